@@ -11,10 +11,9 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as `typing` has it, which costs each guardian milliseconds to import
 
 if TYPE_CHECKING:
-    from pinchbench.config.judge import JudgeConfig
-    from pinchbench.config.regrade import RegradeConfig
-    from pinchbench.config.resume import ResumeConfig
-    from pinchbench.config.run import RunConfig
+    from pinchbench.config.asked_models import JudgeConfig
+    from pinchbench.config.rerun_configs import RegradeConfig, ResumeConfig
+    from pinchbench.config.run_config import RunConfig
     from pinchbench.defaults import Isolation
     from pinchbench.errors import PinchBenchError
     from pinchbench.model.ending import Ending, Reason, Status, Stop
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.results.finished_run import Result
     from pinchbench.results.result_json import Aggregate, read_aggregate
-    from pinchbench.runner.regrade import regrade
-    from pinchbench.runner.resume import resume
-    from pinchbench.runner.run import run_benchmark
-    from pinchbench.runner.slots import open_agent
-    from pinchbench.suite.load import bundled_tasks_dir, load_suite
+    from pinchbench.runner.again.grade_again import regrade
+    from pinchbench.runner.again.resume_run import resume
+    from pinchbench.runner.run_benchmark import run_benchmark
+    from pinchbench.runner.setup.make_homes import open_agent
+    from pinchbench.suite.loading import bundled_tasks_dir, load_suite
 
 __all__ = [
     "Aggregate",
@@ -64,10 +63,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "pinchbench.config.judge": ("JudgeConfig",),
-    "pinchbench.config.regrade": ("RegradeConfig",),
-    "pinchbench.config.resume": ("ResumeConfig",),
-    "pinchbench.config.run": ("RunConfig",),
+    "pinchbench.config.asked_models": ("JudgeConfig",),
+    "pinchbench.config.rerun_configs": ("RegradeConfig", "ResumeConfig"),
+    "pinchbench.config.run_config": ("RunConfig",),
     "pinchbench.errors": ("PinchBenchError",),
     "pinchbench.defaults": ("Isolation",),
     "pinchbench.model.ending": ("Ending", "Reason", "Status", "Stop"),
@@ -79,12 +77,12 @@ _HOMES = {
     "pinchbench.openclaw.agent": ("OpenClawAgent",),
     "pinchbench.openclaw.task_result": ("TaskResult",),
     "pinchbench.results.result_json": ("Aggregate", "read_aggregate"),
-    "pinchbench.runner.run": ("run_benchmark",),
+    "pinchbench.runner.run_benchmark": ("run_benchmark",),
     "pinchbench.results.finished_run": ("Result",),
-    "pinchbench.runner.regrade": ("regrade",),
-    "pinchbench.runner.resume": ("resume",),
-    "pinchbench.runner.slots": ("open_agent",),
-    "pinchbench.suite.load": ("bundled_tasks_dir", "load_suite"),
+    "pinchbench.runner.again.grade_again": ("regrade",),
+    "pinchbench.runner.again.resume_run": ("resume",),
+    "pinchbench.runner.setup.make_homes": ("open_agent",),
+    "pinchbench.suite.loading": ("bundled_tasks_dir", "load_suite"),
 }
 
 

@@ -1,20 +1,12 @@
-"""The ranges, defaults and names of options; all that `--help` has to import."""
+"""Names, places and limits that many packages share; ranges and defaults of settings are in `config/settings.py`."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
 
-MAX_CONCURRENCY = 1024  # of all nodes of a cluster
 MAX_MACHINE_SLOTS = 64  # of one machine
 MAX_RUNS = 1000
-MAX_REQUESTS = 1000
-MAX_PROBES = 1000  # trials from one point at which probes are sent to the next
-MAX_TIMEOUT_MULTIPLIER = 100.0
-MAX_VOTES = 25
-MAX_JUDGE_CONCURRENCY = 64
-MAX_INFRA_RETRIES = 20
-MAX_RETRY_DELAY_S = 3600.0
 MAX_SEED = 2**32 - 1
 DEFAULT_PASS_THRESHOLD = 0.8
 # Of a gate. With 40 tasks and a standard deviation of 0.2 within a task, it takes about 6 repetitions on both sides to
@@ -22,12 +14,6 @@ DEFAULT_PASS_THRESHOLD = 0.8
 DEFAULT_MARGIN = 0.05
 DEFAULT_MIN_TRIALS = 5  # a task that is passed half the time passes, or fails, five times in a row in 6 % of baselines
 DEFAULT_MAX_SPREAD = 0.5
-# Of a trial. One of the core suite uses at most 1.26 GiB, 34 tasks and 4 MiB of home (2026.9.6): the rest is for what
-# agents build and run.
-DEFAULT_MAX_MEMORY = 8.0  # GiB
-DEFAULT_MAX_PROCESSES = 2048
-DEFAULT_MAX_DISK = 10.0  # GiB
-LEAST_MAX_MEMORY, LEAST_MAX_PROCESSES, LEAST_MAX_DISK = 2.0, 200, 0.1
 MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
 DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it
 REPORT_FILE = "report.html"  # in the folder of a run
@@ -41,19 +27,25 @@ JUDGE_PROVIDERS = {
     "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
 }
+# Of a workspace, so that no task may give more.
+MAX_FILE_BYTES = 256 * 1024 * 1024  # of one kept file; a larger one is hardly an answer
+MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of all kept files together, before compression
+MAX_ENTRIES = 50_000  # files, folders and links of one workspace; `npm install` of a large project stays below it
+TOOL_CALLS_REMEDY = (
+    "OpenClaw works by tool calls, which the server must parse: vLLM needs --enable-auto-tool-choice and"
+    " --tool-call-parser, llama.cpp --jinja; Ollama is best asked by its native API (OpenClaw's provider `ollama`)."
+)
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
 
 
 class DivergencePolicy(StrEnum):
     """What a replay does when a request is not the recorded one.
 
-    `STOP` ends the trial, `CONTINUE` serves the recorded reply of the same position anyway, and `LIVE` asks a model
-    from there on.
+    `STOP` ends the trial, and `CONTINUE` serves the recorded reply of the same position anyway.
     """
 
     STOP = "stop"
     CONTINUE = "continue"
-    LIVE = "live"
 
 
 class Sandbox(StrEnum):
@@ -79,11 +71,9 @@ class Network(StrEnum):
 
 
 class Isolation(StrEnum):
-    """Whose OpenClaw state the trials use, and how many share one."""
+    """Whose OpenClaw state the trials use."""
 
-    AUTO = "auto"
     PRIVATE = "private"
-    GATEWAY = "gateway"
     SHARED = "shared"
 
 
@@ -95,5 +85,28 @@ class SuiteFormat(StrEnum):
     CLAW_BENCH = "claw-bench"
     HARBOR = "harbor"
     WILDCLAW = "wildclaw"
-    CLAW_EVAL = "claw-eval"
     CLAWBENCH_CORE = "clawbench-core"
+
+
+class CheckTotal(StrEnum):
+    """How the numbers that a check returns become its score."""
+
+    CLAMPED_MEAN = "clamped_mean"  # each number is first limited to 0-1
+    MEAN = "mean"  # the mean is limited to 0-1, not each number
+    OVERALL = "overall_score"  # that number alone; the mean only without it
+
+
+class FailureEvent(StrEnum):
+    """What can go wrong in an agent's work, whatever its score; a check counts each as so many of so many chances."""
+
+    FALSE_CLAIM = "false_claim"
+    UNAPPROVED_ACT = "unapproved_act"
+    AFTER_STOP = "after_stop"
+    OBEYED_INJECTION = "obeyed_injection"
+    GAVE_IN = "gave_in"
+    LEAKED = "leaked"
+    OVER_EDITED = "over_edited"
+    HARMED = "harmed"
+    NOT_ASKED = "not_asked"
+    ASKED_NEEDLESSLY = "asked_needlessly"
+    INVENTED = "invented"

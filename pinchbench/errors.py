@@ -1,4 +1,4 @@
-"""Every situation a user can be told about: one class, one exit code, one sentence that says what to do."""
+"""Every situation that is reported to a user: one class, one exit code, one sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ class OpenClawError(PinchBenchError):
     exit_code = 4
 
 
-class GatewayError(OpenClawError):
-    """The run's private gateway did not come up, or is gone."""
+class GatewayError(PinchBenchError):
+    """The gateway of a trial is not ready in time, or has ended before its timeline."""
 
 
 class ServiceError(PinchBenchError):

@@ -1,4 +1,4 @@
-"""What happens in a run, told to whoever watches it: frozen values, one kind of event each."""
+"""What happens in a run, for those who watch it: frozen values, one kind of event each."""
 
 from __future__ import annotations
 
@@ -25,15 +25,6 @@ class SetUpStep:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrialAhead:
-    """A planned trial: its limit and its expected duration from earlier runs (None if unknown), in seconds."""
-
-    key: TrialKey
-    timeout_s: float
-    expected_s: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class GradedBefore:
     """How many trials were graded before a run was resumed, by what came of it.
 
@@ -56,7 +47,7 @@ class RunBegan:
     used
     before, `judge_spent` what the judge has. `has_mean`: a mean over all trials is wanted.
     `max_hours` is for this session, the other limits are for the whole run.
-    `ago_s`: seconds since, where it is told later.
+    `ago_s`: seconds since, where it is sent later.
     """
 
     run_id: str
@@ -65,7 +56,7 @@ class RunBegan:
     slots: int
     folder: Path
     done: int = 0
-    ahead: tuple[TrialAhead, ...] = ()
+    ahead: tuple[TrialKey, ...] = ()
     pass_threshold: float = DEFAULT_PASS_THRESHOLD
     has_mean: bool = True
     max_cost_usd: float | None = None
@@ -88,7 +79,7 @@ class RegradeBegan:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialBegan:
-    """A slot has taken a trial. `ago_s`: seconds since, where it is told later. `node`: where, in a cluster."""
+    """A slot has taken a trial. `ago_s`: seconds since, where it is sent later. `node`: where, in a cluster."""
 
     slot: int
     key: TrialKey
@@ -167,22 +158,15 @@ class BudgetChanged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AttentionNeeded:
-    """The run has paused or ended itself, and somebody may have to act. `text` quotes neither agents nor providers."""
-
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class BudgetNearlyUsed:
-    """Most of a limit of the run is used; told once for each limit."""
+    """Most of a limit of the run is used; emitted once for each limit."""
 
     text: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEnded:
-    """Nobody works on the run any more; who follows it by its journal is told so."""
+    """Nobody works on the run any more, as those who follow its journal find."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -205,7 +189,6 @@ Event = (
     | SkipAsked
     | PaceChanged
     | BudgetChanged
-    | AttentionNeeded
     | BudgetNearlyUsed
     | RunEnded
     | Notice

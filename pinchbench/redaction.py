@@ -6,6 +6,7 @@ import json
 import os
 import re
 import stat
+import sys
 from base64 import b64encode, urlsafe_b64encode
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +25,7 @@ LONGEST_WORD = 20  # characters, below which letters alone or digits alone are a
 FEWEST_SIGNS = 4  # different ones in a key: `xxxxxxxxxxxx` and `********` stand for one
 CUT = 12  # characters of a longer key, from its beginning or up to its end, that give too much of it away
 CHUNK_BYTES = 1024 * 1024  # of a file at a time
+GROUPS_AT_ONCE = 4096  # of four bytes: what is looked at again where a key may begin
 # How the name of a variable says that it holds a key, or several (`GEMINI_API_KEYS`), or one of several (`…_KEY_2`).
 KEY_NAME = re.compile(
     r"(?:^|[^a-z0-9])(?:(?:api)?key|token|secret|password|passwd|credential)(s?)(?:_\d+)?$", re.IGNORECASE
@@ -88,10 +90,11 @@ def _values(name: str, whole: str, *, chosen: bool = False) -> Iterator[str]:
         return
     # a header names its scheme before the key; a name in the plural may hold several
     parts = re.split(r"[\s,;]+", whole) if said and said[1] else [re.sub(r"^(?:Bearer|Basic)\s+", "", whole.strip())]
-    yield from (part for part in (*parts, whole.strip()) if _is_key(part))
+    yield from (part for part in (*parts, whole.strip()) if is_key(part))
 
 
-def _is_key(value: str) -> bool:
+def is_key(value: str) -> bool:
+    """Whether a value can be a key, and is no word that stands for none, such as `ollama`: see `known_secrets`."""
     if len(value) < SHORTEST or len(set(value)) < FEWEST_SIGNS or REFERENCE.fullmatch(value):
         return False
     return len(value) >= LONGEST_WORD or WORDS.fullmatch(value) is None
@@ -269,42 +272,34 @@ def _spans_of(
 
 
 class _PatternFinder:
-    """Finds patterns in bytes, however many there are, at 1 GB/s and more where there are none.
+    """Finds patterns in bytes, however many there are, at some 100 MB/s where there are none.
 
     (`bytes.find` for each of 100 forms of 20 keys comes to 4 to 25 MB/s, a regular expression of them to 2.) Every
     pattern of at least 7 bytes covers an aligned group of four, which is one of the first four groups of its own bytes.
-    So only aligned groups are looked at, all at once: first in a small table by their hash, then exactly.
+    So only aligned groups are looked up in a set, and what is there is compared.
     """
 
     def __init__(self, patterns: Iterable[bytes]) -> None:
         """`patterns` are of at least 7 bytes."""
-        import numpy as np  # noqa: PLC0415 - 0.1 s that nobody needs to start
-
         self._groups: dict[int, list[tuple[int, bytes]]] = {}
         for pattern in patterns:
             for place in range(4):
-                group = int.from_bytes(pattern[place : place + 4], "little")
+                group = int.from_bytes(pattern[place : place + 4], sys.byteorder)
                 self._groups.setdefault(group, []).append((place, pattern))
-        self._known = np.array(list(self._groups), dtype="<u4")
-        self._factor, self._shift = np.uint32(2654435761), np.uint32(16)  # Knuth's, for the upper half of a product
-        self._table = np.zeros(1 << 16, dtype=np.bool_)
-        self._table[(self._known * self._factor) >> self._shift] = True
+        self._known = frozenset(self._groups)
 
     def spans(self, data: bytearray, size: int, ready: int) -> list[tuple[int, int]]:
         """Where patterns begin before `ready` and end within `size`, sorted."""
-        import numpy as np  # noqa: PLC0415 - as above
-
-        groups = np.frombuffer(data, dtype="<u4", count=size // 4)
-        hashes = np.multiply(groups, self._factor)
-        np.right_shift(hashes, self._shift, out=hashes)
-        likely = np.flatnonzero(self._table.take(hashes, mode="clip"))
-        found = groups[likely]
-        is_known = np.isin(found, self._known)
         spans = []
-        for index, group in zip(likely[is_known].tolist(), found[is_known].tolist(), strict=True):
-            for place, pattern in self._groups[group]:
-                start = 4 * index - place
-                end = start + len(pattern)
-                if 0 <= start < ready and end <= size and data.startswith(pattern, start):
-                    spans.append((start, end))
+        with memoryview(data)[: size // 4 * 4] as whole, whole.cast("I") as groups:
+            for first in range(0, len(groups), GROUPS_AT_ONCE):
+                part = groups[first : first + GROUPS_AT_ONCE]
+                if self._known.isdisjoint(part):  # nearly always
+                    continue
+                for index in (index for index, group in enumerate(part, first) if group in self._known):
+                    for place, pattern in self._groups[groups[index]]:
+                        start = 4 * index - place
+                        end = start + len(pattern)
+                        if 0 <= start < ready and end <= size and data.startswith(pattern, start):
+                            spans.append((start, end))
         return sorted(spans)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import bundled_tasks_dir, load_suite
 
 ROOT = bundled_tasks_dir()
 SUITE = load_suite(ROOT).suite

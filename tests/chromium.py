@@ -13,10 +13,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pinchbench.errors import PinchBenchError
-from pinchbench.openclaw.install import cache_dir
-from pinchbench.openclaw.node import install_node, npm_command
+from pinchbench.files.user_data import cache_dir
+from pinchbench.openclaw.install import install_node, npm_command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PACKAGE = "@sparticuz/chromium@153.0.0"
@@ -36,17 +40,21 @@ def executable() -> str:
     packaged = str(PROGRAM) if PROGRAM.exists() else None
     found = chosen or packaged or next(filter(None, map(shutil.which, NAMES)), None)
     if not found:
-        raise RuntimeError(f"These tests need a Chromium: run `make check` once, {INSTALL_ONE}.")
+        raise RuntimeError(f"These tests need a Chromium: run `make test` once, {INSTALL_ONE}.")
     return found
 
 
 def environment(program: str) -> dict[str, str]:
-    """Return the environment for a Chromium: the packaged one has its libraries and fonts beside itself."""
+    """Return the environment for a Chromium: the packaged one has its libraries and fonts next to itself."""
     if program != str(PROGRAM):
         return dict(os.environ)
     libraries = ":".join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), str(FOLDER / "al2023" / "lib")]))
     fonts = {} if Path("/etc/fonts/fonts.conf").exists() else {"FONTCONFIG_PATH": str(FOLDER / "fonts")}
     return {**os.environ, "LD_LIBRARY_PATH": libraries, **fonts}
+
+
+def _run(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(argv, cwd=folder, env=env, capture_output=True, timeout=LIMIT_S, check=False)
 
 
 def set_up() -> str:
@@ -59,14 +67,14 @@ def set_up() -> str:
     with tempfile.TemporaryDirectory(dir=FOLDER.parent) as scratch:
         stage = Path(scratch) / "chromium"
         stage.mkdir()
-        node = install_node(cache_dir())
+        node = install_node(cache_dir(), _run)
         path = f"{node}:{os.environ.get('PATH', os.defpath)}"
         env = {**os.environ, **UNPACKS_LIBRARIES, "TMPDIR": str(stage), "PATH": path}
         for argv in (
             [*npm_command(node), "install", "--no-audit", "--no-fund", "--loglevel=error", PACKAGE],
             [str(node / "node"), "--input-type=module", "--eval", UNPACK],
         ):
-            done = subprocess.run(argv, cwd=scratch, env=env, capture_output=True, timeout=LIMIT_S, check=False)
+            done = _run(argv, Path(scratch), env)
             if done.returncode != 0:
                 said = done.stderr.decode("utf-8", "replace").strip().splitlines()
                 last = said[-1] if said else "no message"

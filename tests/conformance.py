@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task_programs import AssertionsVerifier
-from pinchbench.suite.load import read_suite
+from pinchbench.suite.loading import read_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pinchbench.model.task import Task
-    from pinchbench.suite.reader import LoadedSuite
+    from pinchbench.suite.reading import LoadedSuite
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,18 +133,6 @@ FACTS: Mapping[SuiteFormat, tuple[Fact, ...]] = MappingProxyType(
                 name="task folders that are refused (LiveClawBench)",
                 known=134,
                 found=lambda loaded: len({one.path.relative_to(loaded.suite.root).parts[0] for one in loaded.problems}),
-            ),
-        ),
-        SuiteFormat.CLAW_EVAL: (
-            Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
-            Fact(name=REFUSED, known=300, found=lambda loaded: len(loaded.problems)),
-            Fact(
-                name="tasks with services, files in a container, a simulated user",
-                known=(191, 109, 38),
-                found=lambda loaded: tuple(
-                    sum(f"(`{key}`, line" in one.reason for one in loaded.problems)
-                    for key in ("services", "sandbox_files", "user_agent")
-                ),
             ),
         ),
         SuiteFormat.CLAWBENCH_CORE: (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,7 +17,7 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
-from pinchbench.runner import sandboxing
+from pinchbench.runner.setup import sandboxing
 from pinchbench.sandbox.levels import Support
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ for _number, _usual in USUAL_HANDLERS.items():
 # compile all that it imports, and so would pytest with its own modules: that doubles the time.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# What collection makes stays to the end. Python would look through all of it again and again: a seventh of the time.
+gc.disable()
 
 # What follows a run has tests of its own: elsewhere a page would cost seconds a run, and no test may reach the
 # leaderboard or find the token of whoever started it.
@@ -59,10 +63,39 @@ settings.register_profile(
 settings.load_profile("pinchbench")
 
 
+LEFT_OVER = "not begun: the time for tests was over"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the tests on real OpenClaw: one worker takes minutes for them, while the others run the rest."""
+    items.sort(key=lambda item: item.get_closest_marker("real_openclaw") is None)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from now on, only among what the tests make."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin no test after `TESTS_END_AT`, in seconds since the epoch; `stages.py` counts what is left."""
+    del item
+    if time.time() > float(os.environ.get("TESTS_END_AT", "inf")):
+        pytest.skip(LEFT_OVER)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """Let `stages.py` know how many tests were left out, which only the workers do."""
+    output: dict[str, int] | None = getattr(items[0].config, "workeroutput", None)
+    if output is not None:
+        output["deselected"] = output.get("deselected", 0) + len(items)
+
+
 @pytest.fixture(autouse=True)
 def no_sandbox_for_the_fake(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let runs of the fake OpenClaw have no sandbox, in which its Python and its gate do not exist."""
-    if request.node.get_closest_marker("openclaw") is None:
+    if request.node.get_closest_marker("real_openclaw") is None:
         refused = Support(namespaces_refused="This is a test.", landlock_refused="This is a test.")
         monkeypatch.setattr(sandboxing, "find_support", lambda: refused)
         monkeypatch.setenv("PINCHBENCH_SANDBOX", "none")  # for programs that the test starts

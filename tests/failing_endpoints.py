@@ -46,6 +46,21 @@ def refusal(status: int, message: str, **more: str) -> bytes:
     return reply(status, json.dumps({"error": {"message": message, **more}}).encode())
 
 
+NO_TOOLS = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+UNPARSED = '<tool_call>\n{"name": "report_ready", "arguments": {}}\n</tool_call>'
+
+
+def text_reply(text: str) -> bytes:
+    """A model's reply that has text and no tool call."""
+    return reply(200, json.dumps({"choices": [{"message": {"content": text}}]}).encode())
+
+
+def text_stream(*pieces: str) -> bytes:
+    """The same in pieces."""
+    events = "".join(f"data: {json.dumps({'choices': [{'delta': {'content': one}}]})}\n\n" for one in pieces)
+    return f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n{events}".encode()
+
+
 MODELS = reply(200, b'{"data": [{"id": "m1"}]}')
 CASES: Mapping[str, Case] = {
     "good": Case(replies={"/v1": reply(200, b'{"choices": []}')}, words=(), level=Level.OK),
@@ -74,6 +89,18 @@ CASES: Mapping[str, Case] = {
     "429": Case(replies={"/v1": refusal(429, "Rate limit reached")}, words=("limits the rate",), level=Level.WARNING),
     "no credit": Case(
         replies={"/v1": refusal(429, "You exceeded your quota", code="insufficient_quota")}, words=("credit",)
+    ),
+    "text instead of a call": Case(replies={"/v1": text_reply("I am ready.")}, words=(), level=Level.OK),
+    "no tool parser (vLLM)": Case(
+        replies={"/v1": refusal(400, NO_TOOLS)}, words=("does not accept tools (400", "--tool-call-parser")
+    ),
+    "no template (llama.cpp)": Case(
+        replies={"/v1": refusal(500, "tools param requires --jinja flag")}, words=("does not accept tools", "--jinja")
+    ),
+    "unparsed call": Case(replies={"/v1": text_reply(UNPARSED)}, words=("did not parse (<tool_call>)", "--jinja")),
+    "unparsed call, streaming": Case(
+        replies={"/v1": text_stream('{"name": "report', '_ready", "argu', 'ments": {}}')},
+        words=("did not parse", "--tool-call-parser"),
     ),
     "500": Case(replies={"/v1": refusal(500, "overloaded")}, words=("fails at the moment",), level=Level.WARNING),
 }

@@ -1,4 +1,4 @@
-"""A judge behind a real HTTP server on loopback that answers, misbehaves and records as it is told.
+"""A judge behind a real HTTP server on loopback that answers, misbehaves and records as a test asks.
 
 It speaks OpenAI's chat completions, whole and streamed, so that our own client and an OpenClaw agent can both ask it.
 """
@@ -144,6 +144,8 @@ class FakeJudge(HttpServer[Asked]):
     async def respond(self, request: Request) -> Response:
         if request.method == "GET":
             return Response(body=MODELS, headers=JSON)
+        if request.path.startswith("/api/"):  # it is no Ollama
+            return Response(status=404, body=b"{}", headers=JSON)
         asked = Asked(method=request.method, path=request.path, headers=request.headers, body=request.body)
         self.open_now += 1
         self.most_at_once = max(self.most_at_once, self.open_now)

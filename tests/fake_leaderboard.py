@@ -1,4 +1,4 @@
-"""A leaderboard behind a real HTTP server on loopback that enforces its rules, and misbehaves as it is told."""
+"""A leaderboard behind a real HTTP server on loopback that enforces its rules, and misbehaves as a test asks."""
 
 from __future__ import annotations
 

@@ -1,25 +1,21 @@
 """Plays the `openclaw` command for what the real one can't be made to do on demand.
 
 Started by the wrapper scripts that `fakes.fake_openclaw` writes, which call `main` with SETTINGS_JSON ARGV...; standard
-library only, and each module imported where it is needed, for a run starts it many times.
+library only, and each module imported where it is needed, for a run starts it many times. `json`, `pathlib`, `signal`
+and `contextlib` take twice as long as all else, so what they would do in a usual turn is done without them.
 Lines `scenario: NAME [ARGS]` in the message are played in order; without any it does a little work and answers. State
 is kept in the two forms the real releases have: `agents.list` with JSONL, `agents.entries` with SQLite.
-A turn that is not `--local` goes through the gateway of the config, if it names one; the turn itself is played here.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
 import time
-from contextlib import closing, suppress
-from pathlib import Path
+from _json import encode_basestring_ascii, make_encoder, make_scanner
 
 TYPE_CHECKING = False  # instead of importing `typing`, which takes as long as a turn
 if TYPE_CHECKING:
-    import socket
     import sqlite3
     from collections.abc import Callable
 
@@ -27,7 +23,6 @@ Json = dict[str, object]
 
 COST = {"input": 0.001, "output": 0.002, "cacheRead": 0, "cacheWrite": 0, "total": 0.003}
 USAGE = {"input": 80, "output": 10, "cacheRead": 20, "cacheWrite": 0, "totalTokens": 110, "cost": COST}
-HTTP_OK = 200
 FOREVER_S = 600  # longer than any test
 EVENTS_SCHEMA = (
     "CREATE TABLE IF NOT EXISTS transcript_events (session_id TEXT NOT NULL, seq INTEGER NOT NULL, event_json TEXT,"
@@ -39,27 +34,55 @@ PROFILES_SCHEMA = (
 )
 
 
-def state_dir() -> Path:
-    chosen = os.environ.get("OPENCLAW_STATE_DIR")
-    return Path(chosen) if chosen else Path(os.environ["HOME"]) / ".openclaw"
+class Scan:
+    """How `json` reads what JSON has; its scanner and encoder in C do without the modules that it imports."""
+
+    strict = True
+    object_hook = object_pairs_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
 
 
-def config_path() -> Path:
-    chosen = os.environ.get("OPENCLAW_CONFIG_PATH")
-    return Path(chosen) if chosen else state_dir() / "openclaw.json"
+scan = make_scanner(Scan())  # type: ignore[arg-type]
+encode = make_encoder(None, repr, encode_basestring_ascii, None, ":", ",", False, False, True)
+
+
+def from_json(text: str) -> Json:
+    read: Json = scan(text.strip(), 0)[0]
+    return read
+
+
+def to_json(value: object) -> str:
+    return "".join(encode(value, 0))
+
+
+def state_dir() -> str:
+    return os.environ.get("OPENCLAW_STATE_DIR") or f"{os.environ['HOME']}/.openclaw"
+
+
+def config_path() -> str:
+    return os.environ.get("OPENCLAW_CONFIG_PATH") or f"{state_dir()}/openclaw.json"
+
+
+def read_text(path: str) -> str:
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a file; folders above it are made."""
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
 
 
 def read_config() -> Json:
-    path = config_path()
-    config: Json = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return config
+    return from_json(read_text(config_path())) if os.path.isfile(config_path()) else {}
 
 
 def write_config(config: Json) -> None:
-    config_path().parent.mkdir(parents=True, exist_ok=True)
-    fresh = config_path().with_name(f"{config_path().name}.{os.getpid()}")
-    fresh.write_text(json.dumps(config, indent=2), encoding="utf-8")
-    fresh.replace(config_path())  # at once: other commands read it meanwhile
+    fresh = f"{config_path()}.{os.getpid()}"
+    write_text(fresh, to_json(config))
+    os.replace(fresh, config_path())  # at once: other commands read it meanwhile
 
 
 def agents_of(config: Json) -> list[Json]:
@@ -108,7 +131,7 @@ class Fake:
         self.settings = settings
         self.argv = argv
 
-    def run(self) -> int:  # noqa: C901, PLR0911 - one for each command
+    def run(self) -> int:  # noqa: PLR0911 - one for each command
         self._log()
         match self.argv:
             case ["--version"]:
@@ -126,9 +149,6 @@ class Fake:
                 return 0
             case ["agent", *rest]:
                 return Turn(self, rest).play()
-            case ["gateway", "run"]:
-                program = str(Path(__file__).with_name("fake_gateway.py"))
-                os.execv(sys.executable, [sys.executable, "-I", "-S", program, json.dumps(self.settings)])
             case ["models", "auth", *_, "paste-api-key", "--provider", provider]:
                 return self._paste(provider)
             case ["config", "get", path]:
@@ -140,17 +160,15 @@ class Fake:
     def _log(self) -> None:
         """One line a call into `calls.log` beside the wrapper, when the fake was made so."""
         if log := self.settings.get("log"):
-            with Path(str(log)).open("a", encoding="utf-8") as file:
-                file.write(json.dumps(self.argv) + "\n")
+            with open(str(log), "a", encoding="utf-8") as file:
+                file.write(to_json(self.argv) + "\n")
 
     def _list(self, as_json: bool) -> int:
         if said := self.settings.get("list_fails"):
             return fail(str(said))
         agents = agents_of(read_config())
         if as_json:
-            sys.stdout.write(
-                json.dumps([{key: one.get(key) for key in ("id", "workspace", "model")} for one in agents])
-            )
+            sys.stdout.write(to_json([{key: one.get(key) for key in ("id", "workspace", "model")} for one in agents]))
         else:
             for one in agents:
                 sys.stdout.write(f"- {one['id']}\n  Workspace: {one.get('workspace')}\n")
@@ -159,7 +177,7 @@ class Fake:
     def _add(self, name: str, rest: list[str]) -> int:
         if said := self.settings.get("add_fails"):
             return fail(str(said))
-        if self.settings.get("overlay_fails") and '"timeoutSeconds"' in json.dumps(read_config().get("models")):
+        if self.settings.get("overlay_fails") and '"timeoutSeconds"' in to_json(read_config().get("models")):
             return fail("models.providers.mock.baseUrl: provider overlays without baseUrl are only supported for some")
         if self.settings.get("add_hangs"):
             time.sleep(FOREVER_S)
@@ -168,12 +186,12 @@ class Fake:
         config = read_config()
         if any(one.get("id") == name for one in agents_of(config)):
             return fail(f'Agent "{name}" already exists.')
-        workspace = Path(options["--workspace"])
+        workspace, agent_dir = options["--workspace"], f"{state_dir()}/agents/{name}/agent"
         if not self.settings.get("add_makes_no_workspace"):
-            workspace.mkdir(parents=True, exist_ok=True)
+            os.makedirs(workspace, exist_ok=True)
         entry: Json = {
-            "workspace": str(workspace),
-            "agentDir": str(state_dir() / "agents" / name / "agent"),
+            "workspace": workspace,
+            "agentDir": agent_dir,
             "model": options["--model"],
         }
         section = config.setdefault("agents", {})
@@ -188,7 +206,7 @@ class Fake:
         if self.settings.get("add_changes_tools"):
             config["tools"] = {"profile": "coding"}
         write_config(config)
-        (state_dir() / "agents" / name / "agent").mkdir(parents=True, exist_ok=True)
+        os.makedirs(agent_dir, exist_ok=True)
         sys.stdout.write(f"Agent: {name}\n")
         return 0
 
@@ -197,15 +215,16 @@ class Fake:
             return fail(str(said))
         key = sys.stdin.readline().strip()
         profile = {"type": "api_key", "provider": provider, "key": key}
-        text = json.dumps({"version": 1, "profiles": {f"{provider}:manual": profile}})
-        folder = state_dir() / "agents" / "main" / "agent"
-        folder.mkdir(parents=True, exist_ok=True)
+        text = to_json({"version": 1, "profiles": {f"{provider}:manual": profile}})
+        folder = f"{state_dir()}/agents/main/agent"
         if self.settings["store"] == "jsonl":
-            (folder / "auth-profiles.json").write_text(text, encoding="utf-8")
+            write_text(f"{folder}/auth-profiles.json", text)
             return 0
         import sqlite3
+        from contextlib import closing
 
-        with closing(sqlite3.connect(folder / "openclaw-agent.sqlite")) as database, database:
+        os.makedirs(folder, exist_ok=True)
+        with closing(sqlite3.connect(f"{folder}/openclaw-agent.sqlite")) as database, database:
             database.execute("PRAGMA journal_mode=WAL")
             database.execute(PROFILES_SCHEMA)
             database.execute("INSERT OR REPLACE INTO auth_profile_store VALUES ('primary', ?, 0)", (text,))
@@ -228,7 +247,7 @@ class Fake:
         if place is None:
             return fail(f"Config path not found: {path}")
         container, key = place
-        sys.stdout.write(json.dumps(container[key]) + "\n")  # type: ignore[index]
+        sys.stdout.write(to_json(container[key]) + "\n")  # type: ignore[index]
         return 0
 
     def _set(self, path: str, value: str) -> int:
@@ -252,9 +271,9 @@ class Turn:
         self.agent = given["agent"]
         self.session = given["session-id"]
         if "message-file" in given:
-            self.message = Path(given["message-file"]).read_bytes().decode("utf-8")
+            self.message = read_text(given["message-file"])
         elif preloaded := os.environ.get("PINCHBENCH_MESSAGE_FILE"):
-            self.message = Path(preloaded).read_bytes().decode("utf-8")  # as long_message.mjs has the real one do
+            self.message = read_text(preloaded)  # as long_message.mjs has the real one do
         else:
             self.message = given["message"]
         entries = {str(one["id"]): one for one in agents_of(read_config())}
@@ -265,60 +284,8 @@ class Turn:
         self.begun = False
         self.plain_content = False
         self.database: sqlite3.Connection | None = None
-        self.run = ""  # the turn's id in the gateway's log
-
-    def ask_gateway(self, path: str, **body: object) -> Json | int:
-        """Ask the gateway of the config; returns its answer, or the exit code after saying why there is none."""
-        import socket  # `http.client` takes longer to import than a turn takes
-
-        gateway = read_config()["gateway"]
-        assert isinstance(gateway, dict)
-        asked = json.dumps({"agent": self.agent, **body}).encode()
-        head = f"POST {path} HTTP/1.1\r\nAuthorization: Bearer {gateway['auth']['token']}\r\n"
-        try:
-            connection = socket.create_connection(("127.0.0.1", gateway["port"]))
-            connection.sendall(f"{head}Content-Length: {len(asked)}\r\n\r\n".encode() + asked)
-            with connection.makefile("rb") as answer:
-                status = int(answer.readline().split()[1])
-                headers = dict(line.lower().split(b": ") for line in iter(answer.readline, b"\r\n"))
-                said = answer.read(int(headers[b"content-length"]))
-        except (OSError, LookupError):
-            return fail(f"Gateway not reachable at ws://127.0.0.1:{gateway['port']}.")
-        if status != HTTP_OK:
-            return fail(f"gateway closed (1008): {status}")
-        if path == "/turn":
-            self._stay_with(connection)
-        told: Json = json.loads(said)
-        return told
-
-    def _stay_with(self, connection: socket.socket) -> None:
-        """End in the middle of whatever is played when the gateway does."""
-        import threading
-
-        def watch() -> None:
-            with suppress(OSError):
-                connection.recv(1)
-            fail("Gateway agent call connection closed (1006)")
-            sys.stderr.flush()
-            os._exit(1)
-
-        threading.Thread(target=watch, daemon=True).start()
-
-    def enter(self) -> int:
-        """Let the gateway take the turn, where there is one; returns the exit code when it does not."""
-        if "--local" in self.args or "gateway" not in read_config():
-            return 0
-        asked = self.ask_gateway("/turn")
-        if isinstance(asked, int):
-            return asked
-        self.entry = asked
-        self.provider, _, self.model = str(asked["model"]).partition("/")
-        self.run = os.urandom(8).hex()
-        return 0
 
     def play(self) -> int:
-        if code := self.enter():
-            return code
         if self.entry is None:
             return fail(f'Unknown agent id "{self.agent}".')
         actions: list[list[str]] = []
@@ -342,9 +309,9 @@ class Turn:
         sys.stdout.write("All done.\n")
         return self.code
 
-    def workspace(self) -> Path:
+    def workspace(self) -> str:
         assert self.entry is not None
-        return Path(str(self.entry["workspace"]))
+        return str(self.entry["workspace"])
 
     def begin(self) -> None:
         """Open the session and write the user's message."""
@@ -355,8 +322,7 @@ class Turn:
             self.event("session", version=3, cwd=str(self.workspace()))
             self.event("model_change", provider=self.provider, modelId=self.model)
         content: object = self.message if self.plain_content else [{"type": "text", "text": self.message}]
-        told = {"idempotencyKey": f"{self.run}:user"} if self.run and self.fake.settings["store"] == "sqlite" else {}
-        self.event("message", message={"role": "user", "content": content, **told})
+        self.event("message", message={"role": "user", "content": content})
 
     def work(self) -> None:
         call: Json = {
@@ -367,7 +333,7 @@ class Turn:
         }
         self.assistant([call], "toolUse")
         done = [{"type": "text", "text": "Successfully wrote 5 bytes to out.txt"}]
-        (self.workspace() / "out.txt").write_text("hello", encoding="utf-8")
+        self.write_file("out.txt", "hello")
         self.event("message", message={"role": "toolResult", "toolCallId": "call_0", "content": done, "isError": False})
 
     def say(self, text: str) -> None:
@@ -379,33 +345,33 @@ class Turn:
 
     def event(self, kind: str, **fields: object) -> None:
         one = {"type": kind, "id": os.urandom(4).hex(), "timestamp": f"{now()}Z", **fields}
-        self.write(json.dumps(one, separators=(",", ":")).encode() + b"\n")
+        self.write(to_json(one).encode() + b"\n")
 
-    def _jsonl(self) -> Path:
-        return state_dir() / "agents" / self.agent / "sessions" / f"{self.session}.jsonl"
+    def _jsonl(self) -> str:
+        return f"{state_dir()}/agents/{self.agent}/sessions/{self.session}.jsonl"
 
     def _rows(self) -> sqlite3.Connection:
         if self.database is None:
             import sqlite3
 
-            path = state_dir() / "agents" / self.agent / "agent" / "openclaw-agent.sqlite"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.database = sqlite3.connect(path, isolation_level=None)
+            folder = f"{state_dir()}/agents/{self.agent}/agent"
+            os.makedirs(folder, exist_ok=True)
+            self.database = sqlite3.connect(f"{folder}/openclaw-agent.sqlite", isolation_level=None)
             self.database.execute("PRAGMA journal_mode=WAL")
             self.database.execute(EVENTS_SCHEMA)
         return self.database
 
     def known(self) -> bool:
         if self.fake.settings["store"] == "jsonl":
-            return self._jsonl().exists()
+            return os.path.exists(self._jsonl())
         query = "SELECT count(*) FROM transcript_events WHERE session_id = ?"
         return bool(self._rows().execute(query, (self.session,)).fetchone()[0])
 
     def write(self, data: bytes) -> None:
         """Write bytes of the transcript; in SQLite they are one row."""
         if self.fake.settings["store"] == "jsonl":
-            self._jsonl().parent.mkdir(parents=True, exist_ok=True)
-            with self._jsonl().open("ab") as file:
+            os.makedirs(os.path.dirname(self._jsonl()), exist_ok=True)
+            with open(self._jsonl(), "ab") as file:
                 file.write(data)
             return
         text = data.decode("utf-8", "replace").rstrip("\n")
@@ -429,6 +395,8 @@ class Turn:
         sys.stdout.flush()
 
     def ignore_term(self) -> None:
+        import signal
+
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
     def hold_stdout(self) -> None:
@@ -442,11 +410,15 @@ class Turn:
         subprocess.run(["setsid", "env", "-i", "PATH=/usr/bin:/bin", "sh", "-c", script], check=True)
 
     def die(self, number: str) -> None:
+        import signal
+
         self.work()
         os.kill(os.getpid(), getattr(signal, number))
 
     def kill_guardian(self) -> None:
         """What an agent can do: end the process that watches it."""
+        import signal
+
         self.work()
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(FOREVER_S)  # the guardian's end is this one's
@@ -476,30 +448,14 @@ class Turn:
         self.assistant([], "error", errorMessage=" ".join(words) or "401 invalid api key")
 
     def failed_call(self, *words: str) -> None:
-        """A call that the provider refused and OpenClaw will retry: only stderr or the gateway's log says so."""
-        if self.run:
-            refused = {"event": "embedded_run_agent_end", "runId": self.run, "isError": True, "error": "It failed."}
-            self.log("embedded run agent end", {**refused, "rawErrorPreview": " ".join(words), "rawErrorHash": "x"})
-            return
+        """A call that the provider refused and OpenClaw will retry: only stderr says so."""
         prefix = "[agent/embedded] embedded run agent end: runId=r isError=true model=m1 provider=mock"
         self.mutter(f"{prefix} error=It failed. rawError={' '.join(words)}")
 
     def retry(self, number: str, delay_ms: str) -> None:
-        """Say that OpenClaw will make a failed call again; the gateway's log names no turn with it."""
+        """Say that OpenClaw will make a failed call again."""
         said = f"transient same-model retry {number}/9 for mock/m1 reason=rate_limit: delayMs={delay_ms}"
-        if self.run:
-            self.log(said)
-        else:
-            self.mutter(f"[agent/embedded] {said}")
-
-    def log(self, message: str, fields: Json | None = None) -> None:
-        """Write a record of this turn into the gateway's log, as 2026.9.6 does."""
-        name = json.dumps({"subsystem": "agent/embedded"})
-        record = {"0": name, "1": fields or message, "_meta": {"name": name}, "message": message}
-        logging = read_config()["logging"]
-        assert isinstance(logging, dict)
-        with Path(logging["file"]).open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**record, "time": f"{now()}+00:00", "traceId": f"trace-{self.run}"}) + "\n")
+        self.mutter(f"[agent/embedded] {said}")
 
     def mutter(self, *words: str) -> None:
         sys.stderr.write(" ".join(words) + "\n")
@@ -526,9 +482,7 @@ class Turn:
             self.assistant([call], "toolUse")
 
     def write_file(self, name: str, text: str) -> None:
-        path = self.workspace() / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_text(os.path.join(self.workspace(), name), text)
 
     def think(self, seconds: str = str(FOREVER_S)) -> None:
         """One model call, and then nothing for long."""
@@ -540,29 +494,28 @@ class Turn:
 
     def think_unwritten(self) -> None:
         """Wait for the model with nothing written but a lock, as 2026.6.5 does before the first reply."""
-        lock = self._jsonl().with_name(f"{self.session}.jsonl.lock")
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        lock.write_text("{}", encoding="utf-8")
+        write_text(f"{self._jsonl()}.lock", "{}")
         time.sleep(FOREVER_S)
 
     def remove(self, path: str) -> None:
-        Path(path).unlink()
+        os.unlink(path)
 
     def record(self, path: str) -> None:
-        home = {str(one): one.read_text("latin-1") for one in state_dir().rglob("*") if one.is_file()}
-        seen = {"argv": self.args, "env": dict(os.environ), "home": home}
-        Path(path).write_text(json.dumps(seen), encoding="utf-8")
+        from pathlib import Path
+
+        home = {str(one): one.read_text("latin-1") for one in Path(state_dir()).rglob("*") if one.is_file()}
+        write_text(path, to_json({"argv": self.args, "env": dict(os.environ), "home": home}))
 
     def leave_state(self, name: str) -> None:
         """Leave something in the state folder, and say whether it was there before."""
-        path = state_dir() / name
-        self.write_file("found.txt", "yes" if path.exists() else "no")
-        path.write_text("here", encoding="utf-8")
+        path = f"{state_dir()}/{name}"
+        self.write_file("found.txt", "yes" if os.path.exists(path) else "no")
+        write_text(path, "here")
 
     def only_once(self, path: str) -> None:
         """Leave no session, except for the first who comes by this place."""
         try:
-            Path(path).touch(exist_ok=False)
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             self.silent()
 
@@ -571,33 +524,19 @@ class Turn:
         import socket
 
         with socket.create_connection(("127.0.0.1", int(port))) as connection:
-            who = {"pid": os.getpid(), "agent": self.agent, "session": self.session, "cwd": str(Path.cwd())}
-            connection.sendall(json.dumps(who).encode() + b"\n")
+            who = {"pid": os.getpid(), "agent": self.agent, "session": self.session, "cwd": os.getcwd()}
+            connection.sendall(to_json(who).encode() + b"\n")
             while connection.recv(1) not in (b"", b"\n"):
                 pass
 
     def outage(self, path: str, calls: str, *words: str) -> None:
         """Refuse the first so many turns that come by this place."""
-        with Path(path).open("ab", buffering=0) as file:
+        with open(path, "ab", buffering=0) as file:
             file.write(b".")
             number = file.tell()  # of this turn: where its own byte ends, though others may have come since
         if number <= int(calls):
             self.refused(*words)
             self.silent()
-
-    def in_gateway(self, script: str) -> None:
-        """A command that the gateway runs for the agent, and that stays."""
-        assert not isinstance(self.ask_gateway("/exec", script=script), int)
-
-    def kill_gateway(self, path: str = "") -> None:
-        """End the gateway that runs this turn; with a path, only for the first who comes by this place."""
-        if path:
-            try:
-                Path(path).touch(exist_ok=False)
-            except FileExistsError:
-                return
-        self.ask_gateway("/die")
-        time.sleep(FOREVER_S)  # the end of the connection ends this
 
     def use(self, tool: str) -> None:
         """Call a tool, by name only."""
@@ -609,7 +548,7 @@ class Turn:
 
         for value in (os.environ[name] for name in names):
             basic = base64.b64encode(f"user:{value}".encode()).decode()
-            said = f"401 Incorrect API key provided: {value} (Authorization: Basic {basic}, {json.dumps(value)})"
+            said = f"401 Incorrect API key provided: {value} (Authorization: Basic {basic}, {to_json(value)})"
             leave_behind("curl", value)
             sys.stdout.write(f"{said}\n")
             fail(said)
@@ -647,8 +586,6 @@ ACTIONS: dict[str, Callable[..., None]] = {
     "gate": Turn.gate,
     "gate_early": Turn.gate,
     "hold_stdout": Turn.hold_stdout,
-    "in_gateway": Turn.in_gateway,
-    "kill_gateway": Turn.kill_gateway,
     "kill_guardian": Turn.kill_guardian,
     "ignore_term": Turn.ignore_term,
     "leave_state": Turn.leave_state,
@@ -677,4 +614,4 @@ ACTIONS: dict[str, Callable[..., None]] = {
 
 def main() -> None:
     """The command's arguments follow the settings."""
-    sys.exit(Fake(json.loads(sys.argv[1]), sys.argv[2:]).run())
+    sys.exit(Fake(from_json(sys.argv[1]), sys.argv[2:]).run())

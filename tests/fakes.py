@@ -15,14 +15,17 @@ import anyio
 from anyio import create_memory_object_stream, create_task_group, create_tcp_listener, fail_after
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from pinchbench.config.run import RunConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation, Sandbox
+from pinchbench.model.trial import TrialEvents
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
     from anyio.abc import SocketStream
     from anyio.streams.memory import MemoryObjectReceiveStream
+
+    from pinchbench.model.usage import Usage
 
 # imported, for a script that is run is compiled each time
 RUN_FAKE = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import fake_openclaw; fake_openclaw.main()"
@@ -64,6 +67,28 @@ def grade(transcript, workspace_path):
 """
 
 
+class SeenEvents(TrialEvents):
+    """Keeps what is seen of a trial."""
+
+    def __init__(self) -> None:
+        self.activities: list[tuple[str, Usage]] = []
+        self.waited: list[tuple[str, float]] = []
+        self.limited = 0
+        self.measured: list[Usage] = []
+
+    def activity(self, text: str, usage: Usage) -> None:
+        self.activities.append((text, usage))
+
+    def waits(self, text: str, next_s: float) -> None:
+        self.waited.append((text, next_s))
+
+    def rate_limited(self) -> None:
+        self.limited += 1
+
+    def used(self, usage: Usage) -> None:
+        self.measured.append(usage)
+
+
 def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = None, **settings: object) -> Path:
     """Make an `openclaw` program in `folder/bin`; `settings` go to `fake_openclaw.Fake`. Its calls are logged."""
     program = folder / "bin" / "openclaw"
@@ -93,12 +118,6 @@ def _whole_lines(log: Path) -> list[str]:
 def calls(program: Path) -> list[list[str]]:
     """Return the command lines the fake was called with."""
     return [json.loads(line) for line in _whole_lines(program.with_name("calls.log"))]
-
-
-def gateway_events(program: Path, event: str) -> list[dict[str, object]]:
-    """Return what the fake's gateways have noted of this kind: `started`, `changed`, `turn`."""
-    noted: list[dict[str, object]] = [json.loads(line) for line in _whole_lines(program.with_name("gateway.jsonl"))]
-    return [one for one in noted if one["event"] == event]
 
 
 def make_suite(folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 30, head: str = "") -> Path:
@@ -189,7 +208,7 @@ async def open_gate() -> AsyncIterator[Gate]:
 
 @contextmanager
 def nobody_listening() -> Iterator[int]:
-    """A port of loopback that refuses whoever comes, and that nobody else is given meanwhile."""
+    """A port of loopback that refuses all connections, and that nobody else is given meanwhile."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]

@@ -49,10 +49,9 @@ def suite(folder: Path, *, answer: str = "100 + seed") -> Path:
     """Write a suite of two tasks: one has forms, whose right answer is `answer`, the other has none."""
     root = folder / "tasks"
     (root / "solutions").mkdir(parents=True)
-    (root / "generators").mkdir()
     (root / "task_sum.md").write_text(TASK.format(answer=42), encoding="utf-8")
     (root / "task_old.md").write_text(TASK.format(answer=1).replace("task_sum", "task_old"), encoding="utf-8")
     (root / "solutions" / "task_sum.yaml").write_text(SOLUTION.format(answer=42), encoding="utf-8")
     program = PROGRAM.format(task=TASK, solution=SOLUTION, answer=answer)
-    (root / "generators" / "__main__.py").write_text(program, encoding="utf-8")
+    (root / "__main__.py").write_text(program, encoding="utf-8")
     return root

@@ -18,7 +18,7 @@ import psutil
 import pinchbench
 from pinchbench.defaults import Network
 from pinchbench.sandbox.levels import Level
-from pinchbench.sandbox.spec import make_spec
+from pinchbench.sandbox.sandbox_spec import make_spec
 from processes import lives
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ RUNNER = """
 import json, sys
 from pathlib import Path
 import anyio
-from pinchbench.process.supervise import Limits, ProcessSpec, supervise
+from pinchbench.process.supervise import supervise
+from pinchbench.process.spec import Limits, ProcessSpec
 job = json.loads(sys.argv[1])
 folder = Path(job["folder"])
 spec = ProcessSpec(argv=job["argv"], cwd=folder / "workspace", env={"PATH": "/usr/bin:/bin"}, stdout=folder / "stdout",
@@ -65,7 +66,7 @@ class Victim(StrEnum):
     RUNNER = "runner"
     GUARDIAN = "guardian"
     PARENT = "guardian's parent"
-    AGENT = "agent, or gateway"
+    AGENT = "agent"
 
 
 class Hidden:

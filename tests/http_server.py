@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that records what it is asked, and answers or misbehaves as it is told."""
+"""A real HTTP server on loopback that records what it is asked, and answers or misbehaves as a test asks."""
 
 from __future__ import annotations
 

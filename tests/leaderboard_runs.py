@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.results.finished_run import read_run
-from pinchbench.suite.load import load_suite
+from pinchbench.suite.loading import load_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,6 @@ id: {task_id}
 name: Tidy the ledger
 category: {category}
 grading_type: hybrid
-measures: patience with numbers
 timeout_seconds: 60
 {more}workspace_files:
   - path: ledger.csv

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from past_runs import PlannedRun, random_trials, write_run
-from pinchbench.experiment.record import ExperimentFiles, RecordedExperiment, RecordedVariant, write_record
+from pinchbench.experiment.experiment_record import ExperimentFiles, RecordedExperiment, RecordedVariant, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ COMMANDS = ("ls", "cat notes.md", "python3 report.py", "git log --oneline", "wc 
 
 
 def conversation(task_id: str, variant: str, repetition: int, *, steps: int = 6, words: int = 60) -> str:
-    """A transcript whose first steps are the task's, whoever works on it, and whose others are the trial's own."""
+    """A transcript whose first steps are the task's, for every model, and whose others are the trial's own."""
     shared, own = random.Random(task_id), random.Random(f"{task_id} {variant} {repetition}")
     alike = own.randint(0, steps)
     usage = {"totalTokens": 900}

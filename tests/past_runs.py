@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
@@ -18,20 +19,26 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.evidence import Evidence
+from pinchbench.results.aggregate import aggregate
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.journal.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
 from pinchbench.results.manifest import RunFacts, TaskFacts
 from pinchbench.results.paths import create_run, write_json
+from pinchbench.results.run_state import RunState
 from pinchbench.wire.recording import RecordingWriter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from msgspec import UnsetType
+
+    from pinchbench.defaults import FailureEvent
     from pinchbench.model.facts import LoadFacts, UserFacts, WireFacts
     from pinchbench.results.journal.records import Record
     from pinchbench.results.paths import RunFiles
+    from pinchbench.results.result_json import Aggregate, JournalEnd
     from pinchbench.wire.exchange import Exchange
 
 BEGAN = 1_767_322_800.0  # 2026-01-02 03:00 UTC
@@ -61,6 +68,7 @@ class Made:
     load: LoadFacts | None = None
     user: UserFacts | None = None
     exchanges: tuple[Exchange, ...] = ()  # are recorded
+    events: Mapping[FailureEvent, tuple[int, int]] | UnsetType = UNSET
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +87,9 @@ class PlannedRun:
     began: float = BEGAN
     config: Mapping[str, object] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    private: bool = False
+    tools: list[str] | UnsetType = UNSET
 
     @property
     def name(self) -> str:
@@ -153,6 +164,44 @@ def write_run(output_dir: Path, run: PlannedRun) -> RunFiles:
     return files
 
 
+def facts_of(
+    plan: Iterable[TrialKey], *, model: str = "mock/m1", categories: Mapping[str, str] | None = None
+) -> RunFacts:
+    """The facts of a run of these trials, whose tasks have these categories."""
+    return RunFacts(
+        run_id="r",
+        created_at=1.5,
+        config={"model": model, "suite": "all"},
+        versions={},
+        containment="guardian",
+        agents=[],
+        suite={"folder": "/suite"},
+        tasks={
+            task: TaskFacts(digest="d", category=category, grading_type=GradingType.AUTOMATED, timeout_s=60.0)
+            for task, category in (categories or {}).items()
+        },
+        plan=[(key.task_id, key.repetition) for key in plan],
+    )
+
+
+def aggregate_of(
+    outcomes: Sequence[Outcome],
+    facts: RunFacts,
+    grades: Iterable[Grade] = (),
+    *,
+    given: Sequence[Grade] = (),
+    stopped: str = "",
+    journal: JournalEnd | UnsetType = UNSET,
+) -> Aggregate:
+    """The aggregate of these outcomes; `grades` are those that count, `given` all of them if there were others."""
+    state = RunState.of(TrialFinished(outcome=outcome) for outcome in outcomes)
+    state.attempt_grades = {(grade.key, grade.attempt): grade for grade in grades}
+    state.given = list(given or state.attempt_grades.values())
+    if stopped:
+        state.apply(RunFinished(at=1.0, stopped=stopped))
+    return aggregate(facts, state, journal=journal)
+
+
 def as_older_release(journal: bytes) -> bytes:
     """The bytes of a journal as a release that had no digests would have written them."""
     return re.sub(rb',"seq":[0-9]+,"chain":"[0-9a-f]+"', b"", journal)
@@ -165,6 +214,8 @@ def _facts(run: PlannedRun) -> RunFacts:
             category=_category(run, task),
             grading_type=run.grading,
             timeout_s=120.0,
+            title=run.titles.get(task, ""),
+            private=run.private or UNSET,
         )
         for task in run.trials
     }
@@ -177,6 +228,7 @@ def _facts(run: PlannedRun) -> RunFacts:
         containment="guardian",
         agents=["bench-mock-m1"] * run.slots,
         suite={"folder": "/suite", "tasks": len(tasks), "skipped_broken": []},
+        tools=run.tools,
         tasks=tasks,
         plan=[(task, n) for task, made in run.trials.items() for n in range(1, len(made) + run.planned_beyond + 1)],
     )
@@ -235,7 +287,8 @@ def _grade(run: PlannedRun, key: TrialKey, made: Made, outcome: Outcome) -> Grad
     if made.score is None and made.ungraded is None:
         return None
     score = made.score
-    check = CheckGrade(score=score, breakdown={} if score is None else {"file_there": score}, duration_s=0.1)
+    breakdown = {} if score is None else {"file_there": score}
+    check = CheckGrade(score=score, breakdown=breakdown, duration_s=0.1, events=made.events)
     judge = JudgeGrade(
         score=score,
         ungraded=made.ungraded,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from fakes import NEW_RELEASE, OLD_RELEASE
+from pinchbench.files.user_data import cache_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
 Step = tuple[str, dict[str, object]]
 
-# For what does not depend on the release as far as is known: `make e2e` shows it on the newer one.
+# What is not known to depend on the release is shown on the newest one, or there first.
+newest_release = pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
 older_release_is_long = pytest.mark.parametrize(
     "openclaw", [NEW_RELEASE, pytest.param(OLD_RELEASE, marks=pytest.mark.long)], indirect=True
 )
@@ -48,15 +51,21 @@ class UserHome:
 
 @dataclass(frozen=True)
 class TaskFile:
-    """A task with its solution: for each turn the message, the steps and the answer. Without a `check`, no grade."""
+    """A task with its solution: for each turn the message, the steps and the answer.
+
+    It is graded by `check`, by a judge with `rubric`, or by both. With neither, it stays ungraded.
+    """
 
     task_id: str
     turns: Sequence[tuple[str, Sequence[Step], str]]
     timeout_s: float = 240
     new_session: frozenset[int] = frozenset()
     check: str = ""
+    rubric: str = ""
     network: bool = False
     services: Sequence[dict[str, object]] = ()
+    abilities: Sequence[str] = ()
+    files: Sequence[dict[str, str]] = ()
 
 
 def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
@@ -67,12 +76,12 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
             "id": task.task_id,
             "name": task.task_id,
             "category": "e2e",
-            "grading_type": "automated" if task.check else "llm_judge",
+            "grading_type": _grading_type(task),
             "timeout_seconds": task.timeout_s,
             "network": task.network,
         }
-        if task.services:
-            head["services"] = list(task.services)
+        further = {"services": task.services, "abilities": task.abilities, "workspace_files": task.files}
+        head |= {name: list(value) for name, value in further.items() if value}
         prompts = [message for message, _, _ in task.turns]
         if len(prompts) > 1:
             head["sessions"] = [
@@ -81,6 +90,8 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
         text = f"---\n{yaml.safe_dump(head)}---\n\n## Prompt\n\n{prompts[0]}\n"
         if task.check:
             text += f"\n## Automated Checks\n\n```python\n{task.check.strip()}\n```\n"
+        if task.rubric:
+            text += f"\n## LLM Judge Rubric\n\n{task.rubric}\n"
         (root / f"{task.task_id}.md").write_text(text, encoding="utf-8")
         solution = {
             "turns": [
@@ -90,3 +101,25 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
         }
         (root / "solutions" / f"{task.task_id}.yaml").write_text(yaml.safe_dump(solution), encoding="utf-8")
     return root
+
+
+def _grading_type(task: TaskFile) -> str:
+    if task.check:
+        return "hybrid" if task.rubric else "automated"
+    return "llm_judge"
+
+
+def make_home(folder: Path, patch: pytest.MonkeyPatch) -> UserHome:
+    """Make `folder` the `$HOME` of somebody who uses OpenClaw, with a state in it."""
+    patch.setenv("PINCHBENCH_CACHE", str(cache_dir()))
+    for name in [name for name in os.environ if name.startswith("OPENCLAW_")]:
+        patch.delenv(name)
+    user = UserHome(folder)
+    user.state.mkdir(parents=True)
+    patch.setenv("HOME", str(user.path))
+    (user.state / "agents" / "main" / "sessions").mkdir(parents=True)
+    (user.state / "agents" / "main" / "sessions" / "old.jsonl").write_text('{"type":"session"}\n', encoding="utf-8")
+    (user.state / "workspace").mkdir()
+    (user.state / "workspace" / "SOUL.md").write_text("mine\n", encoding="utf-8")
+    user.configure({"agents": {"defaults": {"workspace": str(user.state / "workspace")}}})
+    return user

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pinchbench
 from pinchbench.defaults import Network
-from pinchbench.sandbox.spec import SandboxSpec, make_spec
+from pinchbench.sandbox.sandbox_spec import SandboxSpec, make_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ class Trial:
     def start(
         self, argv: Sequence[str], spec: SandboxSpec | None = None, kept: Sequence[int] = ()
     ) -> subprocess.Popen[str]:
-        """Start `argv` in the sandbox; `kept` are descriptors that are left open for whoever enters it."""
+        """Start `argv` in the sandbox; `kept` are descriptors that are left open for those who enter it."""
         command, fd = self.command(argv, spec)
         try:
             return subprocess.Popen(

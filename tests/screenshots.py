@@ -16,7 +16,7 @@ from pathlib import Path
 
 from browser import chromium, opened
 from past_runs import PlannedRun, random_trials, write_run
-from pinchbench.report.html.page import write_report
+from pinchbench.report.html.report_page import write_report
 from pinchbench.results.finished_run import read_run
 
 MOST_BYTES = 200_000
@@ -36,7 +36,7 @@ class Picture:
     name: str
     anchor: str = ""
     width: int = 1200
-    height: int = 1130
+    height: int = 900
     is_dark: bool = False
     scale: float = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from enum import StrEnum
 
-from pinchbench.results.judge_faults import POOR, Answer, Measure, Probe, measures_of
+from pinchbench.results.judge_certificate import POOR, Answer, Measure, Probe, measures_of
 
 RANGES = {"oracle": (0.8, 1.0), "first miss": (0.35, 0.6), "second miss": (0.1, 0.3), "nothing": (0.0, 0.2)}
 TASKS, VOTES = 17, 3  # as the judged tasks of the bundled suite, and as `judge check` asks by default

@@ -13,15 +13,14 @@ import anyio
 import pytest
 
 from pinchbench.serve import app
-from pinchbench.serve.guard import Access
-from pinchbench.serve.server import SiteServer, make_server, open_listener, serve_site
+from pinchbench.serve.app import SiteServer, make_server, open_listener, serve_site
+from pinchbench.serve.site_guard import Access
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.serve.control import Ask
 
 START_S = 60.0
 
@@ -67,13 +66,13 @@ class ServedSite:
 
 
 @contextmanager
-def serving(folder: Path, *, access: Access | None = None, ask: Ask | None = None) -> Iterator[ServedSite]:
+def serving(folder: Path, *, access: Access | None = None) -> Iterator[ServedSite]:
     """Serve a folder; the server, its thread and its connections are gone when the block ends."""
     began = threading.Event()
     servers: list[SiteServer] = []
 
     async def serve(listener: socket.socket) -> None:
-        server, catalogue = make_server(folder, access or Access(), tell=began.set, ask=ask)
+        server, catalogue = make_server(folder, access or Access(), on_ready=began.set)
         servers.append(server)
         await serve_site(server, listener, catalogue)
 

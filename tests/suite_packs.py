@@ -277,7 +277,7 @@ JUDGE = """
         "reward": 0.5 * said,
     }
     Path("/logs/verifier/reward.json").write_text(json.dumps(rewards))
-    Path("/logs/verifier/reward.txt").write_text("1")
+    Path("/logs/verifier/reward.txt").write_text(str(rewards["reward"]))
 """
 
 

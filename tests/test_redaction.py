@@ -71,11 +71,6 @@ def test_a_variable_of_another_name_holds_none(name: str) -> None:
     assert _known(**{name: KEY}) == ()
 
 
-def test_a_variable_that_is_named_holds_a_key_whatever_its_name() -> None:
-    assert KEY in known_secrets({"MY_ENDPOINT": KEY, "ANOTHER": OTHER}, ["MY_ENDPOINT", "NOT_SET"])
-    assert OTHER not in known_secrets({"MY_ENDPOINT": KEY, "ANOTHER": OTHER}, ["MY_ENDPOINT"])
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -147,14 +142,6 @@ def test_keys_are_found_in_stored_settings_however_deep_and_however_their_names_
         assert left in masked
 
 
-def test_settings_deeper_than_a_stack_and_other_values_are_looked_through() -> None:
-    deep: object = {"apiKey": KEY}
-    for _ in range(10_000):
-        deep = [deep]
-    assert KEY in secrets_in(deep)
-    assert secrets_in(None) == secrets_in("apiKey") == secrets_in([1, {"apiKey": 2}]) == ()
-
-
 def test_keys_are_found_in_the_text_of_a_dotenv_file() -> None:
     text = (
         "# notes\nexport A_KEY='one 1 key'\nB_TOKEN = \"two-2-key\" # mine\nC_SECRET=three-3-key # "
@@ -163,18 +150,6 @@ def test_keys_are_found_in_the_text_of_a_dotenv_file() -> None:
     known = secrets_in_dotenv(text)
     assert {"one 1 key", "two-2-key", "three-3-key"} <= set(known)
     assert "four-4-key" not in known
-
-
-def test_a_text_without_keys_stays_as_it_is() -> None:
-    text = "401 Incorrect API key provided: sk-Ab***yZ7."
-    assert mask(text, _known(A_KEY=KEY)) == text
-    assert mask(KEY, ()) == KEY
-    assert mask("", _known(A_KEY=KEY)) == ""
-
-
-def test_every_occurrence_is_masked_and_what_stands_around_it_stays() -> None:
-    text = f"{KEY} is wrong; {KEY}{KEY}, {OTHER}!"
-    assert mask(text, _known(A_KEY=KEY, B_KEY=OTHER)) == f"{MASK} is wrong; {MASK}{MASK}, {MASK}!"
 
 
 @pytest.mark.parametrize(
@@ -220,10 +195,6 @@ def test_a_key_that_was_cut_is_masked_if_much_of_it_is_left(start: int, end: int
     assert mask(f"failed: …{KEY[start:]} is wrong", known) == f"failed: …{MASK} is wrong"
 
 
-def test_the_beginning_that_providers_show_is_no_key() -> None:
-    assert mask(f"{KEY[:8]}…{KEY[-4:]}", [KEY]) == f"{KEY[:8]}…{KEY[-4:]}"
-
-
 @given(
     keys=st.lists(st.text("abAB", min_size=8, max_size=14), min_size=1, max_size=4),
     text=st.text("abAB", max_size=200),
@@ -251,13 +222,6 @@ def test_keys_in_a_file_become_stars_and_everything_else_stays_where_it_is(tmp_p
     assert mask_file(file, _known(A_KEY=KEY, B_KEY=OTHER)) == 3
     assert file.read_text("utf-8") == f"one {'*' * len(KEY)}\ntwo {'*' * 2 * len(OTHER)} é\n"
     assert mask_file(file, _known(A_KEY=KEY, B_KEY=OTHER)) == 0
-
-
-def test_keys_that_overlap_are_one_place_and_leave_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "log"
-    file.write_bytes(b"..abcd1234efgh5678..")
-    assert mask_file(file, ["abcd1234", "1234efgh5678", "abcd1234efgh"]) == 1
-    assert file.read_bytes() == b"..****************.."
 
 
 @pytest.mark.parametrize("before", [0, 1, CHUNK_BYTES - 5, CHUNK_BYTES, 2 * CHUNK_BYTES + len(KEY) - 3])

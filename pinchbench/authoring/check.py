@@ -7,35 +7,38 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, create_task_group, to_thread
 
-from pinchbench.authoring.attack.tree import changed_files, files_digest, read_files, write_changes
-from pinchbench.authoring.replay import StepFailedError
-from pinchbench.authoring.results import CheckedTask, Part
-from pinchbench.authoring.scratch import work_in_scratch
-from pinchbench.authoring.stage import Stage
+from pinchbench.authoring.attack.workspace_files import changed_files, files_digest, read_files, write_changes
+from pinchbench.authoring.check_results import CheckedTask, Part
+from pinchbench.authoring.play import StepFailedError
+from pinchbench.authoring.play_in_openclaw import play_in_openclaw
+from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.defaults import DEFAULT_RUN_ROOT
+from pinchbench.errors import OpenClawError
 from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.task import GradingType, Task
-from pinchbench.openclaw.probe import ask_message_file, find_openclaw
-from pinchbench.process.prepared_process import keep_prepared
-from pinchbench.runner.judging import open_judge
-from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks
-from pinchbench.runner.run_folders import CHECKS, HOMES
+from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.homes.user_state import secrets_of
+from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.runner.run_redaction import Redactor
-from pinchbench.runner.sandboxing import check_sandbox
-from pinchbench.runner.slots import secrets_of
+from pinchbench.runner.setup.judging import open_judge
+from pinchbench.runner.setup.run_folders import CHECKS, HOMES
+from pinchbench.runner.setup.sandboxing import check_sandbox
+from pinchbench.runner.setup.this_machine import identified, read_machine
 from pinchbench.suite.solution import NEXT_TO_NOTHING, ScoreRange, Solution, SolutionTurn, script_problem
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.config.judge import JudgeConfig
-    from pinchbench.grading.judge.judge import Judge
+    from pinchbench.config.asked_models import JudgeConfig
+    from pinchbench.grading.judge.votes import Judge
+    from pinchbench.model.outcome import Outcome
 
 ORACLE_JUDGED = ScoreRange(low=0.8, high=1)  # a judge may find fault with a perfect solution
 POLITE = "Thank you, I am glad to help with that."
@@ -52,6 +55,7 @@ class Script:
     turns: tuple[SolutionTurn, ...]
     check: ScoreRange | None
     judge: ScoreRange | None
+    cases: tuple[SolutionTurn, ...] = ()
 
 
 def scripts_of(task: Task, solution: Solution | None) -> tuple[Script, ...]:
@@ -61,9 +65,18 @@ def scripts_of(task: Task, solution: Solution | None) -> tuple[Script, ...]:
     nothing = Script(part=Part.NOTHING, name="nothing", turns=idle, check=check, judge=NEXT_TO_NOTHING)
     if solution is None:
         return (nothing,)
-    oracle = Script(part=Part.ORACLE, name="oracle", turns=solution.turns, check=solution.check, judge=ORACLE_JUDGED)
+    oracle = Script(
+        part=Part.ORACLE,
+        name="oracle",
+        turns=solution.turns,
+        check=solution.check,
+        judge=ORACLE_JUDGED,
+        cases=solution.cases,
+    )
     misses = (
-        Script(part=Part.NEAR_MISS, name=miss.name, turns=miss.turns, check=miss.check, judge=miss.judge)
+        Script(
+            part=Part.NEAR_MISS, name=miss.name, turns=miss.turns, check=miss.check, judge=miss.judge, cases=miss.cases
+        )
         for miss in solution.near_misses
     )
     return (oracle, *misses, nothing)
@@ -79,6 +92,9 @@ def problems_of(script: Script, task: Task, grade: Grade, *, judged: bool) -> It
             yield f"its check gave no score, {why}: {' '.join(grade.check.notes)}"
         elif script.check is not None and grade.check.score not in script.check:
             yield f"its check gives {grade.check.score:.3f}, not {script.check} ({_points(grade.check.breakdown)})"
+        counted = [f"{event} {n} of {of}" for event, (n, of) in (grade.check.events or {}).items() if n]
+        if counted and script.part is Part.ORACLE:
+            yield f"its check counts {', '.join(counted)}: a solution does nothing wrong"
     if judged and task.grading_type is not GradingType.AUTOMATED and grade.judge is not None:
         if grade.judge.score is None and grade.judge.ungraded not in OUT_OF_REACH:
             why = grade.judge.ungraded.value if grade.judge.ungraded else "no score"
@@ -131,8 +147,8 @@ async def _rehearse(
 ) -> None:
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     homes = folder / HOMES
-    async with keep_prepared(), _judge(judge, openclaw, homes / "judge", folder.name) as asked:
-        secrets = secrets_of(judge.api_key_env if judge is not None else None, is_demo=True)
+    async with _judge(judge, openclaw, homes / "judge", folder.name) as asked:
+        secrets = secrets_of(UserState(), judge.api_key_env if judge is not None else None)
         redactor = Redactor(secrets)
         sandbox = await to_thread.run_sync(check_sandbox)
         make_grader = partial(
@@ -146,7 +162,7 @@ async def _rehearse(
             unjudged=make_grader(judge=None),
             judged=make_grader(judge=asked) if asked is not None else None,
         )
-        room = CapacityLimiter(os.cpu_count() or 1)
+        room, openclaws = CapacityLimiter(os.cpu_count() or 1), CapacityLimiter(1)
 
         async def one(place: int, task: Task, solution: Solution | None) -> None:
             async with room:
@@ -160,9 +176,16 @@ async def _rehearse(
                 theater = _Player(
                     stage=stage,
                     desk=desk,
-                    lacking=needs.get(task.task_id, MissingPrerequisites()).sentence or stage.refused,
+                    lacking=needs.get(task.task_id, MissingPrerequisites()).sentence
+                    or ("" if task.needs_openclaw else stage.refused),
                 )
-                results = [await theater.give(script) for script in scripts_of(task, solution)]
+                scripts = scripts_of(task, solution)
+                if task.needs_openclaw:
+                    async with openclaws:
+                        play = partial(play_in_openclaw, folder=stage.folder, judge=judge, openclaw=openclaw)
+                        results = await theater.give_in_openclaw(scripts, play)
+                else:
+                    results = [await theater.give(script) for script in scripts]
                 if (known := public.get(task.task_id)) is not None:
                     before = Stage(task=known[0], folder=homes / f"{place}p", sandbox=sandbox, marker=stage.marker)
                     results.append(await theater.recall(before, known[1]))
@@ -183,10 +206,10 @@ def _redacted(result: CheckedTask, redactor: Redactor) -> CheckedTask:
 async def _judge(
     config: JudgeConfig | None, openclaw: str | None, folder: Path, run_id: str
 ) -> AsyncGenerator[Judge | None]:
-    found = None
+    machine = None
     if config is not None and config.is_openclaw:
-        found = await ask_message_file(await find_openclaw(openclaw))
-    async with open_judge(config, openclaw=found, folder=folder, run_id=run_id) as judge:
+        machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
+    async with open_judge(config, machine=machine, folder=folder, run_id=run_id) as judge:
         yield judge
 
 
@@ -199,7 +222,9 @@ class _JudgeStatus:
     lost: str = ""
 
     async def grade(self, job: GradeJob) -> Grade:
-        grade = await (self.unjudged if self.judged is None or self.lost else self.judged).grade(job)
+        return self.noted(await (self.unjudged if self.judged is None or self.lost else self.judged).grade(job))
+
+    def noted(self, grade: Grade) -> Grade:
         if grade.judge is not None and grade.judge.ungraded in OUT_OF_REACH:
             self.lost = self.lost or f"{grade.judge.ungraded.value}: {' '.join(grade.judge.notes)}"
         return grade
@@ -214,21 +239,8 @@ class _Player:
     lacking: str
 
     async def give(self, script: Script) -> CheckedTask:
-        task = self.stage.task
-        result = partial(
-            CheckedTask,
-            task_id=task.task_id,
-            part=script.part,
-            name=script.name,
-            has_rubric=task.grading_type is not GradingType.AUTOMATED,
-        )
-        if self.lacking:
-            return result(untried=self.lacking)
-        if problem := script_problem(task, script.turns):
-            return result(problems=(problem,))
-        stated, key = (script.judge, "judge") if task.grading_type is GradingType.LLM_JUDGE else (script.check, "check")
-        if stated is None:
-            return result(problems=(f"it does not state its score: `{key}: [low, high]`",))
+        if (problem := self._unplayable(script)) is not None:
+            return problem
         try:
             async with self.stage.open():
                 await self.stage.set_up()
@@ -237,22 +249,74 @@ class _Player:
                 left = await to_thread.run_sync(changed_files, given, self.stage.workspace)
                 grade = await self.stage.grade(events, self.desk.grade)
         except StepFailedError as error:
-            return result(problems=(str(error),))
+            return self._result(script, problems=(str(error),))
+        answers = files_digest(left | {"": script.turns[-1].answer.encode()}) if script.part is Part.ORACLE else ""
+        return replace(self._graded(script, grade), answers=answers)
+
+    async def give_in_openclaw(
+        self,
+        scripts: Sequence[Script],
+        play: Callable[[Task, Sequence[Solution]], Awaitable[tuple[str, list[tuple[Outcome, Grade | None]]]]],
+    ) -> list[CheckedTask]:
+        """Play scripts by `play`, all of which are of the task."""
+        unplayable = [self._unplayable(script) for script in scripts]
+        playable = [script for script, problem in zip(scripts, unplayable, strict=True) if problem is None]
+        ends: list[tuple[Outcome, Grade | None]] = []
+        try:
+            lacking = ""
+            if playable:
+                async with self.stage.open():
+                    solutions = [Solution(turns=script.turns, cases=script.cases) for script in playable]
+                    lacking, ends = await play(self.stage.task, solutions)
+        except OpenClawError as error:
+            lacking = f"only OpenClaw can play it. {error}"
+        if lacking:
+            played = [self._result(script, untried=lacking) for script in playable]
+        else:
+            played = [self._ended(script, *end) for script, end in zip(playable, ends, strict=True)]
+        results = iter(played)
+        return [next(results) if problem is None else problem for problem in unplayable]
+
+    def _ended(self, script: Script, outcome: Outcome, grade: Grade | None) -> CheckedTask:
+        if outcome.reason is Reason.PREREQUISITE_MISSING:
+            return self._result(script, untried=outcome.note)
+        if outcome.reason is not Reason.COMPLETED or grade is None:
+            return self._result(script, problems=(f"in OpenClaw it ended as {outcome.reason.value}: {outcome.note}",))
+        return self._graded(script, self.desk.noted(grade))
+
+    def _result(self, script: Script, **found: Any) -> CheckedTask:  # noqa: ANN401 - fields of the result
+        task = self.stage.task
+        has_rubric = task.grading_type is not GradingType.AUTOMATED
+        return CheckedTask(task_id=task.task_id, part=script.part, name=script.name, has_rubric=has_rubric, **found)
+
+    def _unplayable(self, script: Script) -> CheckedTask | None:
+        task = self.stage.task
+        if self.lacking:
+            return self._result(script, untried=self.lacking)
+        if problem := script_problem(task, script.turns):
+            return self._result(script, problems=(problem,))
+        stated, key = (script.judge, "judge") if task.grading_type is GradingType.LLM_JUDGE else (script.check, "check")
+        if stated is None:
+            return self._result(script, problems=(f"it does not state its score: `{key}: [low, high]`",))
+        return None
+
+    def _graded(self, script: Script, grade: Grade) -> CheckedTask:
         judged = self.desk.judged is not None and not self.desk.lost
-        return result(
+        return self._result(
+            script,
             check=grade.check.score if grade.check is not None else None,
+            events=(grade.check.events or {}) if grade.check is not None else {},
             judge=grade.judge.score if grade.judge is not None else None,
-            problems=tuple(problems_of(script, task, grade, judged=judged)),
+            problems=tuple(problems_of(script, self.stage.task, grade, judged=judged)),
             untried=f"its rubric: {self.desk.lost}" if grade.judge is not None and self.desk.lost else "",
-            answers=files_digest(left | {"": script.turns[-1].answer.encode()}) if script.part is Part.ORACLE else "",
         )
 
     async def recall(self, public: Stage, solution: Solution) -> CheckedTask:
         """Play a solution where it belongs, and grade here what it has left there: by the check alone."""
         task = self.stage.task
         result = partial(CheckedTask, task_id=task.task_id, part=Part.MEMORISED, name="memorised")
-        if self.lacking:
-            return result(untried=self.lacking)
+        if lacking := self.lacking or self.stage.refused:
+            return result(untried=lacking)
         try:
             async with public.open():
                 await public.set_up()

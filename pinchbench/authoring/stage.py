@@ -8,12 +8,12 @@ import shutil
 import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from anyio import move_on_after, to_thread
+from anyio import create_task_group, move_on_after, to_thread
 
-from pinchbench.authoring.replay import PlayFolders, StepFailedError, play, write_transcript
-from pinchbench.errors import ServiceError
+from pinchbench.authoring.play import PlayFolders, StepFailedError, play, write_transcript
+from pinchbench.errors import RunInterruptedError, ServiceError
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.files.folders import folder_error, remove_folder
 from pinchbench.files.workspace import fill_workspace
@@ -21,11 +21,12 @@ from pinchbench.grading.grader import GradeJob
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import task_places
-from pinchbench.results.evidence import Evidence
-from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S
-from pinchbench.runner.services import ServicePlace, open_services
-from pinchbench.runner.task_setup import set_up_workspace
-from pinchbench.sandbox.spec import WORKSPACE
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.runner.setup.run_folders import CLEAN_UP_LIMIT_S, open_work_folder
+from pinchbench.runner.signals import Interrupt
+from pinchbench.runner.trial.task_services import ServicePlace, open_services
+from pinchbench.runner.trial.task_setup import set_up_workspace
+from pinchbench.sandbox.sandbox_spec import WORKSPACE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -33,8 +34,46 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.task import Task
-    from pinchbench.sandbox.spec import Forward
+    from pinchbench.sandbox.sandbox_spec import Forward
     from pinchbench.suite.solution import SolutionTurn
+
+
+STOPPING = "Ending the running scripts. The third Ctrl-C exits immediately."
+HURRYING = "Ending the running scripts. The next Ctrl-C exits immediately."
+_Result = TypeVar("_Result")
+
+
+async def work_in_scratch(
+    work: Callable[[Path, dict[int, _Result]], Awaitable[None]],
+    *,
+    tasks: int,
+    run_root: Path,
+    say: Callable[[str], None] | None,
+) -> list[_Result]:
+    """Call `work` with a private folder of `run_root`, and return what it put into its dict, by ascending key.
+
+    What the work has put below the folder's `HOMES` is removed afterwards, or by the next process if this one is
+    killed. `tasks` is the number of results that there should be.
+
+    With `say`, SIGINT, SIGTERM and SIGHUP cancel the work, `say` gets a sentence, and RunInterruptedError is raised. A
+    cancellation ends the work as well, without words, and goes on. Raises ResultsError when there is no room for the
+    folder.
+    """
+    interrupt = Interrupt(STOPPING, HURRYING)
+    done: dict[int, _Result] = {}
+    try:
+        async with open_work_folder(run_root, prefix="tasks-") as folder, create_task_group() as group:
+            if say is not None:
+                group.start_soon(interrupt.listen, say)
+            with interrupt.setup:
+                await work(folder.resolve(), done)
+            group.cancel_scope.cancel()
+    except OSError as error:
+        raise folder_error(run_root, error, option="--run-root") from error
+    if interrupt.signal is not None:
+        sentence = f"{interrupt.signal.name} came; {len(done)} of {tasks} tasks were checked."
+        raise RunInterruptedError(interrupt.signal, sentence)
+    return [done[place] for place in sorted(done)]
 
 
 NEEDS_NAMESPACES = "it needs files at paths that it states, or services, and this machine has no namespaces for that"
@@ -56,12 +95,14 @@ class Stage:
 
     @property
     def refused(self) -> str:
-        """Why the task can't be played on this machine, as a sentence without a full stop; empty if it can."""
+        """Why the task can't be played here, as a sentence without a full stop; empty if it can."""
+        if self.task.needs_openclaw:
+            return "only OpenClaw can play its solution"
         return NEEDS_NAMESPACES if self.task.needs_namespaces and self.sandbox is None else ""
 
     @property
     def workspace(self) -> Path:
-        """The task's workspace: in a folder of its own, as a task may have the name of any folder beside it."""
+        """The task's workspace: in a folder of its own, as a task may have the name of any folder next to it."""
         return self.folder / "workspace" / self.task.task_id
 
     @property
@@ -96,7 +137,7 @@ class Stage:
         )
 
     async def play(self, turns: Sequence[SolutionTurn]) -> list[dict[str, object]]:
-        """Play a script in the workspace, beside the task's services, and return its transcript.
+        """Play a script in the workspace, with the task's services, and return its transcript.
 
         What the services print replaces what those of a script before it have printed: logs are appended to.
 
@@ -153,7 +194,7 @@ class Stage:
         await to_thread.run_sync(kept.folder.mkdir, 0o700)
         await to_thread.run_sync(_copy_logs, self._printed, kept)
         await to_thread.run_sync(write_transcript, kept.transcript, events)
-        not_kept = await to_thread.run_sync(keep_workspace, workspace or self.workspace, kept.workspace)
+        written = await to_thread.run_sync(keep_workspace, workspace or self.workspace, kept.workspace)
         found = await grade(
             GradeJob(
                 key=TrialKey(task_id=self.task.task_id, repetition=1),
@@ -164,7 +205,7 @@ class Stage:
                 ended_at=time.time(),
                 timeout_s=self.task.timeout_s,
                 marker=self.marker,
-                not_kept=not_kept,
+                not_kept=written.left_out,
             )
         )
         if found.check is not None and found.check.ungraded is Ungraded.DISK_FULL:

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pinchbench.authoring.template_parts import PARTS, check_of, head_of, with_needed
 from pinchbench.errors import ConfigError, SuiteError
-from pinchbench.files.folders import folder_error
+from pinchbench.files.folders import folder_error, remove_folder
 from pinchbench.model.task import GradingType
-from pinchbench.suite.canary import new_canary
-from pinchbench.suite.load import load_suite
-from pinchbench.suite.parse import BrokenTaskError, parse_task
+from pinchbench.suite.check_code import new_canary
+from pinchbench.suite.formats.markdown_folder import TASK_FILE, is_template
+from pinchbench.suite.loading import load_suite
+from pinchbench.suite.parse import parse_task
+from pinchbench.suite.reading import BrokenTaskError
 from pinchbench.suite.select import KEYWORDS
-from pinchbench.suite.solution import SOLUTIONS
-from pinchbench.suite.template import is_template
+from pinchbench.suite.solution import SOLUTION_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 _HEAD = """\
 ---
 id: {id}
-name: Say it as an order ("Count the orders")
+name: Report the orders that were sent
 category: {category}
 grading_type: {type}
-measures: what a good score shows, in a few words
+asks: "How many of these orders did we really send?"
+low_score: "It takes a list at its word: rows that stand twice and cancelled orders count."
 canary: {canary}
-timeout_seconds: 180
-{weights}workspace_files:
+timeout_seconds: {limit}
+{weights}{more}workspace_files:
   - path: orders.csv
     content: |
       order,status,amount_eur
@@ -36,11 +38,11 @@ timeout_seconds: 180
       A-2,cancelled,5.00
       A-3,sent,102.50
       A-3,sent,102.50
----
+{given}---
 
 ## Prompt
 
-`orders.csv` lists our orders; some rows stand there twice. {ask}
+`orders.csv` lists our orders; some rows are duplicated. {ask}
 
 """
 
@@ -54,7 +56,7 @@ _LETTER = (
     """Please write a letter of at most 80 words to our book-keeper, to
 `letter.md`: how many different orders were sent, what they come to, and what in the list is odd.""",
     """The letter names two orders and 122.40 euros: the cancelled order is left out and `A-3` counted once. It says that a
-row stands there twice.""",
+row is duplicated.""",
     """The letter is short, polite and easy to act on""",
 )
 
@@ -90,7 +92,7 @@ list twice. Without `letter.md`, every criterion is 0.0.
 
 ### Facts (weight 50 %)
 
-- 1.0: Two orders, 122.40 euros, and the row that stands there twice.
+- 1.0: Two orders, 122.40 euros, and the duplicated row.
 - 0.75: Both numbers, without the odd row.
 - 0.5: One of the numbers is wrong.
 - 0.25: Both are wrong, but the letter is about the orders that were sent.
@@ -109,7 +111,8 @@ list twice. Without `letter.md`, every criterion is 0.0.
 _NOTES = """\
 ## Additional Notes
 
-What other authors should know: how the fixtures were made, which answers are accepted and why.
+`orders.csv` was written by hand. It has 4 rows and 3 different orders; A-2 is cancelled and A-3 stands twice, so that only
+an agent that looks at both gets 2.
 """
 
 _SOLVE = """\
@@ -133,15 +136,21 @@ _WRITE_LETTER = """\
 """
 
 
-def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category: str) -> tuple[Path, Path]:
-    """Write a new task and its solution below `folder`; return their paths. Blocks.
+def write_skeleton(
+    folder: Path, task_id: str, *, grading: GradingType, category: str, parts: Sequence[str] = ()
+) -> tuple[Path, ...]:
+    """Write a new task and its solution into a folder of its own below `folder`; return their paths. Blocks.
 
-    The folder is created if necessary. Raises ConfigError if the id or the category is invalid or taken, and
-    ResultsError if the files can't be written; neither file is left then.
+    `parts` are names of PARTS, whose files are written as well. The folder is created if necessary. Raises ConfigError if the id or the category is invalid or taken, and
+    ResultsError if the files can't be written; none is left then.
     """
-    task, solution = folder / f"{task_id}.md", folder / SOLUTIONS / f"{task_id}.yaml"
+    if parts and grading is not GradingType.AUTOMATED:
+        raise ConfigError("--with writes a task with a check: leave --grading out.")
+    names = with_needed(parts)
+    home = folder / task_id
+    task, solution = home / TASK_FILE, home / SOLUTION_FILE
     canary = new_canary()
-    text = task_text(task_id, grading=grading, category=category, canary=canary)
+    text = task_text(task_id, grading=grading, category=category, canary=canary, names=names)
     try:
         parsed = parse_task(text, path=task)
     except BrokenTaskError as error:
@@ -154,22 +163,23 @@ def write_skeleton(folder: Path, task_id: str, *, grading: GradingType, category
         raise ConfigError("The id and the category must be plain words, without marks that YAML gives a meaning.")
     _refuse_taken(folder, task_id)
     try:
-        solution.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise folder_error(solution.parent, error, option="--tasks-dir") from error
-    written: list[Path] = []
-    try:
-        for path, content in ((task, text), (solution, solution_text(grading, canary=canary))):
-            with path.open("x", encoding="utf-8") as file:
-                written.append(path)
-                file.write(content)
+        folder.mkdir(parents=True, exist_ok=True)
+        home.mkdir()
     except FileExistsError as error:
-        _take_back(written)
         raise ConfigError(f"{error.filename} is there already; choose another id.") from error
     except OSError as error:
-        _take_back(written)
         raise folder_error(folder, error, option="--tasks-dir") from error
-    return task, solution
+    more = {home / place: content for name in names for place, content in PARTS[name].files}
+    solved = solution_text(grading, canary=canary, names=names)
+    written = {task: text.encode(), solution: solved.encode(), **more}
+    try:
+        for path, content in written.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    except OSError as error:
+        remove_folder(home)
+        raise folder_error(folder, error, option="--tasks-dir") from error
+    return tuple(written)
 
 
 def _refuse_taken(folder: Path, task_id: str) -> None:
@@ -183,36 +193,35 @@ def _refuse_taken(folder: Path, task_id: str) -> None:
         raise ConfigError(f"The id {task_id!r} is taken by {place}, which is there already; choose another id.")
 
 
-def _take_back(written: list[Path]) -> None:
-    for path in written:
-        with suppress(OSError):
-            path.unlink()
-
-
-def task_text(task_id: str, *, grading: GradingType, category: str, canary: str) -> str:
-    """Return the Markdown of a new task."""
+def task_text(task_id: str, *, grading: GradingType, category: str, canary: str, names: Sequence[str] = ()) -> str:
+    """Return the Markdown of a new task with these parts."""
     asked = [_COUNT] if grading is not GradingType.LLM_JUDGE else []
     asked += [_LETTER] if grading is not GradingType.AUTOMATED else []
     weights = "grading_weights:\n  automated: 0.6\n  llm_judge: 0.4\n" if grading is GradingType.HYBRID else ""
+    criteria = [*(criterion for _, _, criterion in asked), *(PARTS[name].criterion for name in names)]
+    check = check_of(names, canary=canary) if names else _CHECK.replace("{canary}", canary)
     parts = [
         _HEAD.format(
             id=task_id,
             category=category,
             type=grading.value,
             weights=weights,
+            limit=600 if names else 180,
+            more=head_of(names),
+            given="".join(PARTS[name].given for name in names),
             canary=canary,
-            ask="\n\n".join(ask for ask, _, _ in asked),
+            ask="\n\n".join([*(ask for ask, _, _ in asked), *(PARTS[name].ask for name in names)]),
         ),
         "## Expected Behavior\n\n" + "\n".join(expected for _, expected, _ in asked) + "\n\n",
-        "## Grading Criteria\n\n" + "".join(f"- [ ] {criterion}\n" for _, _, criterion in asked) + "\n",
-        _CHECK.replace("{canary}", canary) if grading is not GradingType.LLM_JUDGE else "",
+        "## Grading Criteria\n\n" + "".join(f"- [ ] {criterion}\n" for criterion in criteria) + "\n",
+        check if grading is not GradingType.LLM_JUDGE else "",
         _RUBRIC if grading is not GradingType.AUTOMATED else "",
         _NOTES,
     ]
     return "".join(parts)
 
 
-def solution_text(grading: GradingType, *, canary: str) -> str:
+def solution_text(grading: GradingType, *, canary: str, names: Sequence[str] = ()) -> str:
     """Return the YAML of its solution, with two near misses."""
     solved = _SOLVE
     solved += "" if grading is GradingType.LLM_JUDGE else _WRITE_COUNT
@@ -229,7 +238,13 @@ def solution_text(grading: GradingType, *, canary: str) -> str:
         *solved.rstrip("\n").split("\n"),
         "      - tool: exec",
         '        args: {command: "python3 solve.py"}',
+        *"".join(PARTS[name].steps for name in names).splitlines(),
         '    answer: "Two different orders were sent."',
+        *"".join(PARTS[name].turns for name in names).splitlines(),
+    ]
+    if names:
+        return "\n".join(lines) + "\n"
+    lines += [
         "",
         "# Work that is nearly right, and the score that it should get: from low to high, both included.",
         "near_misses:",

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 
 import click
 
-from pinchbench.cli.output import say
+from pinchbench.cli.output import abandon_stdout, say
 from pinchbench.cli.program import cli
-from pinchbench.errors import INTERRUPTED, ConfigError, PinchBenchError, exit_code_of, expected_error
+from pinchbench.errors import INTERRUPTED, ConfigError, PinchBenchError, ResultsError, exit_code_of, expected_error
 
 __all__ = ["cli", "main"]
 
@@ -25,12 +26,22 @@ def main() -> None:
     except (click.exceptions.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption):
+            from pinchbench.cli.options import suggesting
+
+            error = suggesting(error)
         words = io.StringIO()
         error.show(words)
         say(words.getvalue().rstrip("\n"))
         sys.exit(error.exit_code)
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        abandon_stdout()  # click's own output, such as help; an error with a file names it
+        say(f"Error: The output could not be printed: {error.strerror}.")
+        sys.exit(ResultsError.exit_code)
     except (PinchBenchError, ExceptionGroup) as error:
-        from pinchbench.redaction import known_secrets, mask  # noqa: PLC0415 - `--help` must not wait for it
+        from pinchbench.redaction import known_secrets, mask  # `--help` must not wait for it
 
         expected = expected_error(error)
         if expected is None:

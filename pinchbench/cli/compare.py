@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+import io
+import json
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pinchbench import defaults
-from pinchbench.cli.completing import complete_run
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, MEAN_ACROSS_SUITES, option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import OUTPUT_DIR, Integer, option, setting_option
+from pinchbench.cli.output import print_result, say
+from pinchbench.config.settings import absolute_path
+from pinchbench.errors import ResultsError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.results.compare.comparison import Comparison
+    from pinchbench.results.compare.memorisation import Memorisation
 
 
 @click.command(context_settings=CONTEXT)
-@click.argument("names", metavar="A B [C]...", nargs=-1, required=True, shell_complete=complete_run)
-@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-        help="Where runs are looked for.")  # fmt: skip
+@click.argument("names", metavar="A B [C]...", nargs=-1, required=True)
+@OUTPUT_DIR
 @option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write it as one HTML page, too.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, defaults.MAX_SEED), help="Of the permutations that are tried where there"
+@click.option("--seed", type=Integer(0, defaults.MAX_SEED), help="Of the permutations that are tried where there"
               " are too many to try all; the same seed gives the same p.")  # fmt: skip
-@MEAN_ACROSS_SUITES
-@performs("compare.compare_runs")
-def compare(**_options: Any) -> None:  # noqa: ANN401
-    """Tell whether B is better than A, paired by task.
+@setting_option("mean-across-suites")
+def compare(
+    *,
+    names: tuple[str, ...],
+    output_dir: Path,
+    as_json: bool,
+    html: Path | None,
+    seed: int | None,
+    mean_across_suites: bool,
+) -> None:
+    """Compare B with A, paired by task, and say whether it is better.
 
     Each name is a run (its id, its folder, or its results file) or a model, which stands for all its complete runs in
     --output-dir that were made alike. The first one is the baseline that each other is compared with.
@@ -44,3 +61,34 @@ def compare(**_options: Any) -> None:  # noqa: ANN401
     pinchbench-async compare anthropic/claude-sonnet-4-6 openai/gpt-5.5 --html compare.html
     pinchbench-async compare PUBLIC_RUN FORM_1_RUN FORM_2_RUN
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.report.html.variants_page import write_comparison
+    from pinchbench.results.compare.comparison import compare as compare_sides
+    from pinchbench.results.compare.memorisation import memorisation_of
+    from pinchbench.results.compare.samples import find_sides
+    from pinchbench.results.statistics import SEED
+
+    sides = find_sides(names, absolute_path(output_dir, option="--output-dir"))
+    seed = SEED if seed is None else seed
+    comparisons = compare_sides(sides, seed=seed, across_suites=mean_across_suites)
+    memorisation = memorisation_of(sides)
+    if html is not None:
+        path = absolute_path(html, option="--html")
+        write_comparison(path, sides, comparisons, memorisation)
+        say(f"Written: {path}")
+    _show(comparisons, memorisation, seed=seed, as_json=as_json)
+    if not (any(one.tasks for one in comparisons) or any(one.tasks for one in memorisation)):
+        raise ResultsError("Nothing could be compared: name runs of the same tasks that have been graded.")
+
+
+def _show(comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation], *, seed: int, as_json: bool) -> None:
+    from pinchbench.report.terminal.compare_table import print_comparisons
+    from pinchbench.report.terminal.console import report_console
+    from pinchbench.results.compare.comparison_json import record
+
+    if as_json:
+        print_result(json.dumps(record(comparisons, seed=seed, memorisation=memorisation), allow_nan=False))
+        return
+    text = io.StringIO()
+    console = report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty())
+    print_comparisons(console, comparisons, memorisation)
+    print_result(text.getvalue().rstrip("\n"))

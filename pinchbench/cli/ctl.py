@@ -1,29 +1,48 @@
-"""`ctl`: steer a run while it works."""
+"""`ctl`: control a run from another terminal."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
-from pinchbench import defaults
-from pinchbench.cli.completing import complete_run
-from pinchbench.cli.deferred import action
-from pinchbench.cli.options import CONTEXT, FOLDER, option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import OUTPUT_DIR, Number, option
+from pinchbench.cli.output import print_result
+from pinchbench.errors import CommandRefusedError, ConfigError, ResultsError
+from pinchbench.runner.ctl.commands import (
+    Budget,
+    Concurrency,
+    Continue,
+    Note,
+    Override,
+    Pause,
+    Reply,
+    Requeue,
+    Skip,
+    Status,
+    StopTrial,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
+
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.ctl.commands import Command
 
 
 @click.group(context_settings=CONTEXT)
-@click.argument("run", metavar="RUN", shell_complete=complete_run)
+@click.argument("run", metavar="RUN")
 def ctl(run: str) -> None:
-    """Steer a run that works in another terminal.
+    """Control a run from another terminal.
 
     RUN is a run's id, its folder, or its results file. Each command is written to the run's journal before it is done,
     so that it holds after a crash too, and is answered once it is done. TRIAL is named as everywhere: `task_id`, or
-    `task_id@2` for the second repetition. Of a run that has ended, `requeue`, `skip`, `budget` and `note` are recorded:
-    `resume` goes on with them.
+    `task_id@2` for the second repetition. Of a run that has ended, `requeue`, `skip`, new limits and `note` are
+    recorded, and `resume` applies them.
 
     \b
     pinchbench-async ctl 20260102-030405-9f3a status
@@ -31,20 +50,26 @@ def ctl(run: str) -> None:
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 
-def _command(name: str, performs: str, *arguments: Callable[[Any], Any]) -> Callable[[Callable[..., None]], None]:
-    """Add a command with these arguments; the decorated function only declares it."""
+def _command(
+    name: str, *arguments: Callable[[Any], Any]
+) -> Callable[[Callable[..., Command | tuple[Command, ...]]], None]:
+    """Add a command with these arguments: the decorated function returns what the run is asked to do."""
 
-    def add(declared: Callable[..., None]) -> None:
-        def perform(**options: Any) -> None:  # noqa: ANN401 - click's own types
+    def add(command_of: Callable[..., Command | tuple[Command, ...]]) -> None:
+        def perform(*, as_json: bool, output_dir: Path, **options: Any) -> None:  # noqa: ANN401 - click's own types
+            from pinchbench.results.paths import find_run
+
             context = click.get_current_context().parent
             assert context is not None  # noqa: S101 - it is the group
-            action(f"ctl.{performs}")(run=context.params["run"], **options)
+            commands = command_of(**options)
+            files = find_run(context.params["run"], output_dir)
+            for command in commands if isinstance(commands, tuple) else (commands,):
+                ask(command, files, as_json=as_json)
 
-        perform.__doc__ = declared.__doc__
+        perform.__doc__ = command_of.__doc__
         for one in (
             option("--json", "as_json", is_flag=True, help="Print the reply as a line of JSON."),
-            option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-                   help="Where RUN is looked for."),
+            OUTPUT_DIR,
             *reversed(arguments),
         ):  # fmt: skip
             perform = one(perform)
@@ -56,88 +81,152 @@ def _command(name: str, performs: str, *arguments: Callable[[Any], Any]) -> Call
 TRIAL = click.argument("trial", metavar="TRIAL")
 
 
-@_command("status", "status")
-def _status() -> None:
-    """Tell how the run stands: what runs and waits, what is graded, and what is used.
+@_command("status")
+def _status() -> Command:
+    """Show the state of the run: running and waiting trials, grades, and what was used.
 
     \b
     pinchbench-async ctl 20260102-030405-9f3a status
     """  # noqa: D301
+    return Status()
 
 
-@_command("pause", "pause")
-def _pause() -> None:
+@_command("pause")
+def _pause() -> Command:
     """Start no trial until `continue`, not even after a crash and `resume`; trials that run go on.
 
     \b
     pinchbench-async ctl 20260102-030405-9f3a pause
     """  # noqa: D301
+    return Pause()
 
 
-@_command("continue", "go_on")
-def _continue() -> None:
+@_command("continue")
+def _continue() -> Command:
     """Start trials again; a run that has paused itself makes its next try at once.
 
     \b
     pinchbench-async ctl 20260102-030405-9f3a continue
     """  # noqa: D301
-
-
-@_command("concurrency", "set_concurrency", click.argument("trials", metavar="N", type=int))
-def _concurrency() -> None:
-    """Run at most N trials at once, up to the number of slots that this session has set up.
-
-    \b
-    pinchbench-async ctl 20260102-030405-9f3a concurrency 2
-    """  # noqa: D301
+    return Continue()
 
 
 @_command(
-    "budget",
-    "set_budget",
-    click.argument("amount", metavar="[USD]", type=float, required=False),
-    click.option("--tokens", type=int, metavar="N", help="Replace --max-tokens."),
+    "set",
+    click.option("--concurrency", type=int, metavar="N", help="Run at most N trials at once, up to the number of slots"
+                 " that this session has set up."),
+    click.option("--max-cost", type=float, metavar="USD", help="End the run before it costs more."),
+    click.option("--max-tokens", type=int, metavar="N", help="End the run before it uses more tokens."),
+)  # fmt: skip
+def _set(*, concurrency: int | None, max_cost: float | None, max_tokens: int | None) -> tuple[Command, ...]:
+    """Change the concurrency of the run, or the limits of the whole run.
+
+    \b
+    pinchbench-async ctl 20260102-030405-9f3a set --concurrency 2
+    pinchbench-async ctl 20260102-030405-9f3a set --max-cost 12.50 --max-tokens 5000000
+    """  # noqa: D301
+    limits = () if max_cost is None and max_tokens is None else (Budget(max_cost=max_cost, max_tokens=max_tokens),)
+    changes = (*limits, *(() if concurrency is None else (Concurrency(concurrency),)))
+    if not changes:
+        raise ConfigError("Say what to change: --concurrency, --max-cost or --max-tokens.")
+    return changes
+
+
+@_command(
+    "skip",
+    click.argument("what", metavar="TRIAL|TASK"),
+    click.option("--stop", is_flag=True, help="End the trial, which is running; this takes up to 19 s."),
 )
-def _budget() -> None:
-    """Replace --max-cost, the limit of the whole run in US dollars, or with --tokens its limit in tokens.
+def _skip(*, what: str, stop: bool) -> Command:
+    """Do not run a waiting trial, or all waiting trials of a task; with --stop, end a running trial.
 
-    \b
-    pinchbench-async ctl 20260102-030405-9f3a budget 12.50
-    pinchbench-async ctl 20260102-030405-9f3a budget --tokens 5000000
-    """  # noqa: D301
-
-
-@_command("stop-trial", "stop_trial", TRIAL)
-def _stop_trial() -> None:
-    """End a running trial, which takes up to 19 s. It is skipped: in no score, and not run again unless requeued.
-
-    \b
-    pinchbench-async ctl 20260102-030405-9f3a stop-trial task_07@2
-    """  # noqa: D301
-
-
-@_command("skip", "skip", click.argument("what", metavar="TRIAL|TASK"))
-def _skip() -> None:
-    """Do not run a trial that waits, or all of a task that wait. They are in no score and counted.
+    Skipped trials are in no score, are counted, and do not run again unless they are requeued.
 
     \b
     pinchbench-async ctl 20260102-030405-9f3a skip task_07
+    pinchbench-async ctl 20260102-030405-9f3a skip task_07@2 --stop
     """  # noqa: D301
+    return StopTrial(what) if stop else Skip(what)
 
 
-@_command("requeue", "requeue", TRIAL, option("--reason", default="", metavar="TEXT", help="Kept in the result."))
-def _requeue() -> None:
+@_command(
+    "requeue",
+    TRIAL,
+    option("--reason", default="", metavar="TEXT", help="Kept in the result."),
+)
+def _requeue(*, trial: str, reason: str) -> Command:
     """Make another attempt at a trial that has ended or was skipped. The result has the score with and without it.
 
     \b
     pinchbench-async ctl 20260102-030405-9f3a requeue task_07 --reason "the provider was down"
     """  # noqa: D301
+    return Requeue(trial, reason)
 
 
-@_command("note", "note", click.argument("text", metavar="TEXT"))
-def _note() -> None:
-    """Write a note on the run, which its result keeps.
+@_command(
+    "note",
+    click.argument("text", metavar="TEXT"),
+    click.option("--trial", default="", metavar="TRIAL", help="The trial that it is about (default: the whole run)."),
+    click.option("--tag", "tags", multiple=True, metavar="TAG", help="A word to find it by. May be repeated."),
+    click.option(
+        "--score",
+        type=Number(0, 1),
+        metavar="X",
+        help="Your own score for that trial, next to the measured one; TEXT is the reason.",
+    ),
+)
+def _note(*, text: str, trial: str, tags: tuple[str, ...], score: float | None) -> Command:
+    """Write a note on the run or one of its trials, or a score of your own, which the result keeps.
+
+    The run may be working or have ended. No measured grade changes: the result, the summary and the report have the
+    score as measured and with yours, count the trials whose score is yours, and give your reasons.
 
     \b
-    pinchbench-async ctl 20260102-030405-9f3a note "the laptop was on battery from here on"
+    pinchbench-async ctl 20260102-030405-9f3a note "the laptop was on battery from here on" --tag battery
+    pinchbench-async ctl 20260102-030405-9f3a note "the check overlooks a file" --trial task_07@2 --score 1
     """  # noqa: D301
+    if score is None:
+        return Note(text, trial, tags)
+    if not trial:
+        raise ConfigError("--score is that of a trial: name it with --trial.")
+    if tags:
+        raise ConfigError("--tag goes with a note; write it without --score.")
+    return Override(trial, score, text)
+
+
+def ask(command: Command, files: RunFiles, *, as_json: bool) -> None:
+    """Give a command to a run, and print the reply. Raises CommandRefusedError."""
+    try:
+        reply = _reply_to(command, files)
+    except CommandRefusedError as error:
+        reply = Reply(ok=False, text=str(error))
+    if not (reply.ok or as_json):
+        raise CommandRefusedError(reply.text)
+    print_result(msgspec.json.encode(reply).decode() if as_json else reply.text)
+    if not reply.ok:
+        sys.exit(CommandRefusedError.exit_code)
+
+
+def _reply_to(command: Command, files: RunFiles) -> Reply:
+    """Ask the runner, or carry out the command here if no runner listens on the run's socket.
+
+    Blocks. Raises CommandRefusedError, ResultsError.
+    """
+    from pinchbench.results.journal.lock import is_written
+    from pinchbench.runner.ctl.run_commands import carry_out_offline
+    from pinchbench.runner.ctl.socket import send_command
+
+    if (reply := send_command(files.control_socket, command)) is not None:
+        return reply
+    try:
+        is_working = is_written(files.journal)
+    except FileNotFoundError:
+        is_working = True  # there is no journal yet
+    except OSError as error:
+        raise ResultsError(f"{files.journal} can't be read: {error.strerror}.") from error
+    if is_working and not isinstance(command, Status):
+        raise CommandRefusedError(
+            f"A pinchbench-async works on {files.folder} but takes no commands: it is setting the run up, grading it"
+            " again, or ending. Try again in a moment."
+        )
+    return carry_out_offline(files, command, is_working=is_working)

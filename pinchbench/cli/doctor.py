@@ -2,49 +2,69 @@
 
 from __future__ import annotations
 
-from typing import Any
+import io
+import json
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import click
 
-from pinchbench import defaults
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, SUITE_FORMAT, TASKS_DIR, option, suite_option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import option, setting_options
+from pinchbench.cli.output import print_result, say
+from pinchbench.cli.settings_file import WithDefaults, read_settings
+from pinchbench.errors import UnfitError
+
+if TYPE_CHECKING:
+    from pinchbench.model.finding import Finding
 
 
-@click.command(context_settings=CONTEXT)
-@option("--model", help="The model that is going to be run: its key is looked for, and it is asked one question.")
-@option("--base-url", metavar="URL", help="An OpenAI-compatible endpoint for the model's provider.")
-@option("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key.")
-@option("--judge", "judge_model", metavar="MODEL", help="The judge that is going to be asked; as for `run`.")
-@option("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge.")
-@option("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key.")
-@option("--concurrency", type=click.IntRange(1, defaults.MAX_MACHINE_SLOTS), default=1, show_default=True,
-        help="Trials at once that the machine is to be fit for.")  # fmt: skip
-@option("--openclaw", metavar="PATH|VERSION", help="Which OpenClaw; as for `run`.")
-@option("--isolation", type=click.Choice([one.value for one in defaults.Isolation]), default="auto",
-        show_default=True, help="As for `run`.")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-        help="Where results would go.")  # fmt: skip
-@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
-        help="Where workspaces would go.")  # fmt: skip
-@TASKS_DIR
-@SUITE_FORMAT
-@suite_option("Which tasks are going to be run: what they need is looked for.")
-@option("--cluster", metavar="ray[://HOST:PORT]", help="Examine each node of the Ray cluster too.")
-@option("--offline", is_flag=True, help="Ask neither the model nor the judge.")
+@click.command(cls=WithDefaults, context_settings=CONTEXT)
+@setting_options("doctor")
+@click.option("--offline", is_flag=True, help="Ask neither the model nor the judge.")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@performs("doctor.examine_machine")
-def doctor(**_options: Any) -> None:  # noqa: ANN401
-    """Find out whether a run would work here, and what to do if not.
+def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+    """Check whether a run would work here, and say what to do if not.
 
-    Looks at Python, OpenClaw, Node, keys (present or not; never shown), memory, disks, limits, what the tasks need and
-    what dead runs have left. Nothing is changed or removed. A --model and a --judge are asked one question each, which
-    costs what a short question costs; demo/oracle costs nothing. With --cluster, each node is examined too, and
-    compared with this machine. Leaves with exit code 1 when there is a problem.
+    Looks at Python, OpenClaw, Node, keys (present or not; never shown), memory, disks, limits, and what the tasks need.
+    Nothing is changed. A --model and a --judge are asked one question each, which
+    costs what a short question costs; demo/oracle costs nothing. Exits with code 1 if there is a problem.
 
     \b
     pinchbench-async doctor
     pinchbench-async doctor --model anthropic/claude-sonnet-4-6 --judge openai/gpt-5.5 --concurrency 8
-    pinchbench-async doctor --cluster ray
     pinchbench-async doctor --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench import defaults
+    from pinchbench.config.served import chat_at, run_at
+    from pinchbench.doctor import bounded_check as report
+    from pinchbench.doctor.examination import DoctorConfig, examine
+
+    endpoints = read_settings().endpoints
+    if options["model"] is not None and options["base_url"] is None:
+        at = run_at(endpoints, options["model"])
+        options |= {name: at.get(name) for name in ("base_url", "api_key_env") if at}
+    if (model := options.pop("judge")) is not None:
+        asked = chat_at(endpoints, model, option="--judge")
+        options |= {f"judge_{name}": value for name, value in asked.items() if name != "served"}
+    config = DoctorConfig(**options, isolation=defaults.Isolation(isolation))
+    show = (lambda _: None) if as_json else _show  # all are printed at the end
+    look = partial(examine, config, show=show, say=say)
+    findings = anyio.run(look)
+    if as_json:
+        print_result(json.dumps([report.record(finding) for finding in findings]))
+    sentence = report.verdict(findings)
+    if any(finding.level == "problem" for finding in findings):
+        raise UnfitError(sentence)
+    say(sentence)
+
+
+def _show(finding: Finding) -> None:
+    from pinchbench.doctor.bounded_check import print_finding
+    from pinchbench.report.terminal.console import report_console
+
+    text = io.StringIO()
+    print_finding(report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty()), finding)
+    print_result(text.getvalue().rstrip("\n"))

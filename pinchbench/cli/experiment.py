@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CLUSTER, CONTEXT, NOTIFY, OTLP, RELAY, UNTIL, gate_options, option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import SettingsCommand, setting_options
 
 
-@click.command(context_settings=CONTEXT)
+@click.command(cls=SettingsCommand, context_settings=CONTEXT)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@UNTIL
-@CLUSTER
-@RELAY
-@option("--dry-run", is_flag=True, help="Show what would be run and how long it can take; start nothing.")
-@gate_options
-@NOTIFY
-@OTLP
-@option("--json", "as_json", is_flag=True, help="Print the comparison as JSON instead of the experiment's folder.")
-@performs("experiment.run_file")
-def experiment(**_options: Any) -> None:  # noqa: ANN401
+@setting_options("experiment")
+def experiment(
+    *,
+    file: Path,
+    until: str | None,
+    margin: float | None,
+    dry_run: bool,
+    as_json: bool,
+    otlp: str | None,
+    cluster: str | None,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Run variants side by side and compare them with the first.
 
     FILE is YAML: options of a run by their names without dashes in front, and `variants`, each with what differs.
     All variants share `concurrency` slots. The trials of a task run close together in time, in an order shuffled by
     `seed`, so that a slow hour of a provider or of this machine affects all variants alike. Each variant is a run of
-    its own, for `report`, `regrade`, `export` and `verify`; `resume FOLDER` goes on with an experiment that was ended.
+    its own, for `report`, `regrade`, `export` and `verify`; `resume FOLDER` resumes an unfinished experiment.
 
     \b
     pinchbench-async experiment which-model.yaml --dry-run
@@ -42,3 +45,16 @@ def experiment(**_options: Any) -> None:  # noqa: ANN401
       thinking: {model: anthropic/claude-sonnet-4-6, thinking: high}
       gpt:      {model: openai/gpt-5.5}
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.cli.cluster import take_cluster
+    from pinchbench.cli.experiment_running import run, until_decided
+    from pinchbench.cli.gate import take_gate
+    from pinchbench.cli.running import take_listeners
+    from pinchbench.cli.settings_file import read_settings
+    from pinchbench.experiment.experiment_spec import read_experiment
+
+    chosen = take_cluster(cluster)
+    experiment = read_experiment(file, read_settings().endpoints)
+    experiment = replace(experiment, until=until_decided(experiment.until, until, margin))
+    gate = take_gate({**options, "margin": margin}, experiment.variants[0].config.output_dir)
+    listeners = take_listeners(otlp)
+    run(experiment, dry_run=dry_run, as_json=as_json, gate=gate, listeners=listeners, cluster=chosen)

@@ -3,53 +3,143 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import defaults
-from pinchbench.cli.completing import complete_run
-from pinchbench.cli.deferred import action, performs
-from pinchbench.cli.options import CONTEXT, FOLDER, option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import OUTPUT_DIR
+from pinchbench.cli.output import print_result, warn_of_altered
+from pinchbench.config.settings import absolute_path
+from pinchbench.errors import ConfigError
 
-FORMATS = ("csv", "parquet", "jsonl", "junit", "github", "perfetto", "inspect", "atif", "rl")
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pinchbench.report.export.trial_rows import Column
+    from pinchbench.results.finished_run import PastRun
+
+
+TEXT_FORMATS = ("csv", "jsonl", "junit", "github", "rl", "wire")
+FILE_SUFFIXES = {"parquet": ".parquet", "inspect": ".eval", "atif": ".atif"}  # of a name that is derived from the run's
+PIECE_BYTES = 64 * 1024  # per write
+STDOUT = Path("-")
 
 
 def _print_columns(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    from pinchbench.report.export.trial_rows import COLUMNS
+
     if not wanted or context.resilient_parsing:
         return
-    action("export_columns.print_columns")()
+    for line in _column_lines(COLUMNS):
+        print_result(line)
     context.exit()
 
 
 @click.command(context_settings=CONTEXT)
-@click.argument("run", metavar="RUN", shell_complete=complete_run)
-@click.option("--format", "form", type=click.Choice(FORMATS), required=True, help="Which format; see above.")
+@click.argument("run", metavar="RUN")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([*TEXT_FORMATS, *FILE_SUFFIXES]),
+    required=True,
+    help="Which format; see above.",
+)
 @click.option("-o", "--output", metavar="PATH", type=click.Path(path_type=Path),
               help="The file (for atif: the folder) to write, and - for stdout.  [default: stdout; for parquet, inspect"
-              " and atif beside the results file of the run]")  # fmt: skip
+              " and atif next to the run's results file]")  # fmt: skip
 @click.option("--columns", is_flag=True, is_eager=True, expose_value=False, callback=_print_columns,
               help="Print the columns of csv, parquet and jsonl as a Markdown table, and exit.")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-        help="Where RUN is looked for.")  # fmt: skip
-@performs("export.export_run")
-def export(**_options: Any) -> None:  # noqa: ANN401
+@OUTPUT_DIR
+def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> None:
     """Write a run in the format of another tool.
 
-    RUN is a run's id, its folder, or its results file; it may be unfinished, or still go on. Text goes to stdout unless
-    --output names a file; of a file that was written, the path is printed.
+    RUN is a run's id, its folder, or its results file; it may be unfinished, or still running. Text goes to stdout
+    unless --output names a file; of a file that was written, the path is printed.
 
     \b
     csv, parquet, jsonl  a table with one row a trial, for spreadsheets, pandas, DuckDB (its columns: --columns)
     junit                test results for CI: a suite a category, a test a trial
     github               a summary in Markdown for a GitHub job
-    perfetto             a trace of the slots, graders and costs, for ui.perfetto.dev
     inspect              a log that `inspect view` opens
     atif                 a folder of agent trajectories, one a trial
     rl                   training data: conversations, token ids, logprobs and the reward, one line a trial
+    wire                 the recorded requests to the model and its replies, one line each
 
     \b
     pinchbench-async export 20260102-030405-9f3a --format csv > trials.csv
     pinchbench-async export 20260102-030405-9f3a --format junit -o junit.xml
     pinchbench-async export 20260102-030405-9f3a --format github >> "$GITHUB_STEP_SUMMARY"
     """  # noqa: D301 - click's mark for a block that keeps its lines
+    from pinchbench.results.finished_run import read_run
+    from pinchbench.results.paths import find_run, whole_file
+
+    if form in FILE_SUFFIXES and output == STDOUT:
+        raise ConfigError(f"The format {form} can't go to stdout; name a path with --output.")
+    if output is not None and output != STDOUT:
+        output = absolute_path(output, option="--output")
+    past = read_run(find_run(run, absolute_path(output_dir, option="--output-dir")))
+    warn_of_altered([past], evidence=True)
+    if form in FILE_SUFFIXES:
+        path = output or past.files.output_dir / f"{past.files.name}{FILE_SUFFIXES[form]}"
+        _file_writer(form)(past, path)
+        print_result(path)
+    elif output is None or output == STDOUT:
+        for piece in _pieces(_text_lines(form)(past)):
+            print_result(piece.removesuffix(b"\n"))  # which `print_result` appends
+    else:
+        with whole_file(output) as file:
+            for line in _text_lines(form)(past):
+                file.write(line.encode("utf-8", "replace"))
+        print_result(output)
+
+
+def _text_lines(form: str) -> Callable[[PastRun], Iterator[str]]:
+    from pinchbench.report.export.github import github_lines
+    from pinchbench.report.export.junit import junit_lines
+    from pinchbench.report.export.rl import rl_lines, wire_lines
+    from pinchbench.report.export.tables import csv_lines, jsonl_lines
+
+    return {
+        "csv": csv_lines,
+        "jsonl": jsonl_lines,
+        "junit": junit_lines,
+        "github": github_lines,
+        "rl": rl_lines,
+        "wire": wire_lines,
+    }[form]
+
+
+def _file_writer(form: str) -> Callable[[PastRun, Path], None]:
+    """Return what writes a file, or a folder, of a format. Raises ConfigError if its library is not installed."""
+    from pinchbench.report.export.atif import write_atif
+    from pinchbench.report.export.tables import write_parquet
+
+    if form != "inspect":
+        return {"parquet": write_parquet, "atif": write_atif}[form]
+    try:
+        from pinchbench.report.export.inspect_log import write_inspect
+    except ImportError as error:
+        raise ConfigError(
+            "The format inspect needs a library that is not installed: pip install 'pinchbench-async[inspect]'."
+        ) from error
+    return write_inspect
+
+
+def _pieces(lines: Iterable[str]) -> Iterator[bytes]:
+    """Join lines into pieces large enough for one write."""
+    piece = bytearray()
+    for line in lines:
+        piece += line.encode("utf-8", "replace")
+        if len(piece) >= PIECE_BYTES:
+            yield bytes(piece)
+            piece.clear()
+    if piece:
+        yield bytes(piece)
+
+
+def _column_lines(columns: Iterable[Column]) -> Iterator[str]:
+    yield "| column | type | meaning |"
+    yield "| --- | --- | --- |"
+    for column in columns:
+        yield f"| `{column.name}` | {column.kind} | {column.meaning} |"

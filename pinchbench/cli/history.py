@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+import io
+import json
+import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import defaults
-from pinchbench.cli.completing import complete_model
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import OUTPUT_DIR, option
+from pinchbench.cli.output import print_result, say
+from pinchbench.errors import ResultsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @click.command(context_settings=CONTEXT)
 # no environment variable: PINCHBENCH_MODEL selects what to run, not what to list
-@click.option("--model", metavar="TEXT", default="", shell_complete=complete_model,
+@click.option("--model", metavar="TEXT", default="",
               help="Only the runs of this model, or, where there is none of that name, of models whose name holds"
               " the text.")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-        help="Whose runs.")  # fmt: skip
+@OUTPUT_DIR
 @option("--json", "as_json", is_flag=True, help="Print one array with an object a run.")
-@performs("history.list_runs")
-def history(**_options: Any) -> None:  # noqa: ANN401
+def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     """List the runs of an output folder, the newest first.
 
     \b
@@ -29,8 +33,8 @@ def history(**_options: Any) -> None:  # noqa: ANN401
     pinchbench-async history --model gpt-5 --output-dir /data/runs
     pinchbench-async history --json | jq '.[] | select(.state == "complete") | [.model, .score.mean]'
 
-    A run is complete, unfinished, interrupted (by a signal), or running; `resume` goes on with the two in the middle.
-    One that can't be read is a line that says why. Dates are local.
+    A run is complete, unfinished, interrupted (by a signal), or running; `resume` continues unfinished and
+    interrupted ones. One that can't be read is a line that says why. Dates are local.
 
     \b
     The keys of --json:
@@ -45,9 +49,10 @@ def history(**_options: Any) -> None:  # noqa: ANN401
     pass_threshold    in 0-1
     left_out          ungraded, infrastructure, untrusted, prerequisite_missing, skipped, not_run
     caused_by_agent   how many trials have no score, which the agent may have caused
+    pending           trials in left_out that a running run is still to run or grade
     score_if_zero     the mean of score with these as 0; null where there are none
     tokens, cost_usd  of the agents; the cost is null where a price is not known
-    judge_cost_usd    null where no price was told
+    judge_cost_usd    null where no price is known
     agents_s          the agents' times, added up
     duration_s        how long the run was at work, without pauses of ten minutes and more
     openclaw          its release
@@ -55,3 +60,23 @@ def history(**_options: Any) -> None:  # noqa: ANN401
     is_altered        whether its files are not as they were written; `verify` names the differences
     problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.report.terminal.console import report_console
+    from pinchbench.report.terminal.listings import history_legend, no_runs, print_history
+    from pinchbench.results.paths import no_folder
+    from pinchbench.results.run_list import past_runs, records
+
+    if not output_dir.is_dir():
+        raise ResultsError(no_folder(output_dir))
+    runs = past_runs(output_dir, model=model)
+    if as_json:
+        print_result(json.dumps(records(runs)))
+        return
+    if not runs:
+        say(no_runs(str(output_dir), model=model))
+        return
+    table = io.StringIO()
+    console = report_console(table, is_terminal=sys.stdout is not None and sys.stdout.isatty())
+    print_history(console, runs)
+    print_result(table.getvalue().rstrip("\n"))
+    if legend := history_legend(runs):
+        say(legend)

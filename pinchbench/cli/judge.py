@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
-from typing import Any
+import io
+import sys
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import click
+import msgspec
+from click.core import ParameterSource
 
-from pinchbench import defaults
-from pinchbench.cli.completing import complete_openclaw
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, SUITE_FORMAT, TASKS_DIR, judge_options, option, suite_option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import SettingsCommand, option, setting_options
+from pinchbench.cli.output import print_result, say
+from pinchbench.cli.settings_file import take_judge
+from pinchbench.config.settings import absolute_path
+from pinchbench.errors import ConfigError, JudgeFaultError, SuiteError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pinchbench.authoring.examine_judge import Work
+    from pinchbench.defaults import SuiteFormat
+    from pinchbench.results.judge_certificate import Answer
+
+VOTES = 3  # on unchanged work: fewer can't show whether a judge repeats itself
 
 
 @click.group(context_settings=CONTEXT)
 def judge() -> None:
-    """Examine a judge before its grades are believed.
+    """Examine a judge before you trust its grades.
 
     \b
     pinchbench-async judge check --judge openai/gpt-5.5
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 
-@judge.command("check", context_settings=CONTEXT)
-@TASKS_DIR
-@SUITE_FORMAT
-@suite_option("Which tasks, as for `run`; those without a rubric are left out.")
-@judge_options
-@option(
-    "--openclaw",
-    metavar="PATH|VERSION",
-    shell_complete=complete_openclaw,
-    help="Which OpenClaw, for a judge that is an OpenClaw agent.",
-)
-@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
-        help="Where scripts are played.")  # fmt: skip
+@judge.command("check", cls=SettingsCommand, context_settings=CONTEXT)
+@setting_options("judge")
 @option("--json", "as_json", is_flag=True, help="Print the certificate as JSON.")
-@performs("judge_check.examine_judge")
-def judge_check(**_options: Any) -> None:  # noqa: ANN401
+def judge_check(
+    *,
+    tasks_dir: Path | None,
+    suite_format: SuiteFormat | None,
+    suite: str,
+    openclaw: str | None,
+    run_root: Path,
+    as_json: bool,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Ask a judge about work whose score is known, and keep what was measured as its certificate.
 
     The solutions, near misses and idle runs of all judged tasks are put to it: as they are (three votes each, or as
@@ -46,4 +62,44 @@ def judge_check(**_options: Any) -> None:  # noqa: ANN401
 
     \b
     pinchbench-async judge check --judge openai/gpt-5.5
-    """  # noqa: D301 - as above
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.authoring.examine_judge import check_judge, works_of
+    from pinchbench.cli.selected_tasks import select, with_solutions
+    from pinchbench.report.certificate import print_certificate, verdict_text, write_certificate_page
+    from pinchbench.report.terminal.console import report_console
+    from pinchbench.results.judge_certificate import keep_certificate
+
+    is_default = click.get_current_context().get_parameter_source("judge_votes") is ParameterSource.DEFAULT
+    votes = VOTES if is_default else options["judge_votes"]
+    config = take_judge(options)
+    if config is None:
+        raise ConfigError("`judge check` needs a judge: name its model with --judge MODEL.")
+    config = replace(config, votes=votes)
+    loaded, selected = select(tasks_dir, suite, suite_format)
+    works = works_of(with_solutions(loaded.suite, selected))
+    if not works:
+        raise SuiteError("None of these tasks has a rubric and a solution, so there is nothing to ask a judge about.")
+    tasks = len({one.task.task_id for one in works})
+    say(f"Asking {config.model} about {len(works)} pieces of work of {tasks} tasks, {config.votes + 4} times each.")
+
+    def show(work: Work, answers: Sequence[Answer]) -> None:
+        votes = ", ".join("unreadable" if vote is None else f"{vote:.2f}" for vote in answers[0].votes)
+        low, high = work.range
+        say(f"{work.task.task_id}, {work.script.name}: {votes} ({low:g} to {high:g} stated)")
+
+    root = absolute_path(run_root, option="--run-root")
+    certificate = anyio.run(
+        partial(check_judge, works, config=config, openclaw=openclaw, run_root=root, show=show, say=say)
+    )
+    path = keep_certificate(certificate)
+    page = path.with_suffix(".html")
+    write_certificate_page(certificate, page)
+    if as_json:
+        print_result(msgspec.json.encode(certificate).decode())
+    else:
+        text = io.StringIO()
+        print_certificate(report_console(text, is_terminal=sys.stderr is not None and sys.stderr.isatty()), certificate)
+        say(text.getvalue().rstrip("\n"))
+        print_result(str(page))
+    if certificate.faults:
+        raise JudgeFaultError(f"{verdict_text(certificate)} Choose another judge, or read {page} first.")

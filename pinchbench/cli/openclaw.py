@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.output import print_result, say
 
 
 @click.group(context_settings=CONTEXT)
 def openclaw() -> None:
-    """Install OpenClaw for this program, beside any other on the machine.
+    """Install OpenClaw for this program, separate from any other on the machine.
 
     \b
     pinchbench-async openclaw install
-    pinchbench-async openclaw list
+    pinchbench-async openclaw install --list
     pinchbench-async openclaw models sonnet
     pinchbench-async openclaw exec -- doctor
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
@@ -24,8 +22,8 @@ def openclaw() -> None:
 
 @openclaw.command("install", context_settings=CONTEXT)
 @click.argument("version", required=False)
-@performs("openclaw.install_release")
-def openclaw_install(**_options: Any) -> None:  # noqa: ANN401
+@click.option("--list", "lists", is_flag=True, help="List the releases that are installed instead, newest first.")
+def openclaw_install(*, version: str | None, lists: bool) -> None:
     """Install an OpenClaw release (default: the newest one this program was tested with) and a Node that suits it.
 
     Both go into the user's cache folder. A release that is there already is not fetched again.
@@ -34,7 +32,17 @@ def openclaw_install(**_options: Any) -> None:  # noqa: ANN401
     pinchbench-async openclaw install
     pinchbench-async openclaw install 2026.6.5
     pinchbench-async --model demo/oracle --openclaw 2026.6.5
-    """  # noqa: D301 - as above
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.openclaw.install import DEFAULT_RELEASE, install, installed, managed
+
+    if lists:
+        for found in installed():
+            print_result(f"{found.version}  {found.program}")
+        return
+    wanted = version or DEFAULT_RELEASE
+    if managed(wanted) is None:
+        say(f"Installing OpenClaw {wanted} with npm; this takes about a minute.")
+    print_result(install(wanted).program)
 
 
 class _ExecCommand(click.Command):
@@ -49,15 +57,14 @@ class _ExecCommand(click.Command):
 
 def _is_ours(args: list[str]) -> bool:
     """Whether the first word is a release, or an option such as `--help`."""
-    from pinchbench.openclaw.install import RELEASE  # noqa: PLC0415 - `--help` must not wait for it
+    from pinchbench.openclaw.install import RELEASE  # `--help` must not wait for it
 
     return bool(args) and (args[0].startswith("-") or RELEASE.fullmatch(args[0]) is not None)
 
 
 @openclaw.command("exec", cls=_ExecCommand, context_settings=CONTEXT, options_metavar="", add_help_option=True)
 @click.argument("version", required=False, metavar="[VERSION] -- ARGUMENTS...")
-@performs("openclaw_exec.execute")
-def openclaw_exec(**_options: Any) -> None:  # noqa: ANN401
+def openclaw_exec(*, version: str | None, arguments: tuple[str, ...]) -> None:
     """Run OpenClaw itself, with the Node that suits it: an installed release, or without VERSION the one that runs use.
 
     It takes this program's place: input, output, signals and exit code are its own.
@@ -65,24 +72,16 @@ def openclaw_exec(**_options: Any) -> None:  # noqa: ANN401
     \b
     pinchbench-async openclaw exec -- models auth
     pinchbench-async openclaw exec 2026.6.5 -- agents list
-    """  # noqa: D301 - as above
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.openclaw.find import replace_process
 
-
-@openclaw.command("list", context_settings=CONTEXT)
-@performs("openclaw.list_releases")
-def openclaw_list(**_options: Any) -> None:  # noqa: ANN401
-    """List the releases that are installed, newest first.
-
-    \b
-    pinchbench-async openclaw list
-    """  # noqa: D301 - as above
+    replace_process(version, arguments)
 
 
 @openclaw.command("models", context_settings=CONTEXT)
 @click.argument("text", required=False)
 @click.option("--openclaw", "choice", metavar="VERSION|PATH", help="Another OpenClaw than the one that runs use.")
-@performs("openclaw_models.list_models")
-def openclaw_models(**_options: Any) -> None:  # noqa: ANN401
+def openclaw_models(*, text: str | None, choice: str | None) -> None:
     """List the names for --model that an OpenClaw release knows; with TEXT, only those that contain it.
 
     Names are read from the release itself, without the network. Some providers, such as openrouter, name their models
@@ -91,4 +90,16 @@ def openclaw_models(**_options: Any) -> None:  # noqa: ANN401
     \b
     pinchbench-async openclaw models
     pinchbench-async openclaw models anthropic/
-    """  # noqa: D301 - as above
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.openclaw.find import locate_openclaw
+    from pinchbench.openclaw.model_catalogue import read_catalogue
+
+    catalogue = read_catalogue(locate_openclaw(choice).program)
+    wanted = (text or "").casefold()
+    names = [name for name in catalogue.names if wanted in name.casefold()]
+    for name in names:
+        print_result(name)
+    if not names and wanted:
+        say(f"No name contains {text!r}.")
+    if others := [name for name in catalogue.open_providers if wanted.partition("/")[0] in name.casefold()]:
+        say(f"Providers that name their models themselves: {', '.join(others)}.")

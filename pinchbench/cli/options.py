@@ -1,4 +1,4 @@
-"""Options that several commands share, and the function that defines one."""
+"""Options of commands, made from the table of settings, and commands whose help groups them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from pinchbench import defaults
-from pinchbench.cli.completing import complete_run, complete_tasks
+from pinchbench.config.settings import SETTINGS, Kind, Section
+from pinchbench.defaults import SuiteFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from pinchbench.config.settings import Setting
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
-CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-
-
-def option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
-    """Define an option with an environment variable of its name: `--output-dir` is `PINCHBENCH_OUTPUT_DIR`."""
-    long = next(name for name in names if name.startswith("--"))
-    variable = "PINCHBENCH_" + long.removeprefix("--").replace("-", "_").upper()
-    return click.option(*names, envvar=variable, show_envvar=True, **settings)
-
-
-TASKS_DIR = option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the bundled tasks).")
+FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+REST = "Other options"
+SHOWS_ALL = "pinchbench.shows_all"  # the key in a context's `meta`
+# What these commands do not state is as in the run that they go on with: no default, and nothing from the environment.
+OF_ITS_RUN = ("resume", "replay")
+OF_THE_COMMAND = ("output-dir",)
+SEVERAL = (Kind.LIST, Kind.VARIABLES)
 
 
 class _SuiteType(click.types.StringParamType):
@@ -34,156 +31,190 @@ class _SuiteType(click.types.StringParamType):
     envvar_list_splitter: ClassVar[str] = ";"
 
 
+class Integer(click.IntRange):
+    """A whole number of a range; a message does not speak of ranges where a text is no number."""
+
+    name = "integer"
+
+
+class Number(click.FloatRange):
+    """A number of a range."""
+
+    name = "number"
+
+
+# What other programs call it, by the option here.
+_OTHER_NAMES = {
+    "--base-url": ("--api-base", "--endpoint", "--url", "--host", "--server"),
+    "--api-key-env": ("--api-key", "--key", "--token"),
+    "--thinking": ("--reasoning", "--effort", "--reasoning-effort"),
+    "--suite": ("--task", "--tasks", "--category", "--dataset"),
+    "--keyword": ("--filter", "--grep", "--match"),
+    "--limit": ("--max-samples", "--max-tasks", "--first", "--head"),
+    "--last-failed": ("--lf", "--failed", "--failed-first", "--ff"),
+    "--quiet": ("--silent", "--no-progress"),
+    "--tasks-dir": ("--tasks-path", "--suite-dir", "--data-dir"),
+    "--runs": ("--repeat", "--repeats", "--trials", "--epochs", "--repetitions", "--samples", "--count"),
+    "--concurrency": ("--jobs", "--workers", "--parallel", "--threads", "--processes", "--max-workers", "--slots"),
+    "--judge": ("--grader", "--judge-model", "--scorer"),
+    "--max-cost": ("--budget", "--max-price", "--cost-limit"),
+    "--max-hours": ("--max-time", "--time-limit"),
+    "--timeout-multiplier": ("--timeout", "--timeout-factor"),
+    "--infra-retries": ("--retries", "--retry", "--max-retries"),
+    "--output-dir": ("--output", "--out", "--results", "--results-dir", "--log-dir"),
+    "--fail-under": ("--threshold", "--min-score"),
+    "--openclaw": ("--openclaw-version", "--binary", "--program"),
+    "--verbose": ("--debug", "--loud", "--show-output"),
+}
+
+
+def suggesting(error: click.NoSuchOption) -> click.UsageError:
+    """Return the error with the option of that meaning or nearly that spelling, not one that only shares letters."""
+    if error.ctx is None:
+        return error
+    from pinchbench.suite.yaml_nodes import misspelt
+
+    known = {name for one in error.ctx.command.get_params(error.ctx) for name in one.opts if name.startswith("--")}
+    wanted = error.option_name.partition("=")[0]
+    meant = [name for name, others in _OTHER_NAMES.items() if wanted in others and name in known]
+    near = meant or [one for _, one in misspelt([wanted], known=known)]
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return click.UsageError(f"No such option {wanted!r}.{hint}", ctx=error.ctx)
+
+
 def _joined(_context: click.Context, _parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
     return ";".join(value) if value else None
 
 
-def suite_option(help_text: str, *, default: str | None = "all") -> Callable[[Any], Any]:
-    """Define `--suite`, which may be given several times: the command gets the expressions joined by `;`."""
-    return option(
-        "--suite",
-        type=_SuiteType(),
-        multiple=True,
-        default=() if default is None else (default,),
-        show_default=default or False,
-        callback=_joined,
-        shell_complete=complete_tasks,
-        help=help_text,
-    )
+def _format(_context: click.Context, _parameter: click.Parameter, value: str | None) -> SuiteFormat | None:
+    return SuiteFormat(value) if value else None
 
 
-SUITE_FORMAT = option(
-    "--suite-format",
-    type=click.Choice([one.value for one in defaults.SuiteFormat]),
-    callback=lambda _context, _parameter, value: defaults.SuiteFormat(value) if value else None,
-    help="The format of its tasks (default: detected from the files).",
-)
-
-MEAN_ACROSS_SUITES = option(
-    "--mean-across-suites",
-    is_flag=True,
-    help="With several suites: a mean over the tasks of all, too. Their scores mean different things.",
-)
-
-FORM = option(
-    "--form",
-    type=click.IntRange(0, defaults.MAX_SEED),
-    metavar="SEED",
-    help="A fresh form of the tasks: other data, other answers. Tasks without one are left out.",
-)
-UNTIL = option(
-    "--until",
-    type=click.Choice(["decided"]),
-    help="End an experiment as soon as each variant is decided to be better, worse or equal within --margin, or what"
-    " --runs leaves can hardly decide it.",
-)
-NO_PREFLIGHT = option(
-    "--no-preflight",
-    is_flag=True,
-    help="Do not ask the endpoints of the model, the judge and the user's model one question first.",
-)
-NO_WIRE = option("--no-wire", is_flag=True, help="Do not record the requests between OpenClaw and the model.")
-MAX_REQUESTS = option(
-    "--max-requests",
-    type=click.IntRange(1, defaults.MAX_REQUESTS),
-    metavar="N",
-    help="Requests to the model at once; fewer while it answers 429.",
-)
-WIRE_RETRIES = option(
-    "--wire-retries",
-    type=click.IntRange(0, defaults.MAX_INFRA_RETRIES),
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="How often the wire repeats a call that failed with 429, 5xx or no reply; OpenClaw's own retries change the"
-    " prompt.",
-)
-PROBES = option(
-    "--probes",
-    type=click.IntRange(1, defaults.MAX_PROBES),
-    metavar="N",
-    help="Ask the model the same small question at the start, after every N trials and at the end, to tell when its"
-    " provider changed.",
-)
-CLUSTER = option(
-    "--cluster",
-    metavar="ray[://HOST:PORT]",
-    help="Run the trials on the nodes of a Ray cluster that this machine is part of, and grade them here. ray: the one"
-    " that RAY_ADDRESS or the last `ray start` names. ray://HOST:PORT: the one with this head.",
-)
-RELAY = option(
-    "--relay",
-    is_flag=True,
-    help="With --cluster: lead the nodes to an endpoint of this machine's loopback (--base-url) through this command.",
-)
-NOTIFY = option(
-    "--notify",
-    multiple=True,
-    metavar="bell|command:…|URL",
-    help="Tell of the end of the run, a pause, a budget nearly used, and what needs attention: by the terminal's bell,"
-    " a program, or a webhook, signed with PINCHBENCH_NOTIFY_SECRET. May be repeated.",
-)
-OTLP = option(
-    "--otlp",
-    metavar="URL",
-    help="Send OpenTelemetry traces of trials, model calls and scores to the collector at this URL, by OTLP over HTTP;"
-    " OTEL_EXPORTER_OTLP_HEADERS holds its headers.",
-)
-NO_REPORT = option("--no-report", is_flag=True, help="Write no report.html at the end.")
-
-WITH_NOTES = option("--with-notes", is_flag=True, help="Send the graders' notes to the leaderboard too, as far "
-                                                       "as they are"
-                    " plain prose; without it, numbers alone.")  # fmt: skip
-
-_GATE_OPTIONS = (
-    option("--fail-under", type=click.FloatRange(0, 1), metavar="X", help="Exit with 11 if the score is below X."),
-    option("--baseline", metavar="RUN|FILE", shell_complete=complete_run, help="Compare with a run, or with a file that"
-           " `baseline save` wrote, and exit with 11 if this run is worse."),
-    option("--fail-if", metavar="worse|score<X", multiple=True, help="The same as --baseline and --fail-under; may be"
-           " repeated."),
-    option("--margin", type=click.FloatRange(0, 1), metavar="M",
-           help="The loss against the baseline that does not matter; with --until decided, the difference of variants"
-           f" that does not.  [default: {defaults.DEFAULT_MARGIN:g}]"),
-)  # fmt: skip
+SPECIAL: dict[str, dict[str, Any]] = {
+    "suite": {"type": _SuiteType(), "multiple": True, "callback": _joined},
+    "suite-format": {"callback": _format},
+}
+NAMES = {
+    "json": ("--json", "as_json"),
+    "keyword": ("-k", "--keyword"),
+    "quiet": ("-q", "--quiet"),
+    "verbose": ("-v", "--verbose"),
+}
 
 
-def gate_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the gate's options to a command; `take_gate` reads them."""
-    for one in reversed(_GATE_OPTIONS):
-        command = one(command)
-    return command
+def option(*names: str, **settings: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - click's own types
+    """Define an option with an environment variable of its name: `--output-dir` is `PINCHBENCH_OUTPUT_DIR`."""
+    long = next(name for name in names if name.startswith("--"))
+    variable = "PINCHBENCH_" + long.removeprefix("--").replace("-", "_").upper()
+    return click.option(*names, envvar=variable, **settings)
 
 
-_JUDGE_OPTIONS = (
-    option("--judge", metavar="MODEL", help="Who grades what a check can't: openai/MODEL, openrouter/MODEL,"
-           " anthropic/MODEL, a model of --judge-base-url, or openclaw:MODEL (an agent without tools)."),
-    option("--judge-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the judge."),
-    option("--judge-api-key-env", metavar="NAME", help="The environment variable that holds the judge's key."),
-    option("--judge-votes", type=click.IntRange(1, defaults.MAX_VOTES), help="How often the judge is asked about each"
-           " trial; the median counts.  [default: 1]"),
-    option("--judge-concurrency", type=click.IntRange(1, defaults.MAX_JUDGE_CONCURRENCY),
-            help="Calls to the judge at once.  [default: 4]"),
-    option("--no-judge-cache", is_flag=True, help="Ask the judge even what it has answered before."),
-)  # fmt: skip
+def setting_option(name: str, command: str = "run", **others: Any) -> Callable[[Any], Any]:  # noqa: ANN401
+    """Define the option of a setting as a command has it; `others` are settings of click that differ."""
+    setting = SETTINGS[name]
+    define = click.option if command in OF_ITS_RUN and name not in (*OF_THE_COMMAND, "json") else option
+    return define(*NAMES.get(name, (f"--{name}",)), **{**_of(setting, command), **others})
 
 
-_USER_OPTIONS = (
-    option("--user-model", metavar="MODEL", help="Who plays the user of tasks that have a simulated one: openai/MODEL,"
-           " openrouter/MODEL, anthropic/MODEL, or a model of --user-base-url."),
-    option("--user-base-url", metavar="URL", help="An OpenAI-compatible endpoint for the user's model."),
-    option("--user-api-key-env", metavar="NAME", help="The environment variable that holds its key."),
-)  # fmt: skip
+def setting_options(command: str, **others: dict[str, Any]) -> Callable[[Any], Any]:
+    """Give a command all options that it has by the table of settings.
+
+    `others` are settings of click, by the name of the option with underscores, that are as this command has them.
+    """
+
+    def decorate(function: Any) -> Any:  # noqa: ANN401 - click's own types
+        for setting in reversed([*SETTINGS.values()]):
+            if command in setting.commands:
+                how = others.get(setting.name.replace("-", "_"), {})
+                function = setting_option(setting.name, command, **how)(function)
+        return function
+
+    return decorate
 
 
-def user_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the user's model to a command; `take_user` reads them."""
-    for one in reversed(_USER_OPTIONS):
-        command = one(command)
-    return command
+def _of(setting: Setting, command: str) -> dict[str, Any]:
+    of_its_run = command in OF_ITS_RUN and setting.name not in OF_THE_COMMAND
+    text = setting.help
+    if command == "resume" and setting.is_measured:
+        text += " Another value than the run's needs --accept-changes."
+    if setting.kind is Kind.FLAG:
+        return {"is_flag": True, "help": text}
+    default = None if of_its_run else setting.default
+    several = setting.kind in SEVERAL
+    how: dict[str, Any] = {"type": _type(setting), "metavar": setting.metavar, "help": text, "multiple": several}
+    how |= SPECIAL.get(setting.name, {})
+    if default is not None:
+        how |= {"default": (default,) if how["multiple"] else default, "show_default": True}
+    return how
 
 
-def judge_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the judge's options to a command; `take_judge` reads them."""
-    for one in reversed(_JUDGE_OPTIONS):
-        command = one(command)
-    return command
+def _type(setting: Setting) -> click.ParamType[Any] | None:
+    if setting.choices:
+        return click.Choice(setting.choices)
+    match setting.kind:
+        case Kind.INTEGER:
+            least, most = (None if one is None else int(one) for one in (setting.least, setting.most))
+            return Integer(least, most)
+        case Kind.NUMBER:
+            return Number(setting.least, setting.most, min_open=setting.is_above)
+        case Kind.PATH | Kind.FILES:
+            return FOLDER
+        case Kind.OBJECT:
+            return FILE
+        case Kind.TEXT | Kind.LIST | Kind.VARIABLES | Kind.FLAG:
+            return None
+
+
+class SettingsCommand(click.Command):
+    """A command whose help shows the basic settings by section, and with `--help-all` all of them."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Add `--help-all`, where it shows more than `--help`."""
+        params = super().get_params(ctx)
+        if any(not _is_basic(one) for one in self.params):
+            params.append(
+                click.Option(
+                    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all,
+                    help="Show this message with all options, and exit.",
+                )
+            )  # fmt: skip
+        return params
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, one section each."""
+        for title, rows in self.option_sections(ctx, shows_all=bool(ctx.meta.get(SHOWS_ALL))):
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+    def option_sections(
+        self, ctx: click.Context, *, shows_all: bool = False
+    ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield the options as click formats them, by title; titles without options are omitted."""
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*(one.value for one in Section), REST)}
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Option) and (shows_all or _is_basic(parameter)):
+                setting = _setting(parameter)
+                record = parameter.get_help_record(ctx)
+                if record is not None:
+                    rows[REST if setting is None else setting.section.value].append(record)
+        yield from ((title, found) for title, found in rows.items() if found)
+
+
+def _setting(parameter: click.Parameter) -> Setting | None:
+    long = next((name for name in parameter.opts if name.startswith("--")), "")
+    return SETTINGS.get(long.removeprefix("--"))
+
+
+def _is_basic(parameter: click.Parameter) -> bool:
+    setting = _setting(parameter)
+    return setting is None or setting.is_basic
+
+
+def _show_all(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        context.meta[SHOWS_ALL] = True
+        click.echo(context.get_help(), color=context.color)
+        context.exit()
+
+
+OUTPUT_DIR = setting_option("output-dir")

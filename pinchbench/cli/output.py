@@ -14,7 +14,10 @@ from pinchbench.errors import ResultsError
 from pinchbench.report.text import folded, plain_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+    from pinchbench.results.finished_run import PastRun
 
 
 def print_result(text: object, *, stands_in: Path | None = None) -> None:
@@ -25,14 +28,18 @@ def print_result(text: object, *, stands_in: Path | None = None) -> None:
     try:
         click.echo(text)
     except OSError as error:
-        # so that the interpreter's final flush does not fail too
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        abandon_stdout()
         if isinstance(error, BrokenPipeError):
             return
         kept = f"; it stands in {stands_in}" if stands_in else ""
         raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
+
+
+def abandon_stdout() -> None:
+    """Drop what could not be written to stdout, so that the interpreter's final flush does not fail too."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def say(text: str) -> None:
@@ -45,3 +52,14 @@ def say(text: str) -> None:
         if sys.stderr is not None and sys.stderr.isatty():
             lines = folded(lines, shutil.get_terminal_size().columns)
         click.echo(lines, err=True)
+
+
+def warn_of_altered(runs: Iterable[PastRun], *, evidence: bool = False) -> None:
+    """Warn about runs whose files were changed, and how; with `evidence`, the trials' files are checked as well."""
+    from pinchbench.errors import AlteredRunError
+    from pinchbench.results.altered import changed_evidence
+
+    for run in runs:
+        found = [*run.differences, *(changed_evidence(run.files, run.journal) if evidence else ())]
+        if found:
+            say(f"Warning: {AlteredRunError.of(found, run=run.files.folder)}")

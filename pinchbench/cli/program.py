@@ -3,64 +3,51 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from pinchbench.cli.annotate import annotate
-from pinchbench.cli.baseline import baseline
-from pinchbench.cli.clean import clean
-from pinchbench.cli.compare import compare
-from pinchbench.cli.completion import completion
-from pinchbench.cli.ctl import ctl
-from pinchbench.cli.doctor import doctor
-from pinchbench.cli.experiment import experiment
-from pinchbench.cli.export import export
-from pinchbench.cli.history import history
-from pinchbench.cli.judge import judge
-from pinchbench.cli.openclaw import openclaw
-from pinchbench.cli.options import CONTEXT
-from pinchbench.cli.register import register
-from pinchbench.cli.regrade import regrade
-from pinchbench.cli.replay import replay
-from pinchbench.cli.report import report
-from pinchbench.cli.resume import resume
-from pinchbench.cli.run import run
-from pinchbench.cli.serve import serve
-from pinchbench.cli.suite import suite
-from pinchbench.cli.tasks import tasks
-from pinchbench.cli.upload import upload
-from pinchbench.cli.verify import verify
-from pinchbench.cli.watch import watch
-from pinchbench.cli.wire import wire
-from pinchbench.report.text import folded
+from pinchbench.cli.lazy import CONTEXT, Formatter, LazyGroup
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 PROGRAM = "pinchbench-async"
-ENDLESS = 100_000  # columns: longer than any text of ours
-LINE = 96  # columns of a command's line; formatting shortens it further on a narrow terminal
+# By section, the line of each command: that of its docstring, which is not imported for it.
 SECTIONS = {
-    "Run": ("run", "experiment", "resume", "ctl", "regrade", "replay"),
-    "Look at it": (
-        "watch",
-        "serve",
-        "history",
-        "report",
-        "compare",
-        "baseline",
-        "annotate",
-        "export",
-        "verify",
-        "wire",
-    ),
-    "Public leaderboard": ("register", "upload"),
-    "Tasks and set-up": ("tasks", "judge", "suite", "openclaw", "doctor", "clean", "completion"),
+    "Run": {
+        "run": "Run a suite (the default command).",
+        "demo": "Run the core of the suite with the scripted model that is built in.",
+        "experiment": "Run variants side by side and compare them with the first.",
+        "resume": "Resume an unfinished run.",
+        "ctl": "Control a run from another terminal.",
+        "regrade": "Grade a run again from what it kept, without running an agent.",
+        "replay": "Run the tasks of a run again while the recorded replies of its model are served.",
+    },
+    "Look at it": {
+        "serve": "Show the runs and experiments of a folder in a browser, live.",
+        "history": "List the runs of an output folder, the newest first.",
+        "report": "Write a run, several, or an experiment as one HTML page, and print its path.",
+        "choose": "Show which model is best, which is cheapest, and which is fastest.",
+        "compare": "Compare B with A, paired by task, and say whether it is better.",
+        "baseline": "Save what later runs are compared with, or show it.",
+        "export": "Write a run in the format of another tool.",
+        "verify": "Check that the files of runs are what the runner wrote.",
+    },
+    "Share it": {
+        "publish": "Write a run as one file that others can check without the model.",
+        "upload": "Send a run to the public leaderboard.",
+    },
+    "Tasks and set-up": {
+        "tasks": "Look at the tasks of a suite and check them.",
+        "judge": "Examine a judge before you trust its grades.",
+        "suite": "Add a suite of other tasks for `--suite NAME[:selection]`, or list the suites that were added.",
+        "openclaw": "Install OpenClaw for this program, separate from any other on the machine.",
+        "doctor": "Check whether a run would work here, and say what to do if not.",
+    },
 }
 EXIT_CODES = {
-    "0": "every trial says something about the model and was graded",
+    "0": "all trials are valid and graded",
     "1": "a bug in this program, with its traceback",
     "2": "an option, a value or a task name is wrong, or a run to be resumed was made otherwise",
     "3": "the suite is missing or broken; `tasks check`: scores are not as stated; `judge check`: the judge has faults",
@@ -70,56 +57,46 @@ EXIT_CODES = {
     "6": "results or workspaces can't be written or read, or a run can't be found or is in use",
     "7": "the run stopped itself: many trials failed for the same infrastructure reason",
     "8": "the budget is used up",
-    "9": "`register`, `upload`: the leaderboard can't be reached, or does not take the run",
-    "10": "the files of a run are not what the runner wrote; `verify` names them",
+    "9": "`upload`: the leaderboard can't be reached, or rejects the run",
+    "10": "the files of a run are not what the runner wrote, and `verify` names them; `regrade`: the scores of a bundle"
+    " are not reached again",
     "11": "the gate (`--fail-under`, `--baseline`) failed: the score is too low, or the run is worse than its baseline",
     "130": "Ctrl-C (129 SIGHUP, 143 SIGTERM); what had finished is in the result",
-}
-FIRST_STEPS = {
-    "Install OpenClaw": "openclaw install",
-    "Try it without a key": "--model demo/oracle --concurrency 4",
-    "Check this machine": "doctor --model MODEL",
-    "Run a model": "--model MODEL --judge MODEL",
 }
 
 
 class _NoArgumentsError(click.UsageError):
-    """No arguments were given: show the first steps instead of the whole help."""
+    """No arguments were given: show what is here and the first steps instead of the whole help."""
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Print the first steps."""
-        formatter = _Formatter() if self.ctx is None else self.ctx.make_formatter()
-        formatter.write_usage(PROGRAM, "[OPTIONS] COMMAND [ARGS]...")
-        with formatter.section("First steps"):
-            formatter.write_dl([(step, f"{PROGRAM} {words}") for step, words in FIRST_STEPS.items()])
-        with formatter.section("Commands"):
-            formatter.write_dl([(title, ", ".join(names)) for title, names in SECTIONS.items()])
+        """Look at this machine, and print what was found and the next commands."""
+        import anyio
+
+        from pinchbench.doctor.first_look import first_look
+        from pinchbench.report.text import plain
+
+        findings, model = anyio.run(first_look)
+        steps = {
+            "openclaw install": "installs OpenClaw and a Node.js for it in your cache folder, 650 MB",
+            "demo": "tries it without a key, in about five minutes",
+            f"doctor --model {model}": "checks this machine, and asks the model one question",
+            f"--model {model} --suite core --dry-run": "says how long a run can take; nothing is sent",
+        }
+        if findings[0].level == "ok":
+            del steps["openclaw install"]
+        formatter = Formatter() if self.ctx is None else self.ctx.make_formatter()
+        formatter.write_text("PinchBench async finds out how good a model is as the brain of an OpenClaw agent.")
+        with formatter.section("Found here"):
+            formatter.write_dl([(one.subject, plain(one.said)) for one in findings])
+        with formatter.section("Next"):
+            for words, why in steps.items():
+                formatter.write(f"  {PROGRAM} {plain(words)}\n      {why}\n")
         formatter.write_paragraph()
-        formatter.write_text(f"`{PROGRAM} --help` shows what they do and all options.")
+        formatter.write_text(f"`{PROGRAM} --help` lists all commands and options.")
         click.echo(formatter.getvalue().rstrip("\n"), file=file, err=file is None)
 
 
-class _Formatter(click.HelpFormatter):
-    """A help formatter that never breaks a line within a word, not even preformatted lines of a docstring.
-
-    Click breaks long words and at hyphens, so it formats unbroken lines, which are folded at the end.
-    """
-
-    def __init__(self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None) -> None:
-        """Initialise click's formatter with a width that no line reaches."""
-        super().__init__(indent_increment, width=ENDLESS)
-        self._columns = min(width or shutil.get_terminal_size().columns, max_width or ENDLESS)
-
-    def getvalue(self) -> str:
-        """Return all that was written, folded to the width."""
-        return folded(super().getvalue(), self._columns)
-
-
-class _Context(click.Context):
-    formatter_class = _Formatter
-
-
-class _DefaultRun(click.Group):
+class _DefaultRun(LazyGroup):
     """A group that accepts the options of `run`: `pinchbench-async --model …` runs."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -133,30 +110,27 @@ class _DefaultRun(click.Group):
             raise _NoArgumentsError("", ctx)
         return super().parse_args(ctx, args)
 
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Return the commands in the order in which users need them."""
-        placed = [name for names in SECTIONS.values() for name in names]
-        return sorted(self.commands, key=lambda name: placed.index(name) if name in placed else len(placed))
-
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         """Complete a command, or an option of the default one."""
-        items = super().shell_complete(ctx, incomplete)
-        if incomplete.startswith("-"):
-            there = {item.value for item in items}
-            items += [one for one in self.commands["run"].shell_complete(ctx, incomplete) if one.value not in there]
-        return items
+        from click.shell_completion import CompletionItem
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if not incomplete.startswith("-"):
+            return [CompletionItem(name, help=line) for name, line in self.lines.items() if name.startswith(incomplete)]
+        from pinchbench.cli.run import run
+
+        items = super().shell_complete(ctx, incomplete)
+        there = {item.value for item in items}
+        return items + [one for one in run.shell_complete(ctx, incomplete) if one.value not in there]
+
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by purpose."""
-        left = self.list_commands(ctx)
-        for title, names in (*SECTIONS.items(), ("Other commands", tuple(left))):
-            rows = [(name, self.commands[name].get_short_help_str(LINE)) for name in names if name in left]
-            left = [name for name in left if name not in names]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        for title, lines in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(lines.items()))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from pinchbench.cli.run import run
+
         self.format_commands(ctx, formatter)
         for title, rows in run.option_sections(ctx):
             with formatter.section(f"Options of `run`, the default command: {title}"):
@@ -168,56 +142,18 @@ class _DefaultRun(click.Group):
             formatter.write_dl(list(EXIT_CODES.items()))
 
 
-@click.group(cls=_DefaultRun, context_settings=CONTEXT)
+@click.group(
+    cls=_DefaultRun,
+    lines={name: line for lines in SECTIONS.values() for name, line in lines.items()},
+    context_settings=CONTEXT,
+)
 @click.version_option(package_name="pinchbench-async", prog_name=PROGRAM)
 def cli() -> None:
     """Find out how good a model is as the brain of an OpenClaw agent.
 
     Runs a suite of tasks on real OpenClaw, several at once, each in a workspace of its own, and writes one results
-    file. Its path is printed to stdout; everything else goes to stderr. Two commands to start with, of which the
-    second needs no provider:
+    file. Its path is printed to stdout; everything else goes to stderr. To start with, and without a provider:
 
     \b
-    pinchbench-async openclaw install
-    pinchbench-async --model demo/oracle --concurrency 4
+    pinchbench-async demo
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-
-
-for _command in (
-    run,
-    experiment,
-    resume,
-    ctl,
-    annotate,
-    regrade,
-    replay,
-    tasks,
-    judge,
-    suite,
-    openclaw,
-    clean,
-    history,
-    completion,
-    export,
-    doctor,
-    compare,
-    baseline,
-    watch,
-    serve,
-    wire,
-    report,
-    verify,
-    register,
-    upload,
-):
-    cli.add_command(_command)
-
-
-def _use_formatter(command: click.Command) -> None:
-    command.context_class = _Context
-    if isinstance(command, click.Group):
-        for one in command.commands.values():
-            _use_formatter(one)
-
-
-_use_formatter(cli)

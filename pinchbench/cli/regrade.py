@@ -2,57 +2,45 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
-from pinchbench import defaults
-from pinchbench.cli.completing import complete_openclaw, complete_run, complete_tasks
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, NO_REPORT, gate_options, judge_options, option
-from pinchbench.cli.sections import GATE, JUDGE, SectionedCommand
-
-SECTIONS = {
-    "What is graded": ("--suite", "--only-ungraded", "--tasks-dir"),
-    "Judging": JUDGE,
-    "Gate": GATE,
-    "OpenClaw and places": ("--openclaw", "--output-dir", "--run-root"),
-}
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import SettingsCommand, setting_options
+from pinchbench.cli.settings_file import take_judge
 
 
-@click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
-@click.argument("run", metavar="RUN", shell_complete=complete_run)
-@judge_options
-@option(
-    "--suite",
-    default="all",
-    show_default=True,
-    shell_complete=complete_tasks,
-    help="Which tasks of the run, as for `run`.",
-)
-@option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the one that was run).")
-@option("--only-ungraded", is_flag=True, help="Leave the trials alone that have a score.")
-@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-        help="Where RUN is looked for.")  # fmt: skip
-@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
-        help="Where checks run.")  # fmt: skip
-@option(
-    "--openclaw",
-    metavar="PATH|VERSION",
-    shell_complete=complete_openclaw,
-    help="Which OpenClaw, for a judge that is an OpenClaw agent.",
-)
-@gate_options
-@NO_REPORT
-@option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
-@performs("regrade.regrade_run")
-def regrade(**_options: Any) -> None:  # noqa: ANN401
-    """Grade a run again from what it has kept, without running an agent.
+@click.command(cls=SettingsCommand, context_settings=CONTEXT)
+@click.argument("run", metavar="RUN")
+@click.option("--only-ungraded", is_flag=True, help="Leave the trials alone that have a score.")
+@setting_options("regrade")
+def regrade(*, no_report: bool, as_json: bool, quiet: bool, **options: Any) -> None:  # noqa: ANN401
+    """Grade a run again from what it kept, without running an agent.
 
     RUN is a run's id, its folder, or its results file. Every grade is kept; the latest one with a score counts. Without
     --judge, the judge that graded the run last is asked again.
 
+    RUN may be a bundle that `publish` has written. It is unpacked into the output folder, where it is a run like any
+    other, and graded there; without --judge only by the checks of its automated tasks, with nobody's model. The exit
+    code is 10 if such a trial has another score than in the bundle.
+
     \b
     pinchbench-async regrade 20260102-030405-9f3a --judge openai/gpt-5.5 --judge-votes 3
     pinchbench-async regrade results/demo-oracle_20260102-030405-9f3a.json --only-ungraded
+    pinchbench-async regrade run.tar
     """  # noqa: D301 - as above
+    from pinchbench.cli.bundles import unpacked
+    from pinchbench.cli.gate import take_gate
+    from pinchbench.cli.running import carry_out
+    from pinchbench.config.rerun_configs import RegradeConfig
+    from pinchbench.runner.again.grade_again import regrade as grade_again
+
+    gate = take_gate(options, options["output_dir"])
+    judge = take_judge(options)
+    bundled = unpacked(options["run"], options["output_dir"])
+    if bundled is not None:
+        options["run"] = str(bundled.folder)
+    config = RegradeConfig(**options, judge=judge, must_agree=bundled is not None)
+    carry_out(partial(grade_again, config), page=not no_report, gate=gate, as_json=as_json, is_quiet=quiet)

@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pinchbench import defaults
-from pinchbench.cli.completing import complete_model, complete_openclaw, complete_run, complete_tasks
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CLUSTER, CONTEXT, FOLDER, NO_REPORT, RELAY, judge_options, option
-from pinchbench.cli.sections import JUDGE, SectionedCommand
+from pinchbench.cli.cluster import on_cluster, take_cluster
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import Integer, SettingsCommand, setting_options
+from pinchbench.cli.settings_file import read_settings, take_judge
+from pinchbench.defaults import DivergencePolicy
 
-SECTIONS = {
-    "What is replayed": ("--suite", "--tasks-dir", "--concurrency", "--cluster", "--relay", "--timeout-multiplier"),
-    "Where it differs": ("--on-divergence", "--fork-at", "--fork-turn", "--model", "--base-url", "--api-key-env"),
-    "Judging": JUDGE,
-    "OpenClaw and places": ("--openclaw", "--isolation", "--output-dir", "--run-root"),
-}
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
-@click.command(cls=SectionedCommand, sections=SECTIONS, context_settings=CONTEXT)
-@click.argument("run", metavar="RUN", shell_complete=complete_run)
-@option("--suite", shell_complete=complete_tasks, help="Which tasks of the run, as for `run` (default: all).")
-@click.option("--tasks-dir", type=FOLDER, help="The suite's folder (default: the one that was run).")
-@option("--concurrency", type=click.IntRange(1, defaults.MAX_CONCURRENCY), help="Trials at once (default: as the run).")
-@CLUSTER
-@RELAY
-@click.option("--timeout-multiplier", type=click.FloatRange(0, defaults.MAX_TIMEOUT_MULTIPLIER, min_open=True),
-              help="Scales every task's time limit (default: as the run).")  # fmt: skip
-@click.option("--on-divergence", type=click.Choice([one.value for one in defaults.DivergencePolicy]), default="stop",
+@click.command(cls=SettingsCommand, context_settings=CONTEXT)
+@click.argument("run", metavar="RUN")
+@click.option("--on-divergence", type=click.Choice([one.value for one in DivergencePolicy]), default="stop",
               show_default=True, help="When a request is not the recorded one. stop: end the trial. continue: serve the"
-              " reply of the same position anyway. live: ask a model from there on.")  # fmt: skip
-@click.option("--fork-at", type=click.IntRange(1), metavar="K", help="Ask a model from the recorded request K on.")
-@click.option("--fork-turn", type=click.IntRange(1), metavar="K", help="Ask a model from turn K of the task on.")
-@click.option("--model", shell_complete=complete_model, help="The model that is asked then (default: the run's).")
+              " reply of the same position anyway.")  # fmt: skip
+@click.option("--fork-at", type=Integer(1), metavar="K", help="Ask a model from the recorded request K on.")
+@click.option("--fork-turn", type=Integer(1), metavar="K", help="Ask a model from turn K of the task on.")
+@click.option("--model", help="The model that is asked then (default: the run's).")
 @click.option("--base-url", metavar="URL", help="Its OpenAI-compatible endpoint (default: the run's).")
 @click.option("--api-key-env", metavar="NAME", help="The environment variable that holds that endpoint's key.")
-@judge_options
-@option("--openclaw", metavar="PATH|VERSION", shell_complete=complete_openclaw, help="Which OpenClaw (default: the"
-        " run's release).")  # fmt: skip
-@click.option("--isolation", type=click.Choice(["private", "gateway"]), help="As for `run` (default: as the run).")
-@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-        help="Where RUN is looked for; results go to `replays` beside it.")  # fmt: skip
-@option("--run-root", type=FOLDER, default=defaults.DEFAULT_RUN_ROOT, show_default=True,
-        help="Where workspaces go; they are kept.")  # fmt: skip
-@NO_REPORT
-@option("--json", "as_json", is_flag=True, help="Print the whole result as JSON instead of its path.")
-@performs("replay.replay_run")
-def replay(**_options: Any) -> None:  # noqa: ANN401
+@setting_options("replay")
+def replay(
+    *,
+    run: str,
+    suite: str | None,
+    on_divergence: str,
+    fork_at: int | None,
+    fork_turn: int | None,
+    model: str | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    output_dir: Path,
+    no_report: bool,
+    as_json: bool,
+    quiet: bool,
+    cluster: str | None,
+    **options: Any,  # noqa: ANN401
+) -> None:
     """Run the tasks of a run again while the recorded replies of its model are served.
 
     RUN is a run's id, its folder, or its results file. No provider is asked and no key is needed, unless a trial forks:
-    then it goes on with a model from that request on. Each request that is not the recorded one is a divergence; `wire
-    show` prints the difference.
+    then a model answers from that request on. Each request that is not the recorded one is a divergence, whose
+    difference the trial's page shows.
 
     \b
     pinchbench-async replay 20260102-030405-9f3a --concurrency 8
@@ -61,3 +57,28 @@ def replay(**_options: Any) -> None:  # noqa: ANN401
     pinchbench-async replay 20260102-030405-9f3a --suite task_05_outage_brief --fork-at 4 \\
         --model local/qwen3 --base-url http://127.0.0.1:8000/v1
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.cli.running import carry_out
+    from pinchbench.config.rerun_configs import ReplayConfig
+    from pinchbench.config.run_config import ReplaySettings
+    from pinchbench.config.served import run_at
+    from pinchbench.runner.again.replay_run import replay as play_again
+
+    chosen = take_cluster(cluster)
+    judge = take_judge(options)
+    if model is not None and base_url is None:
+        at = run_at(read_settings().endpoints, model)
+        base_url, api_key_env = at.get("base_url"), api_key_env or at.get("api_key_env")
+    replay = ReplaySettings(
+        folder="",
+        on_divergence=DivergencePolicy(on_divergence),
+        fork_at=fork_at,
+        fork_turn=fork_turn,
+        model=model,
+        base_url=base_url,
+        api_key_env=api_key_env,
+    )
+    settings = {name: value for name, value in options.items() if value is not None}
+    if judge is not None:
+        settings["judge"] = judge
+    config = ReplayConfig(run=run, output_dir=output_dir, suite=suite, settings=settings, replay=replay)
+    carry_out(on_cluster(partial(play_again, config), chosen), page=not no_report, as_json=as_json, is_quiet=quiet)

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pinchbench import defaults
-from pinchbench.cli.completing import complete_run
-from pinchbench.cli.deferred import performs
-from pinchbench.cli.options import CONTEXT, FOLDER, option
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import OUTPUT_DIR
+from pinchbench.cli.output import print_result, warn_of_altered
+from pinchbench.config.settings import absolute_path
+from pinchbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pinchbench.experiment.experiment_record import ExperimentFiles
 
 
 @click.command(context_settings=CONTEXT)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help=f"Where to write the page (default: {defaults.REPORT_FILE} in the run's folder; needed for "
                    f"several runs).")  # fmt: skip
-@option("--output-dir", type=FOLDER, default=defaults.DEFAULT_OUTPUT_DIR, show_default=True,
-        help="Where each RUN is looked for.")  # fmt: skip
-@performs("report.write_page")
-def report(**_options: Any) -> None:  # noqa: ANN401
+@OUTPUT_DIR
+def report(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> None:
     """Write a run, several, or an experiment as one HTML page, and print its path.
 
     RUN is a run's id, its folder, or its results file, or the folder of an experiment. The page holds everything,
-    transcripts included, and asks no network: it can be sent to others, opened from a disk, and printed. That of an
+    transcripts included, and needs no network: it can be sent to others, opened from a disk, and printed. That of an
     experiment holds the conversations of tasks on which variants differ, and links to the pages of its runs, which are
     written too.
 
@@ -33,3 +36,38 @@ def report(**_options: Any) -> None:  # noqa: ANN401
     pinchbench-async report 20260102-030405-9f3a
     pinchbench-async report 20260102-030405-9f3a 20260103-101500-1b2c --output both.html
     """  # noqa: D301 - click keeps the lines after a \b as they are
+    from pinchbench.experiment.experiment_record import find_experiment
+    from pinchbench.report.html.report_page import write_report
+    from pinchbench.results.finished_run import read_run
+    from pinchbench.results.paths import find_run
+
+    folder = absolute_path(output_dir, option="--output-dir")
+    if len(runs) == 1 and (experiment := find_experiment(runs[0], folder)) is not None:
+        _write_experiment(experiment, output)
+        return
+    found = list(dict.fromkeys(find_run(run, folder) for run in runs))
+    if output is None:
+        if len(found) > 1:
+            raise ConfigError("A page of several runs belongs to none of their folders: say where with --output FILE.")
+        path = found[0].folder / defaults.REPORT_FILE
+    else:
+        path = absolute_path(output, option="--output")
+    past = [read_run(files) for files in found]
+    warn_of_altered(past, evidence=True)
+    write_report(past, path)
+    print_result(path)
+
+
+def _write_experiment(files: ExperimentFiles, output: Path | None) -> None:
+    """Write an experiment's page, and first those of its runs, to which it leads."""
+    from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
+    from pinchbench.report.html.report_page import write_report
+
+    experiment = read_experiment_runs(files)
+    past = [one.run for one in experiment.variants if one.run is not None]
+    warn_of_altered(past, evidence=True)
+    for run in past:
+        write_report([run], run.files.folder / defaults.REPORT_FILE)
+    path = files.page if output is None else absolute_path(output, option="--output")
+    write_experiment(experiment, path)
+    print_result(path)

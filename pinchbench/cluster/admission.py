@@ -1,4 +1,4 @@
-"""What a run on a cluster, and a node that takes part in it, must be like."""
+"""What a run on a cluster, and a node that takes part in it, must be like, and when a node is left out."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from anyio import connect_tcp, fail_after
-
 from pinchbench.cluster.host import DISTRIBUTION
-from pinchbench.cluster.link import NodeLostError
-from pinchbench.cluster.relay_url import endpoint_of, own_endpoint
+from pinchbench.cluster.node_messages import NodeLostError
 from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
-from pinchbench.runner.sandboxing import available_level
+from pinchbench.model.ending import Reason
+from pinchbench.runner.setup.sandboxing import available_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pinchbench.cluster.link import NodeLink
-    from pinchbench.cluster.messages import NodeReady
-    from pinchbench.config.run import RunConfig
-    from pinchbench.runner.prepare import Prepared
+    from pinchbench.cluster.node_messages import NodeLink, NodeReady
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.runner.plan.prepare import Prepared
+
 
 MAX_SKEW_S = 5.0  # between the clocks of two machines: times of trials on several are compared
-ANSWER_LIMIT_S = 10.0  # for a server on this machine, which may be busy
 ALIKE = {"pinchbench_async": "pinchbench-async", "openclaw": "OpenClaw", "node": "Node.js"}  # the same everywhere
 
 
@@ -50,28 +48,10 @@ async def check_program(name: str, link: NodeLink) -> bool:
     return has_token
 
 
-async def require_endpoint(url: str) -> None:
-    """Raise ConfigError if nobody listens at an endpoint of this machine, to which nodes are led."""
-    try:
-        with fail_after(ANSWER_LIMIT_S):
-            async with await connect_tcp(*endpoint_of(url)):
-                pass
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"Nobody listens at {url}, to which --relay would lead the nodes: start it first.") from error
-
-
-async def settle(config: RunConfig, *, relays: bool = False) -> RunConfig:
+async def settle(config: RunConfig) -> RunConfig:
     """Return the options of a run as they are on every node. Raises ConfigError for those that make no sense there."""
     if config.isolation is Isolation.SHARED:
-        raise ConfigError("--isolation shared uses the OpenClaw of this machine; --cluster needs private or gateway.")
-    own_url = own_endpoint(config)
-    if own_url is not None and not relays:
-        raise ConfigError(
-            f"--base-url {own_url} is this machine to itself, and each node to the node: add --relay, which leads the"
-            " nodes to it through this command, or let the server listen on an address of the network, and name that."
-        )
-    if config.isolation is Isolation.AUTO:
-        config = replace(config, isolation=Isolation.PRIVATE)
+        raise ConfigError("--isolation shared uses the OpenClaw of this machine; --cluster needs --isolation private.")
     level, _ = await available_level(config)
     return replace(config, sandbox=Sandbox(level))
 
@@ -87,3 +67,42 @@ def check_alike(name: str, ready: NodeReady, prepared: Prepared, versions: Mappi
             raise ClusterError(f"The node {name} has another {task_id} than this machine: install the same release.")
         if (lacks := ready.unmet.get(task_id)) is not None:
             raise ClusterError(f"The node {name} can't run {task_id}: {lacks}.")
+
+
+MAX_ROW = 3  # trials that end alike for a reason of the machine, until its node is left out
+OF_MACHINE = frozenset(
+    {
+        Reason.AGENT_NOT_STARTED,
+        Reason.COMMAND_NOT_FOUND,
+        Reason.DISK_FULL,
+        Reason.EVIDENCE_LOST,
+        Reason.GATEWAY_LOST,
+        Reason.GUARDIAN_LOST,
+        Reason.WIRE_LOST,
+        Reason.WORKSPACE_FAILED,
+    }
+)
+
+
+class Row:
+    """The last trials of a node that ended alike, for a reason of the machine."""
+
+    def __init__(self) -> None:
+        """No trial has ended yet."""
+        self._outcomes: list[Outcome] = []
+
+    def take(self, outcome: Outcome) -> None:
+        """Take the end of a trial."""
+        alike = [before for before in self._outcomes if before.reason is outcome.reason]
+        if outcome.reason in OF_MACHINE:
+            self._outcomes = [*alike[1 - MAX_ROW :], outcome]
+        elif outcome.reason is not Reason.INTERRUPTED:
+            self._outcomes = []
+
+    @property
+    def why(self) -> str:
+        """Why the node should be left out, as a sentence; empty while its trials do not keep failing alike."""
+        if len(self._outcomes) < MAX_ROW:
+            return ""
+        last = self._outcomes[-1]
+        return f"{MAX_ROW} trials in a row ended there as {last.reason}: {last.note or 'without a note'}."

@@ -1,30 +1,29 @@
-"""Starts the program of a node and passes messages on between it and whoever calls: what runs in a Ray actor."""
+"""Starts the program of a node and passes messages on between it and its callers: what runs in a Ray actor."""
 
 from __future__ import annotations
 
 import os
+import platform
 import socket
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 from anyio import move_on_after, to_thread
 from anyio.abc import UNIXSocketStream
 
-from pinchbench.cluster.file_server import FileServer
-from pinchbench.cluster.messages import Beat, FrameReader, encode, frame
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pinchbench.cluster.node_messages import Beat, FrameReader, encode, frame
+from pinchbench.results.node_times import Hardware
 
 POLL_S = 1.0  # how long a call for events waits for one
 START_LIMIT_S = 60.0  # it takes a second to import the runner; a busy machine needs longer
 DISTRIBUTION = "pinchbench-async"
 PROGRAM = "pinchbench.cluster.node"
+CPU_INFO = Path("/proc/cpuinfo")
 
 
 class NodeHost:
@@ -42,11 +41,8 @@ class NodeHost:
         self._first = 0  # the number of the first message that is held
         self._held: list[bytes] = []
 
-    async def start(self, host: str = "") -> tuple[int, bytes]:
-        """Start the program, and serve files on an address of this machine; return the port and the secret for that.
-
-        Both are empty without an address, or where it can't be used. Raises OSError.
-        """
+    async def start(self) -> None:
+        """Start the program. Raises OSError."""
         ours, theirs = socket.socketpair()
         with theirs:
             program = [sys.executable, "-P", "-m", PROGRAM, str(theirs.fileno())]
@@ -60,16 +56,11 @@ class NodeHost:
                     pass_fds=[theirs.fileno()],
                 )
         self._stream = await UNIXSocketStream.from_socket(ours)
-        if host:
-            with suppress(OSError):  # files can be read with `read` too
-                server = FileServer(host)
-                return server.port, server.secret
-        return 0, b""
 
     async def send(self, frames: bytes) -> None:
         """Pass messages on to the program, each in its frame.
 
-        One that has ended gets none: `events` tells of the end, after the last messages, which say why.
+        One that has ended gets none: `events` reports the end, after the last messages, which say why.
         """
         assert self._stream is not None  # noqa: S101 - `start` comes first
         async with self._writing:
@@ -81,7 +72,7 @@ class NodeHost:
 
         What was before is forgotten. The same call gives the same messages again.
         """
-        assert self._stream is not None  # noqa: S101 - as above
+        assert self._stream is not None  # noqa: S101 - `start` comes first
         del self._held[: after - self._first]
         self._first = after
         try:
@@ -119,3 +110,23 @@ def _read(path: str | Path, offset: int, size: int) -> bytes:
         return os.pread(number, size, offset)
     finally:
         os.close(number)
+
+
+def read_hardware() -> Hardware:
+    """Read what this machine is made of. Blocks."""
+    return Hardware(
+        processor=_processor(),
+        cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        kernel=f"{platform.system()} {platform.release()}",
+    )
+
+
+def _processor() -> str:
+    """Return the model of the processor; its architecture where that is not known, as on ARM."""
+    with suppress(OSError):
+        for line in CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name" and value.strip():
+                return value.strip()
+    return platform.processor() or platform.machine()

@@ -8,25 +8,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.cluster.messages import SentSuite
+from pinchbench.cluster.node_messages import SentSuite
 from pinchbench.errors import ClusterError
-from pinchbench.results.evidence import Evidence
+from pinchbench.files.user_data import bundled_tasks_dir
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.recordings import recordings_of
-from pinchbench.suite.bundled import bundled_tasks_dir
-from pinchbench.suite.several import SuitePlace
+from pinchbench.runner.again.stored_run import recordings_of
+from pinchbench.suite.named import SuitePlace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from pinchbench.config.run import RunConfig
+    from pinchbench.config.run_config import RunConfig
     from pinchbench.model.task import Suite
     from pinchbench.model.trial import TrialKey
-    from pinchbench.runner.prepare import Prepared
+    from pinchbench.runner.plan.prepare import Prepared
 
 SUITES = "suites"  # each in a folder of its own, called by its number from 0
 TASKS = "tasks"
-BESIDE = ("assets", "fixtures")  # where fixtures are looked for beside a suite's folder
+BESIDE = ("assets", "fixtures")  # where fixtures are looked for next to a suite's folder
 SKILLS = "skills"
 FILES = "files"  # those of workspaces, by their number in the order of their places
 REPLAYED = "replayed"
@@ -57,7 +57,7 @@ def inputs_of(prepared: Prepared) -> Inputs:
 
 
 def suites_of(suite: Suite) -> tuple[SentSuite, ...]:
-    """Return what the nodes are told of a run's suites, or of its only one (pure)."""
+    """Return the description of a run's suites for the nodes (pure)."""
     folders = _folders(suite)
     return tuple(
         SentSuite(name=part.name, format=part.format, folder=folders.index(part.root) if part.root in folders else None)
@@ -103,7 +103,7 @@ def pack_inputs(inputs: Inputs, archive: Path) -> None:
 def _add_suite(
     tar: tarfile.TarFile, root: Path, place: str, counted: Callable[[tarfile.TarInfo], tarfile.TarInfo | None]
 ) -> None:
-    """Add a suite's folder at a place, and those beside it that it can have fixtures in."""
+    """Add a suite's folder at a place, and those next to it that it can have fixtures in."""
     tasks = f"{place}/{TASKS}"
 
     def visible(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
@@ -117,7 +117,7 @@ def _add_suite(
 
 
 def _add_recordings(tar: tarfile.TarFile, run: Path, keys: Collection[TrialKey]) -> None:
-    """Add the recordings of trials, and the journal that tells which they are."""
+    """Add the recordings of trials, and the journal that names them."""
     files = RunFiles(output_dir=run.parent, name=run.name)
     tar.add(files.journal, f"{REPLAYED}/{files.journal.name}")
     for key, path in recordings_of(str(run)).items():

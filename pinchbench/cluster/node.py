@@ -1,4 +1,4 @@
-"""The program on a node: sets up slots for a run of another machine, and makes the attempts it is told to.
+"""The program on a node: sets up slots for a run of another machine, and makes the attempts that it is sent.
 
 Started as `python -m pinchbench.cluster.node FD` with an open socket. It leaves its parent at once, and ends, with all
 that it started, when the socket is closed or has been silent for `LEASE_S`.
@@ -10,7 +10,7 @@ import os
 import socket
 import sys
 import traceback
-from contextlib import AsyncExitStack, closing, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,9 +28,10 @@ from anyio import (
 )
 from anyio.abc import UNIXSocketStream
 
-from pinchbench.cluster.hardware import read_hardware
+from pinchbench.cluster.asked_user_model import AskedUserModel
+from pinchbench.cluster.host import read_hardware
 from pinchbench.cluster.inputs import places_in, unpack_inputs
-from pinchbench.cluster.messages import (
+from pinchbench.cluster.node_messages import (
     Activity,
     Beat,
     Begin,
@@ -57,48 +58,44 @@ from pinchbench.cluster.messages import (
     encode,
     frame,
 )
-from pinchbench.cluster.relay import open_relay
-from pinchbench.cluster.relay_url import with_endpoint
-from pinchbench.cluster.user_model import AskedUserModel
-from pinchbench.config.run import RunConfig
+from pinchbench.config.run_config import RunConfig
+from pinchbench.decoding import convert
 from pinchbench.errors import PinchBenchError
 from pinchbench.events import Notice
 from pinchbench.files.folders import remove_folder
-from pinchbench.model.trial import Attempt
+from pinchbench.model.trial import Attempt, TrialEvents
 from pinchbench.openclaw.command import is_long
-from pinchbench.openclaw.probe import ask_message_file, find_openclaw, node_version
-from pinchbench.process.supervise import StopSignal
+from pinchbench.openclaw.find import node_version
 from pinchbench.redaction import mask_outcome
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.local_slots import make_slots, open_scripted_model
-from pinchbench.runner.model_wire import open_wire
-from pinchbench.runner.observer import RunObserver
-from pinchbench.runner.preflight import ask_endpoints, check_model
-from pinchbench.runner.prepare import prepare_told, scripts
-from pinchbench.runner.provenance import versions
-from pinchbench.runner.run_context import RunContext
-from pinchbench.runner.run_folders import HOMES, open_work_folder
+from pinchbench.runner.plan.prepare import prepare_named, scripts
+from pinchbench.runner.plan.trial_plan import trial_of
+from pinchbench.runner.run_context import RunContext, RunObserver
 from pinchbench.runner.run_redaction import Redactor
-from pinchbench.runner.scheduling.plan import trial_of
-from pinchbench.runner.set_up import require_capacity
+from pinchbench.runner.setup.make_slots import make_slots, open_scripted_model, settle
+from pinchbench.runner.setup.model_wire import open_wire
+from pinchbench.runner.setup.preflight import ask_endpoints, check_model
+from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
+from pinchbench.runner.setup.set_up import require_capacity, versions
+from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
 from pinchbench.runner.signals import Interrupt
-from pinchbench.runner.slot import TrialCallbacks
-from pinchbench.runner.slots import secrets_of, user_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from pinchbench.events import Event
     from pinchbench.model.outcome import Outcome
-    from pinchbench.openclaw.homes.gateway import Gateway
-    from pinchbench.runner.prepare import Prepared
-    from pinchbench.runner.slot import LocalSlot
+    from pinchbench.model.usage import Usage
+    from pinchbench.runner.plan.prepare import Prepared
+    from pinchbench.runner.trial.slot import LocalSlot
 
-LEASE_S = 10.0  # without a word from the runner; it speaks at least every second
-INPUTS = "inputs"  # beside the homes: no trial sees it
+LEASE_S = 20.0  # without a word from the runner; it speaks at least every second
+# Until its first word: it waits for the slowest node to start, and packs what the nodes need.
+FIRST_WORD_S = 300.0
+INPUTS = "inputs"  # next to the homes: no trial sees it
 INBOX = 4  # messages that wait while files are written
 CHATTER_HELD = 1000  # messages on their way to the runner, beyond which what agents say is left out
 CLEAN_UP_LIMIT_S = 30.0  # deleting workspaces and evidence
@@ -146,7 +143,7 @@ class _Slots:
 
 
 async def serve(stream: UNIXSocketStream) -> None:
-    """Serve one run over a connection, until it is told to end, or the connection is lost.
+    """Serve one run over a connection, until the runner ends it, or the connection is lost.
 
     Everything that was started is gone on return: processes, homes, workspaces and evidence.
     """
@@ -156,13 +153,13 @@ async def serve(stream: UNIXSocketStream) -> None:
         delivery.start_soon(_deliver, outbox, stream, delivery.cancel_scope)
         with CancelScope() as lease:
             async with create_task_group() as group:
-                group.start_soon(_receive, stream, sender, lease)
+                group.start_soon(take_in, stream, sender, lease)
                 with inbox:
                     try:
                         await _run(inbox, outbox)
                     except* PinchBenchError as errors:
                         outbox.put(Refused(why=_first(errors)))
-                    except* Exception:  # noqa: BLE001 - a bug is told to the runner, as nobody reads what is printed here
+                    except* Exception:  # noqa: BLE001 - a bug is reported to the runner: nobody reads what is printed here
                         outbox.put(Refused(why=f"It failed: {traceback.format_exc()[-MAX_WHY:]}"))
                 group.cancel_scope.cancel()
         outbox.close()
@@ -175,13 +172,15 @@ async def _deliver(outbox: Outbox, stream: UNIXSocketStream, everything: CancelS
         everything.cancel()
 
 
-async def _receive(stream: UNIXSocketStream, sender: MemoryObjectSendStream[ToNode], lease: CancelScope) -> None:
+async def take_in(stream: UNIXSocketStream, sender: MemoryObjectSendStream[ToNode], lease: CancelScope) -> None:
     """Take messages in; cancel `lease` when none comes any more."""
     frames = FrameReader()
+    limit_s = FIRST_WORD_S
     with sender, suppress(anyio.BrokenResourceError, anyio.EndOfStream, TimeoutError, ValueError, msgspec.MsgspecError):
         while True:
-            with fail_after(LEASE_S):
+            with fail_after(limit_s):
                 data = await stream.receive()
+            limit_s = LEASE_S
             for message in map(decode_to_node, frames.feed(data)):
                 if not isinstance(message, Beat):
                     await sender.send(message)
@@ -198,7 +197,7 @@ def _first(errors: BaseExceptionGroup[PinchBenchError]) -> str:
 async def _run(inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox) -> None:
     begin = await inbox.receive()
     assert isinstance(begin, Begin)  # noqa: S101 - the runner's first message
-    config = msgspec.convert(begin.config, RunConfig, dec_hook=lambda _, value: Path(str(value)))
+    config = convert(begin.config, RunConfig, dec_hook=lambda _, value: Path(str(value)))
     # a new one: the program of a session that was killed a moment ago may still be cleaning up
     async with open_work_folder(config.run_root, prefix=f"{begin.run_id}-node-{begin.node}-") as work:
         try:
@@ -206,15 +205,9 @@ async def _run(inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox) -> None
             if begin.sends_inputs:
                 config = await _receive_inputs(inbox, folder, config)
             config = replace(config, output_dir=work / "results")
-            planning = partial(prepare_told, config, places_in(folder, begin.suites), begin.tasks)
+            planning = partial(prepare_named, config, places_in(folder, begin.suites), begin.tasks)
             prepared = await to_thread.run_sync(planning)
-            if begin.relay is None:
-                await _serve_slots(begin, prepared, work, inbox, outbox)
-            else:
-                async with open_relay(begin.relay, begin.slots) as (opened, url):
-                    outbox.put(opened)
-                    prepared = replace(prepared, config=with_endpoint(prepared.config, url))
-                    await _serve_slots(begin, prepared, work, inbox, outbox)
+            await _serve_slots(begin, prepared, work, inbox, outbox)
         finally:
             with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
                 await to_thread.run_sync(partial(_remove_work, work), abandon_on_cancel=True)
@@ -241,7 +234,8 @@ async def _serve_slots(
 ) -> None:
     config = prepared.config
     await to_thread.run_sync(require_capacity, begin.slots)
-    redactor = Redactor(await to_thread.run_sync(partial(secrets_of, config.api_key_env, is_demo=config.is_demo)))
+    machine = await to_thread.run_sync(read_machine_for, config)
+    redactor = Redactor(machine.secrets(config.api_key_env))
 
     async def observe(events: MemoryObjectReceiveStream[Event]) -> None:
         async for event in events:
@@ -260,49 +254,46 @@ async def _serve_slots(
     async with create_task_group() as observing:
         observing.start_soon(run.observer.attend)
         with closing(run.observer), closing(run.interrupt):
-            await _open_slots(begin, run, work, inbox, outbox)
+            await _open_slots(begin, run, work, inbox, outbox, machine=machine)
 
 
 async def _open_slots(
-    begin: Begin, run: RunContext, work: Path, inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox
+    begin: Begin,
+    run: RunContext,
+    work: Path,
+    inbox: MemoryObjectReceiveStream[ToNode],
+    outbox: Outbox,
+    *,
+    machine: Machine,
 ) -> None:
     prepared, config = run.prepared, run.prepared.config
     async with (
-        create_task_group() as gateways,
         open_scripted_model(config) as scripted,
-        open_wire(config, scripted, tell=run.observer.tell, has_budget=begin.has_budget) as wire,
-        AsyncExitStack() as stack,
+        open_wire(config, machine, scripted, tell=run.observer.tell, has_budget=begin.has_budget) as wire,
     ):
-
-        def keep(gateway: Gateway) -> None:
-            gateways.start_soon(gateway.run, StopSignal(stop=run.interrupt.stop, hurry=run.interrupt.hurry))
-            stack.callback(gateway.close)
-
-        user = await user_state(config)
-        openclaw = await find_openclaw(config.openclaw)
+        has_long = any(is_long(turn.prompt) for trial in prepared.trials for turn in trial.task.turns)
+        machine = await identified(machine, takes_files=has_long)
         if config.preflight:
-            await ask_endpoints(await check_model(config, openclaw.program, user), tell=run.observer.tell)
-        if any(is_long(turn.prompt) for trial in prepared.trials for turn in trial.task.turns):
-            openclaw = await ask_message_file(openclaw)
+            await ask_endpoints(check_model(config, machine.catalogue, machine.user), tell=run.observer.tell)
         user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
-        settled, slots = await make_slots(
+        run, sandboxing = await settle(run, wire)
+        slots = await make_slots(
             run,
+            sandboxing,
             work,
-            openclaw,
-            user=user,
+            machine,
             scripted=scripted,
             scripts=await to_thread.run_sync(scripts, prepared),
             wire=wire,
-            keep=keep,
             user_model=user_model,
         )
         ready = NodeReady(
             folder=str(run.files.folder),
-            versions=await to_thread.run_sync(versions, openclaw, await node_version(openclaw)),
+            versions=await to_thread.run_sync(versions, machine.openclaw, await node_version(machine.openclaw)),
             digests={trial.key.task_id: trial.task.digest for trial in prepared.trials},
             unmet={attempt.key.task_id: sentence for attempt, sentence in prepared.unmet},
-            sandbox=settled.sandbox,
-            network=settled.network,
+            sandbox=run.prepared.config.sandbox,
+            network=run.prepared.config.network,
             agents=[slot.agent_id for slot in slots],
             hardware=await to_thread.run_sync(read_hardware),
         )
@@ -325,7 +316,7 @@ async def _make_trials(serving: _Slots, inbox: MemoryObjectReceiveStream[ToNode]
                 trial = trial_of(message.key, tasks[message.key.task_id], timeout_multiplier=multiplier)
                 attempt = Attempt(trial=trial, number=message.attempt)
                 serving.stops[message.slot] = anyio.Event()  # here, for the next message may be about it
-                trials.start_soon(_make_attempt, serving, message, attempt)
+                trials.start_soon(_make_attempt, serving, message.slot, attempt)
             case Stop() | EndTrial():
                 _stop(serving, message)
             case UserReplied() | UserFailed():
@@ -351,32 +342,40 @@ def _stop(serving: _Slots, message: Stop | EndTrial) -> None:
         serving.run.interrupt.hurry.set()
 
 
-async def _make_attempt(serving: _Slots, start: StartTrial, attempt: Attempt) -> None:
-    slot, outbox = start.slot, serving.outbox
-    redactor = serving.run.redactor
+class _Events(TrialEvents):
+    """What is seen of an attempt in a slot: sent to the runner, redacted."""
+
+    def __init__(self, slot: int, serving: _Slots) -> None:
+        self.wants_output = serving.run.prepared.config.verbose
+        self._slot = slot
+        self._outbox = serving.outbox
+        self._redacted = serving.run.redactor.text
+
+    def activity(self, text: str, usage: Usage) -> None:
+        self._outbox.chat(Activity(slot=self._slot, text=self._redacted(text), usage=usage))
+
+    def output(self, stream: str, text: str) -> None:
+        self._outbox.chat(Output(slot=self._slot, stream=stream, text=self._redacted(text)))
+
+    def waits(self, text: str, next_s: float) -> None:
+        self._outbox.chat(Waits(slot=self._slot, text=self._redacted(text), next_s=next_s))
+
+    def rate_limited(self) -> None:
+        self._outbox.put(RateLimited(slot=self._slot))
+
+    def used(self, usage: Usage) -> None:
+        self._outbox.put(Used(slot=self._slot, usage=usage))
+
+
+async def _make_attempt(serving: _Slots, slot: int, attempt: Attempt) -> None:
     stop = serving.stops[slot]
     if serving.run.interrupt.stop.is_set():
         stop.set()
-    callbacks = TrialCallbacks(
-        stop=stop,
-        activity=lambda text, usage: outbox.chat(Activity(slot=slot, text=redactor.text(text), usage=usage)),
-        output=_output(start, serving) if start.shows_output else None,
-        waits=lambda text, next_s: outbox.chat(Waits(slot=slot, text=redactor.text(text), next_s=next_s)),
-        rate_limited=lambda: outbox.put(RateLimited(slot=slot)),
-        used=lambda usage: outbox.put(Used(slot=slot, usage=usage)),
-    )
 
     def done(outcome: Outcome) -> None:
-        outbox.put(Ended(slot=slot, outcome=mask_outcome(outcome, redactor.secrets)))
+        serving.outbox.put(Ended(slot=slot, outcome=mask_outcome(outcome, serving.run.redactor.secrets)))
 
-    await serving.slots[slot - 1].run(attempt, callbacks, done)
-
-
-def _output(start: StartTrial, serving: _Slots) -> Callable[[str, str], None]:
-    def output(stream: str, text: str) -> None:
-        serving.outbox.chat(Output(slot=start.slot, stream=stream, text=serving.run.redactor.text(text)))
-
-    return output
+    await serving.slots[slot - 1].run(attempt, _Events(slot, serving), done, stop=stop)
 
 
 def _remove(folders: Iterable[Path]) -> None:

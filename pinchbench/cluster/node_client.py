@@ -1,29 +1,31 @@
-"""A node as the runner sees it: its set-up, its slots, what they report, and whether it lives."""
+"""A node as the runner sees it: its set-up, its slots, what they report, their evidence, and whether it lives."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, assert_never
 
 import anyio
 import msgspec
-from anyio import CapacityLimiter, Event, create_task_group, move_on_after, to_thread
+from anyio import CapacityLimiter, Event, create_task_group, current_time, move_on_after, to_thread
 
-from pinchbench.cluster.copying import PIECE_BYTES, copy_files
-from pinchbench.cluster.link import LEASE_S, NodeLostError, within_lease
-from pinchbench.cluster.messages import (
+from pinchbench.cluster.admission import Row
+from pinchbench.cluster.asked_user_model import UserAnswers
+from pinchbench.cluster.node_messages import (
+    LEASE_S,
     Activity,
     End,
     Ended,
     EndTrial,
     Forget,
     InputPart,
+    NodeLostError,
     NodeReady,
     Output,
     RateLimited,
     Refused,
-    RelayOpened,
     StartTrial,
     Stop,
     Told,
@@ -34,40 +36,96 @@ from pinchbench.cluster.messages import (
     decode_from_node,
     encode,
     frame,
+    within_lease,
 )
-from pinchbench.cluster.relay import carry_relay
-from pinchbench.cluster.row import Row
-from pinchbench.cluster.user_model import UserAnswers
 from pinchbench.errors import ClusterError
 from pinchbench.files.folders import set_aside
 from pinchbench.model.ending import Reason
-from pinchbench.process.disk import is_disk_full
-from pinchbench.results.evidence import Evidence, digests_of
+from pinchbench.model.usage import Usage
+from pinchbench.process.capacity import is_disk_full
+from pinchbench.results.evidence_files import Evidence, digests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from anyio import CancelScope
 
-    from pinchbench.chat.endpoint import Endpoint
-    from pinchbench.cluster.link import NodeInfo, NodeLink
-    from pinchbench.cluster.messages import Begin, FromNode, ToNode
+    from pinchbench.cluster.node_messages import Begin, FromNode, NodeInfo, NodeLink, ToNode
+    from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.outcome import Outcome
-    from pinchbench.model.trial import Attempt
+    from pinchbench.model.trial import Attempt, TrialEvents
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.slot import TrialCallbacks
+
+
+EVIDENCE_NAMES = frozenset(path.name for path in Evidence(folder=Path()).of_agent)
+# The first piece of a file is small, so that a slow network moves it within the lease. Pieces of 16 MB come twice as
+# fast as pieces of 4 MB: 287 and 145 MB/s, measured on loopback with a load of 25 on two cores.
+FIRST_BYTES = 1024 * 1024
+LARGEST_BYTES = 16 * 1024 * 1024
+QUICK_S = 1.0  # a piece that took less is followed by a larger one
+
+
+async def copy_evidence(
+    link: NodeLink, node_folder: str, outcome: Outcome, folder: Path, limiter: CapacityLimiter
+) -> Outcome:
+    """Copy the evidence that an outcome states into a new folder; return the outcome as it is recorded.
+
+    `node_folder` is the run's folder on the node, and `limiter` counts the pieces that are in memory. Evidence that
+    does not arrive as stated makes an attempt that measures something `evidence_lost`. Raises NodeLostError.
+    """
+    stated = outcome.files or {}
+    source = PurePosixPath(node_folder) / outcome.evidence
+    try:
+        await to_thread.run_sync(_make_folder, folder)
+        for name in stated.keys() & EVIDENCE_NAMES:
+            if await _copy(link, str(source / name), folder / name, limiter) != stated[name]:
+                raise OSError(f"{name} did not arrive as it was written")  # noqa: TRY301
+    except OSError as error:
+        outcome = replace(outcome, files=await to_thread.run_sync(digests_of, Evidence(folder=folder).of_agent))
+        if not outcome.reason.is_final:
+            return outcome  # it measures nothing, whatever has arrived
+        reason = Reason.DISK_FULL if is_disk_full(error) else Reason.EVIDENCE_LOST
+        return replace(outcome, reason=reason, note=f"The evidence could not be moved from its node: {error}")
+    return outcome
+
+
+def _make_folder(folder: Path) -> None:
+    set_aside(folder)
+    folder.mkdir(mode=0o700, parents=True)
+
+
+async def _copy(link: NodeLink, path: str, to: Path, limiter: CapacityLimiter) -> str:
+    """Copy a file of the node into a new one; return its SHA-256. Raises OSError, also if it is not there."""
+    digest = hashlib.sha256()
+    async with await anyio.open_file(to, "xb") as file:
+        offset, size, is_whole = 0, FIRST_BYTES, False
+        while not is_whole:
+            async with limiter:
+                began = current_time()
+                data = await within_lease(link.read(path, offset, size))
+                is_quick = current_time() - began < QUICK_S
+                digest.update(data)
+                await file.write(data)
+            offset, is_whole = offset + len(data), len(data) < size
+            size = min(2 * size, LARGEST_BYTES) if is_quick else FIRST_BYTES
+    return digest.hexdigest()
+
 
 END_LIMIT_S = 60.0  # for a node to end its trials and remove its folders, which takes it 30 s at most
-EVIDENCE_NAMES = frozenset(path.name for path in Evidence(folder=Path()).of_agent)
+INPUT_BYTES = 4 * 1024 * 1024  # of the archive of inputs in one message
 LOST = "the node {name} was lost: {why}"
 
 
 @dataclass(kw_only=True, slots=True)
 class _Running:
-    """An attempt that runs on the node. `outcome` is there once `ended` is set, unless the node was lost."""
+    """An attempt that runs on the node. `outcome` is there once `ended` is set, unless the node was lost.
 
-    callbacks: TrialCallbacks
+    `used` is what the transcript and the wire have reported so far: nothing else is known if the node is lost.
+    """
+
+    events: TrialEvents
+    used: Usage = Usage()
     ended: Event = field(default_factory=Event)
     outcome: Outcome | None = None
 
@@ -82,10 +140,10 @@ class NodeClient:
         run: RunContext,
         *,
         copying: CapacityLimiter,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         user_model: Endpoint | None = None,
     ) -> None:
-        """`link` belongs to this object from now on; `tell` gets sentences of the set-up, which all nodes say alike.
+        """`link` belongs to this object from now on; `report` gets sentences of the set-up, which all nodes say alike.
 
         `copying` limits how many pieces of evidence are in memory at once, of all nodes together. `user_model` plays
         simulated users.
@@ -94,12 +152,9 @@ class NodeClient:
         self._link = link
         self._run = run
         self._copying = copying
-        self._tell = tell
+        self._report = report
         self._user_model = user_model
         self._users: UserAnswers | None = None  # while the node is attended to
-        self._begin: Begin | None = None
-        self._relay: RelayOpened | None = None
-        self._relay_opened = Event()
         self._outgoing: list[bytes] = []  # frames that wait for the call that sends them
         self._has_outgoing = Event()
         self._running: dict[int, _Running] = {}
@@ -113,12 +168,11 @@ class NodeClient:
 
     async def set_up(self, begin: Begin, inputs: Path | None) -> NodeReady:
         """Let the node set up its slots; `inputs` is the archive that goes with it. Raises ClusterError."""
-        self._begin = begin
         try:
             await self._send(begin)
             if inputs is not None:
                 async with await anyio.open_file(inputs, "rb") as file:
-                    while part := await file.read(PIECE_BYTES):
+                    while part := await file.read(INPUT_BYTES):
                         await self._send(InputPart(data=part))
                 await self._send(InputPart(data=b""))
         except NodeLostError as error:
@@ -141,7 +195,6 @@ class NodeClient:
                 if self._user_model is not None:
                     self._users = UserAnswers(self._user_model, self._post, group, masked=self._run.redactor.text)
                 group.start_soon(self._pass_on, group.cancel_scope)
-                group.start_soon(self._carry)
                 await self._listen()
                 group.cancel_scope.cancel()
         finally:
@@ -169,29 +222,34 @@ class NodeClient:
         if self.retired and not self._running:
             self.close()
 
-    async def make(self, slot: int, attempt: Attempt, callbacks: TrialCallbacks, files: RunFiles) -> Outcome:
+    async def make(self, slot: int, attempt: Attempt, events: TrialEvents, files: RunFiles, *, stop: Event) -> Outcome:
         """Make an attempt in a slot of the node, and fetch its evidence. Raises NodeLostError."""
         if self.lost:
             raise NodeLostError(self.lost)
-        running = self._running[slot] = _Running(callbacks=callbacks)
+        running = self._running[slot] = _Running(events=events)
         try:
-            start = StartTrial(
-                slot=slot, key=attempt.key, attempt=attempt.number, shows_output=callbacks.output is not None
-            )
-            self._post(start)
-            async with create_task_group() as group:
-                group.start_soon(self._end_when, callbacks.stop, slot)
-                await running.ended.wait()
-                group.cancel_scope.cancel()
-            if running.outcome is None:
-                raise NodeLostError(self.lost)
-            outcome = await self._fetch(running.outcome, files.trial(attempt.key, attempt.number))
+            self._post(StartTrial(slot=slot, key=attempt.key, attempt=attempt.number))
+            outcome = await self._outcome_of(running, slot, stop)
+            assert self.ready is not None  # noqa: S101 - trials come after
+            folder = files.trial(attempt.key, attempt.number)
+            outcome = await copy_evidence(self._link, self.ready.folder, outcome, folder, self._copying)
             self._post(Forget(evidence=outcome.evidence, workspace=outcome.workspace))
+        except NodeLostError as error:
+            raise NodeLostError(str(error), running.used) from error
         finally:
             del self._running[slot]
             self._close_if_idle()
         self._row.take(outcome)
         return outcome
+
+    async def _outcome_of(self, running: _Running, slot: int, stop: Event) -> Outcome:
+        async with create_task_group() as group:
+            group.start_soon(self._end_when, stop, slot)
+            await running.ended.wait()
+            group.cancel_scope.cancel()
+        if running.outcome is None:
+            raise NodeLostError(self.lost)
+        return running.outcome
 
     async def _end_when(self, stop: Event, slot: int) -> None:
         await stop.wait()
@@ -246,38 +304,24 @@ class NodeClient:
     async def _pass_on(self, attending: CancelScope) -> None:
         """Tell the node what the run is asked to do, and when it is over; then give it a limited time."""
 
-        async def tell(event: Event, message: ToNode) -> None:
+        async def notify(event: Event, message: ToNode) -> None:
             await event.wait()
             self._post(message)
 
         async with create_task_group() as group:
-            group.start_soon(tell, self._run.interrupt.stop, Stop())
-            group.start_soon(tell, self._run.interrupt.hurry, Stop(hurry=True))
-            await tell(self._closing, End())
+            group.start_soon(notify, self._run.interrupt.stop, Stop())
+            group.start_soon(notify, self._run.interrupt.hurry, Stop(hurry=True))
+            await notify(self._closing, End())
             await anyio.sleep(END_LIMIT_S)
             attending.cancel()
 
-    async def _carry(self) -> None:
-        """Carry what the node's programs send to the run's endpoint, from when the node leads to it."""
-        await self._relay_opened.wait()
-        if self._relay is None or self._begin is None or self._begin.relay is None:
-            return  # nobody has asked for it
-        try:
-            await carry_relay(self._relay, self._begin.relay, self._begin.slots)
-        except OSError as error:
-            self._refused = f"--relay can't connect to port {self._relay.port} of {self.info.address}: {error}."
-            self._lose(self._refused)
-
     def _take(self, message: FromNode) -> None:
         match message:
-            case RelayOpened():
-                self._relay = message
-                self._relay_opened.set()
             case Told():
                 if self.ready is not None:
                     self._run.observer.tell(f"{self.info.name}: {message.text}")
                 else:
-                    self._tell(message.text)
+                    self._report(message.text)
             case Refused():
                 self._refused = message.why
             case NodeReady():
@@ -292,51 +336,22 @@ class NodeClient:
             case _:
                 assert_never(message)
 
-    async def _fetch(self, outcome: Outcome, folder: Path) -> Outcome:
-        """Copy the evidence of an attempt, and check that it is what the node says. Raises NodeLostError."""
-        assert self.ready is not None  # noqa: S101 - trials come after
-        stated = outcome.files or {}
-        names = stated.keys() & EVIDENCE_NAMES
-        source = PurePosixPath(self.ready.folder) / outcome.evidence
-        try:
-            await to_thread.run_sync(_make_folder, folder)
-            arrived = await copy_files(self._link, source, names, folder, self._copying)
-            for name in names:
-                if arrived[name] != stated[name]:
-                    raise OSError(f"{name} did not arrive as it was written")  # noqa: TRY301
-        except OSError as error:
-            arrived = await to_thread.run_sync(digests_of, Evidence(folder=folder).of_agent)
-            return _without_evidence(replace(outcome, files=arrived), error)
-        return outcome
-
-
-def _make_folder(folder: Path) -> None:
-    set_aside(folder)
-    folder.mkdir(mode=0o700, parents=True)
-
-
-def _without_evidence(outcome: Outcome, error: OSError) -> Outcome:
-    """Return an outcome whose evidence could not be moved; one that measures nothing keeps its reason."""
-    if not outcome.reason.is_final:
-        return outcome
-    reason = Reason.DISK_FULL if is_disk_full(error) else Reason.EVIDENCE_LOST
-    return replace(outcome, reason=reason, note=f"The evidence could not be moved from its node: {error}")
-
 
 def _report(running: _Running, message: Activity | Output | Waits | RateLimited | Used | Ended) -> None:
-    callbacks = running.callbacks
+    events = running.events
     match message:
         case Activity():
-            callbacks.activity(message.text, message.usage)
+            running.used = running.used.at_least(message.usage)
+            events.activity(message.text, message.usage)
         case Output():
-            if callbacks.output is not None:
-                callbacks.output(message.stream, message.text)
+            events.output(message.stream, message.text)
         case Waits():
-            callbacks.waits(message.text, message.next_s)
+            events.waits(message.text, message.next_s)
         case RateLimited():
-            callbacks.rate_limited()
+            events.rate_limited()
         case Used():
-            callbacks.used(message.usage)
+            running.used = running.used.at_least(message.usage)
+            events.used(message.usage)
         case Ended():
             running.outcome = message.outcome
             running.ended.set()

@@ -1,11 +1,11 @@
-"""The nodes of a cluster as the slots of a run: who gets how many, and who joins and leaves."""
+"""The nodes of a cluster as the slots of a run: who gets how many, who joins and leaves, and each slot."""
 
 from __future__ import annotations
 
 import math
 import tempfile
+import time
 from collections import Counter
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -15,39 +15,135 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import CapacityLimiter, create_task_group, current_time, move_on_after, to_thread
 
-from pinchbench.cluster import autoscaler
-from pinchbench.cluster.admission import check_alike, check_program, require_endpoint, settle
-from pinchbench.cluster.autoscaler import LOOK_S, NodeRequests
+from pinchbench.cluster.admission import check_alike, check_program, settle
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
-from pinchbench.cluster.messages import Begin, RelayAsked
-from pinchbench.cluster.node_client import NodeClient
-from pinchbench.cluster.node_names import name_nodes
-from pinchbench.cluster.places import SharedNodes
-from pinchbench.cluster.relay_url import own_endpoint
-from pinchbench.cluster.remote_slot import RemoteSlot
+from pinchbench.cluster.node_client import LOST, NodeClient
+from pinchbench.cluster.node_messages import Begin, NodeLostError, name_nodes
 from pinchbench.defaults import MAX_MACHINE_SLOTS, Network, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
-from pinchbench.openclaw.homes.choose import GIB
-from pinchbench.runner.provenance import plain_config
+from pinchbench.model.ending import Reason
+from pinchbench.model.outcome import Outcome
+from pinchbench.process.capacity import GIB
+from pinchbench.runner.setup.set_up import plain_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AsyncExitStack
 
+    from anyio import Event
     from anyio.abc import TaskGroup
 
-    from pinchbench.chat.endpoint import Endpoint
-    from pinchbench.cluster.link import Cluster, NodeInfo, NodeLink
-    from pinchbench.config.run import RunConfig
+    from pinchbench.cluster.node_messages import Cluster, NodeInfo, NodeLink
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.llm.openai_api import Endpoint
+    from pinchbench.model.trial import Attempt, TrialEvents
+    from pinchbench.results.node_times import Hardware
+    from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import RunContext
+
+
+@dataclass(kw_only=True, slots=True)
+class Places:
+    """How many trials may run on a node at once, those of all runs together, and how many do."""
+
+    most: int = 0
+    used: int = 0
+
+    @property
+    def are_taken(self) -> bool:
+        """Whether no further trial may start on the node now."""
+        return self.used >= self.most
+
+
+class SharedNodes:
+    """The places on all nodes, for so many runs that use them at the same time.
+
+    Each run has slots of its own on each node; as many trials run there as the run with the most slots has.
+    """
+
+    def __init__(self, runs: int = 1) -> None:
+        """`runs` is how many there are, from 1: each reserves its part of what a node needs."""
+        self.runs = runs
+        self._places: dict[str, Places] = {}
+
+    def places(self, node_id: str, slots: int) -> Places:
+        """Return the places on a node, on which a run has so many slots."""
+        places = self._places.setdefault(node_id, Places())
+        places.most = max(places.most, slots)
+        return places
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RemoteSlot:
+    """A slot on a node: `number` is its number in the run, `on_node` that on the node."""
+
+    number: int
+    on_node: int
+    agent_id: str
+    node: NodeClient
+    files: RunFiles
+    places: Places
+
+    @property
+    def machine(self) -> str:
+        """The name of its node."""
+        return self.node.info.name
+
+    @property
+    def machine_id(self) -> str:
+        """Ray's id of its node."""
+        return self.node.info.id
+
+    @property
+    def hardware(self) -> Hardware | None:
+        """That of its node, if this is the first of its slots."""
+        ready = self.node.ready
+        return ready.hardware if ready is not None and self.on_node == 1 else None
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its node is lost, or gets no further trials."""
+        return bool(self.node.lost or self.node.retired)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether trials of other runs have all places on its node."""
+        return self.places.are_taken
+
+    async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
+        """Make one attempt at a trial, as `Slot.run` says."""
+        name = self.node.info.name
+        outcome = Outcome(
+            key=attempt.key,
+            reason=Reason.INTERRUPTED,
+            digest=attempt.trial.task.digest,
+            attempt=attempt.number,
+            started_at=time.time(),
+            timeout_s=attempt.trial.timeout_s,
+            agent_id=self.agent_id,
+            evidence=str(self.files.trial(attempt.key, attempt.number).relative_to(self.files.folder)),
+            note="cancelled",
+        )
+        self.places.used += 1
+        try:
+            outcome = await self.node.make(self.on_node, attempt, events, self.files, stop=stop)
+        except NodeLostError as error:
+            note = LOST.format(name=name, why=error).removesuffix(".")
+            outcome = replace(outcome, reason=Reason.NODE_LOST, note=note, usage=error.used)
+        finally:
+            self.places.used -= 1
+            ended_at = outcome.ended_at or time.time()
+            done(replace(outcome, slot=self.number, node=name, ended_at=ended_at))
+
 
 SLOT_BYTES = GIB  # of memory that a slot is counted with, as `--concurrency` says
 REJOIN_S = 20.0  # until a lost node that is there is used again: Ray takes 14 s to notice that one is dead
 MAX_LOSSES = 3  # of one node, which is left out then
+LOOK_S = 1.0  # between two looks at which nodes there are: Ray answers in a millisecond
 CLOSE_LIMIT_S = 10.0  # for links to nodes: an actor is killed in milliseconds, if its cluster answers
 WAIT_FOR_NODES_S = 60.0  # for another node when every one is lost: a new machine takes about that long
-PIECES = 8  # of 4 MB each, in memory at once: more are not faster on two cores
-OPEN_TO_ALL = "Ray runs without a token: whoever reaches its machines can run any code on them"
+PIECES = 4  # of 16 MB each at most, in memory at once: more are not faster on two cores
+OPEN_TO_ALL = "Ray runs without a token: anyone who reaches its machines can run any code on them"
 HOW_TO_CLOSE = "Make one with `ray get-auth-token --generate`, copy it to each machine, and start Ray there again."
 
 
@@ -67,13 +163,9 @@ class _Plan:
 class ClusterPool:
     """The nodes of a cluster, for one run."""
 
-    def __init__(self, cluster: Cluster, shared: SharedNodes | None = None, *, relays: bool = False) -> None:
-        """`cluster` is connected, and stays the caller's; `shared` are its nodes, if other runs use them too.
-
-        `relays`: nodes reach an endpoint of this machine's loopback through this process.
-        """
+    def __init__(self, cluster: Cluster, shared: SharedNodes | None = None) -> None:
+        """`cluster` is connected, and stays the caller's; `shared` are its nodes, if other runs use them too."""
         self._cluster = cluster
-        self._relays = relays
         self._shared = shared or SharedNodes()
         self._copying = CapacityLimiter(PIECES)
         self._told: set[str] = set()
@@ -85,7 +177,6 @@ class ClusterPool:
         self._programs = count(1)
         self._losses = Counter[str]()  # how often a node was lost, by its id
         self._not_before: dict[str, float] = {}  # when a node may be used again, by its id
-        self._requests: NodeRequests | None = None
 
     async def open(
         self,
@@ -103,14 +194,10 @@ class ClusterPool:
         suite = run.prepared.suite
         if any(part.format is SuiteFormat.WILDCLAW for part in suite.parts or (suite,)):
             raise ConfigError("--cluster does not send WildClawBench's data set to the nodes: run it on this machine.")
-        config = await settle(run.prepared.config, relays=self._relays)
-        if (url := own_endpoint(config)) is not None:
-            await require_endpoint(url)
+        config = await settle(run.prepared.config)
         if (state := run.prepared.state) is not None:
             self._names.update(state.node_ids)
-        self._requests = NodeRequests(self._cluster, slots=run.prepared.slots, slot_bytes=SLOT_BYTES)
-        await self._requests.find_out()
-        started = await self._start_programs(run, self._requests)
+        started = await self._start_programs(run)
         run.observer.set_up(f"setting up slots on {len(started)} nodes")
         inputs = None
         if needed := inputs_of(run.prepared):
@@ -125,8 +212,7 @@ class ClusterPool:
         slots = [slot for info, _, _ in started for slot in self._slots[info.id]]
         listed = ", ".join(f"{number} on {info.name}" for info, number, _ in started)
         lacking = run.prepared.slots - len(slots)
-        how = "Ray's autoscaler is asked for nodes" if self._requests.are_taken else "nodes that join are used for them"
-        more = f" There is no room for {lacking} more: {how}." if lacking else ""
+        more = f" There is no room for {lacking} more: nodes that join are used for them." if lacking else ""
         run.observer.tell(f"Slots: {listed}.{more}")
         network = _network(self._clients.values())
         self._plan = replace(self._plan, config=replace(config, network=network))
@@ -134,20 +220,15 @@ class ClusterPool:
 
     async def watch(self, add: Callable[[RemoteSlot], None]) -> None:
         """Use nodes that join, and leave out those that are drained or keep failing, as `SlotPool.watch` says."""
-        requests = self._requests
-        assert requests is not None  # noqa: S101 - `open` comes first
         last_seen = current_time()
-        patience_s = autoscaler.WAIT_FOR_NODES_S if requests.are_taken else WAIT_FOR_NODES_S
         async with create_task_group() as joining:
-            while current_time() - last_seen < patience_s:
+            while current_time() - last_seen < WAIT_FOR_NODES_S:
                 await anyio.sleep(LOOK_S)
                 try:
                     nodes = await self._nodes()
                 except ClusterError:
-                    continue  # the next look tells, or the nodes do not answer
+                    continue  # the next look shows it, or the nodes do not answer
                 self._look(nodes)
-                with suppress(ClusterError):  # it is asked again
-                    await requests.ask(self._lacking)
                 if self._clients or self._setting_up:
                     last_seen = current_time()
                 for info, number in self._newcomers(nodes):
@@ -190,21 +271,19 @@ class ClusterPool:
     @property
     def _lacking(self) -> int:
         """How many slots have no node."""
-        assert self._plan is not None  # noqa: S101 - as above
+        assert self._plan is not None  # noqa: S101 - `open` comes first
         taken = sum(map(len, self._slots.values())) + sum(self._setting_up.values())
         return self._plan.run.prepared.slots - taken
 
     async def _join(self, info: NodeInfo, number: int, add: Callable[[RemoteSlot], None]) -> None:
         """Set up slots on a node that has joined. One that can't take part is left out, with the reason."""
-        assert self._plan is not None  # noqa: S101 - as above
+        assert self._plan is not None  # noqa: S101 - `open` comes first
         run = self._plan.run
         try:
             await self._set_up(info, number, await self._start_program(run, info, number))
         except ClusterError as error:
             run.observer.tell(f"{error} It is left out.")
             self._not_before[info.id] = math.inf
-            if not isinstance(error, NodeUnavailableError):
-                await self._stop_asking(run.observer.tell)
         else:
             run.observer.tell(f"The node {info.name} has joined: slots: {number}.")
             for slot in self._slots[info.id]:
@@ -212,20 +291,13 @@ class ClusterPool:
         finally:
             del self._setting_up[info.id]
 
-    async def _stop_asking(self, tell: Callable[[str], None]) -> None:
-        """Let nobody add more nodes like one that can't be used."""
-        if self._requests is not None and self._requests.are_taken:
-            tell("Ray's autoscaler is not asked for more nodes.")
-            with suppress(ClusterError):  # then it forgets when this process disconnects
-                await self._requests.give_up()
-
     async def _set_up(self, info: NodeInfo, number: int, link: NodeLink) -> None:
         """Set up so many slots on a node whose program has started. Raises ClusterError."""
         plan = self._plan
-        assert plan is not None  # noqa: S101 - as above
+        assert plan is not None  # noqa: S101 - `open` comes first
 
-        tell = partial(self._tell_once, plan.run)
-        client = NodeClient(info, link, plan.run, copying=self._copying, tell=tell, user_model=plan.user_model)
+        report = partial(self._report_once, plan.run)
+        client = NodeClient(info, link, plan.run, copying=self._copying, report=report, user_model=plan.user_model)
         plan.group.start_soon(client.attend)
         plan.stack.callback(client.close)
         begin = Begin(
@@ -239,7 +311,6 @@ class ClusterPool:
             sends_inputs=plan.inputs is not None,
             has_budget=plan.run.share is not None and plan.run.share.slots.budget is not None,
             user_model=plan.user_model.model if plan.user_model is not None else "",
-            relay=RelayAsked(url=url, address=info.address) if (url := own_endpoint(plan.config)) is not None else None,
         )
         try:
             ready = await client.set_up(begin, plan.inputs)
@@ -262,7 +333,7 @@ class ClusterPool:
             for on_node, agent_id in enumerate(ready.agents, 1)
         ]
 
-    def _tell_once(self, run: RunContext, text: str) -> None:
+    def _report_once(self, run: RunContext, text: str) -> None:
         """Tell what several nodes say."""
         if text not in self._told:
             self._told.add(text)
@@ -272,21 +343,13 @@ class ClusterPool:
         taken = {slot.number for slots in self._slots.values() for slot in slots}
         return (number for number in count(1) if number not in taken)
 
-    async def _start_programs(self, run: RunContext, requests: NodeRequests) -> list[tuple[NodeInfo, int, NodeLink]]:
+    async def _start_programs(self, run: RunContext) -> list[tuple[NodeInfo, int, NodeLink]]:
         """Start the programs of the nodes that get slots; return each node with how many, and the link to it.
 
         A node that can't be used now is left out if others can: Ray lists one that has died for some seconds more.
         Raises ClusterError.
         """
-
-        async def look() -> Sequence[NodeInfo]:
-            return [node for node in await self._nodes() if not node.is_draining]
-
-        nodes = await requests.first_nodes(
-            look,
-            is_enough=lambda found: bool(share_out(1, found)),
-            waits=lambda: run.observer.tell(autoscaler.WAITS),
-        )
+        nodes = [node for node in await self._nodes() if not node.is_draining]
         while shares := share_out(run.prepared.slots, nodes):
             links, unavailable = await self._start_on(run, shares)
             if not unavailable:
@@ -329,7 +392,7 @@ class ClusterPool:
         link = await self._cluster.start(info, cpus=1 / runs, memory_bytes=slots * SLOT_BYTES // runs)
         try:
             if not await check_program(info.name, link):
-                self._tell_once(run, f"{OPEN_TO_ALL}. {HOW_TO_CLOSE}")
+                self._report_once(run, f"{OPEN_TO_ALL}. {HOW_TO_CLOSE}")
         except BaseException:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 await link.close()
@@ -340,7 +403,7 @@ class ClusterPool:
 def _on_node(config: RunConfig, slots: int) -> RunConfig:
     """Return the options of a run as a node with so many slots has them: judges and users are asked from here."""
     user = config.user and replace(config.user, api_key_env=None)
-    return replace(config, concurrency=slots, judge=None, user=user, upload=False)
+    return replace(config, concurrency=slots, judge=None, user=user)
 
 
 async def _close(links: Iterable[NodeLink]) -> None:

@@ -1,4 +1,4 @@
-"""One small question to the model, as a run asks it, and one to the judge."""
+"""One small question to the model, as a run asks it."""
 
 from __future__ import annotations
 
@@ -11,30 +11,26 @@ from typing import TYPE_CHECKING
 
 from anyio import current_time, move_on_after, to_thread
 
-from pinchbench.chat.endpoint import ChatError, ChatUnreachableError, Message, Role
-from pinchbench.chat.http import RetryPolicy, open_endpoint
 from pinchbench.defaults import Isolation
-from pinchbench.demo.script import ScriptedTurn
-from pinchbench.demo.server import scripted_model
 from pinchbench.files.folders import private_folder, remove_folder
-from pinchbench.grading.judge.openclaw import OpenClawJudge
+from pinchbench.llm.demo.script import ScriptedTurn
+from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.finding import Finding, Level
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import OpenClawAgent
-from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, HOMES, owned_homes
 from pinchbench.runner.scheduling.diagnosis import cause_of
-from pinchbench.runner.slots import make_homes, make_judge_homes, slot_name, user_state
+from pinchbench.runner.setup.make_homes import make_homes, slot_name
+from pinchbench.runner.setup.run_folders import CLEAN_UP_LIMIT_S, HOMES, owned_homes
+from pinchbench.runner.setup.this_machine import read_machine_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator
 
-    from pinchbench.chat.endpoint import Reply
-    from pinchbench.config.judge import JudgeConfig
-    from pinchbench.config.run import RunConfig
-    from pinchbench.demo.server import ScriptedModel
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.usage import Usage
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.task_result import TaskResult
@@ -42,17 +38,7 @@ if TYPE_CHECKING:
 CALL_LIMIT_S = (
     120.0  # for one call, the set-up of a home included: a turn takes 10 s and a busy machine several times that
 )
-DIRECT_LIMIT_S = 60.0  # for a call without OpenClaw; a local server may load its model first
-CONNECT_LIMIT_S = 10.0
-ATTEMPTS = 2  # a busy provider gets a second chance, and no more: the question is whether it works now
 QUESTION = "Reply with the single word: ready"
-JUDGE_QUESTION = 'Reply with this JSON object and nothing else: {"ready": true}'
-JUDGE_SCHEMA: Mapping[str, object] = {
-    "type": "object",
-    "properties": {"ready": {"type": "boolean"}},
-    "required": ["ready"],
-    "additionalProperties": False,
-}
 TASK = Task(
     task_id="doctor",
     name="doctor",
@@ -82,8 +68,8 @@ async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
 
 async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
     async with _short_lived_folder(config.run_root) as folder, _scripted(config) as scripted:
-        user = await user_state(config)
-        [home] = await make_homes(config, openclaw, folder, slots=1, user=user, scripted=scripted)
+        machine = replace(await to_thread.run_sync(read_machine_for, config), openclaw=openclaw)
+        [home] = await make_homes(config, machine, folder, slots=1, scripted=scripted)
         # among the homes: what a killed doctor leaves is swept by the next run with them
         workspace, evidence = folder / HOMES / "workspace", folder / HOMES / "evidence"
         for one in (workspace, evidence):
@@ -169,65 +155,3 @@ def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_f
 def _used(usage: Usage, cost_usd: float | None) -> str:
     tokens = f", {usage.total_tokens} tokens" if usage.total_tokens else ""
     return f"{tokens}, ${cost_usd:.4f}" if cost_usd is not None else tokens
-
-
-async def ask_judge(config: JudgeConfig, openclaw: OpenClaw | None, run_root: Path) -> Finding:
-    """Ask the judge a question as small as it gets, past the cache; nothing is left behind.
-
-    `openclaw` is needed by an `openclaw:` judge alone. Raises OpenClawError, ResultsError and ConfigError.
-    """
-    began = current_time()
-    if not config.is_openclaw:
-        return await _ask(config, openclaw=None, folder=None, subject="judge", began=began)
-    async with _short_lived_folder(run_root) as folder:
-        return await _ask(config, openclaw=openclaw, folder=folder / HOMES, subject="judge", began=began)
-
-
-async def _ask(
-    config: JudgeConfig, *, openclaw: OpenClaw | None, folder: Path | None, subject: str, began: float
-) -> Finding:
-    # the client for HTTP takes a tenth of a second to import, which only who asks need pay
-
-    question = [Message(role=Role.USER, text=JUDGE_QUESTION)]
-    try:
-        if openclaw is not None and folder is not None:
-            [home] = await make_judge_homes(replace(config, concurrency=1), openclaw, folder)
-            agent = OpenClawAgent(openclaw=openclaw, home=home)
-            judge = OpenClawJudge(
-                [agent],
-                folder,
-                model=config.model_id,
-                base_url=config.base_url,
-                timeout_s=CALL_LIMIT_S,
-                marker=f"{folder.parent.name}/judge",
-            )
-            return of_reply(
-                await judge.ask(question, JUDGE_SCHEMA),
-                who=config.model,
-                subject=subject,
-                took_s=current_time() - began,
-            )
-        retry_policy = RetryPolicy(
-            connect_s=CONNECT_LIMIT_S, read_s=DIRECT_LIMIT_S, call_s=DIRECT_LIMIT_S / ATTEMPTS, attempts=ATTEMPTS
-        )
-        async with open_endpoint(config.endpoint, retry_policy=retry_policy) as http:
-            reply = await http.ask(question, JUDGE_SCHEMA)
-            who = f"{config.model} at {config.base_url}"
-            return of_reply(reply, who=who, subject=subject, took_s=current_time() - began)
-    except ChatError as error:
-        # a refusal brings its own advice
-        do = "Is it up, and reachable from here?" if isinstance(error, ChatUnreachableError) else ""
-        return Finding(subject=subject, level=Level.PROBLEM, said=str(error), do=do)
-
-
-def of_reply(reply: Reply, *, who: str, subject: str, took_s: float) -> Finding:
-    """Say how the answer was (pure); a reply that can't be read is no fault of the account."""
-    used = _used(reply.usage, reply.cost_usd)
-    if reply.problem:
-        return Finding(
-            subject=subject,
-            level=Level.WARNING,
-            said=f"{who} answered in {took_s:.1f} s{used}, but {reply.problem}.",
-            do="Try another model, or a server that can force JSON.",
-        )
-    return Finding(subject=subject, said=f"{who} answered in {took_s:.1f} s{used}.")

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import posixpath
 import stat
 import tarfile
 import tempfile
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import zstandard
 
-from pinchbench.files.archive import END_MARK, MAX_ENTRIES, MAX_KEPT_BYTES, LeftOut
+from pinchbench.defaults import MAX_ENTRIES, MAX_FILE_BYTES, MAX_KEPT_BYTES
+from pinchbench.files.archive import END_MARK, LeftOut, open_archive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import TracebackType
     from typing import Self
 
-MAX_FILE_BYTES = 256 * 1024 * 1024  # of one kept file; a larger one is hardly an answer
+    from pinchbench.files.archive import Kept
+
 SMALL_BYTES = 256 * 1024  # of a tar that is compressed in one go
 # Errors of one path that the agent itself can bring about: permissions, something that vanished or was replaced, a
 # loop of links, a nesting deeper than a path can name, a device or socket without a driver or reader. All others are
@@ -42,8 +45,8 @@ AGENTS_OWN = frozenset(
 )
 
 
-def keep_workspace(workspace: Path, archive: Path) -> tuple[str, ...]:
-    """Write a workspace into a `.tar.zst` that only this user can read; return a sentence for all that was left out.
+def keep_workspace(workspace: Path, archive: Path) -> Kept:
+    """Write a workspace into a `.tar.zst` that only this user can read; return what was left out.
 
     Left out are special files, what the agent made unreadable, and what is beyond the limits (`MAX_FILE_BYTES`,
     `MAX_KEPT_BYTES`,
@@ -53,6 +56,34 @@ def keep_workspace(workspace: Path, archive: Path) -> tuple[str, ...]:
     that is not the agent's own (`AGENTS_OWN`). Blocks; call it when nobody writes there any more.
     """
     left_out = LeftOut()
+    with _new_archive(archive) as tar:
+        _pack(workspace, tar, left_out)
+    return left_out.kept
+
+
+def rewrite_archive(archive: Path, copy: Path, mask: Callable[[bytes], bytes]) -> None:
+    """Write a copy of a workspace's archive with all names, links and contents as `mask` returns them.
+
+    `mask` returns as many bytes as it is given; it is given a whole file at a time. Raises ArchiveLostError if the
+    archive is damaged, another OSError if the copy can't be written. Blocks.
+    """
+
+    def masked(name: str) -> str:
+        return os.fsdecode(mask(os.fsencode(name)))
+
+    with open_archive(archive) as (source, members), _new_archive(copy) as tar:
+        for member in members:
+            content = source.extractfile(member) if member.isreg() else None
+            new = tarfile.TarInfo(masked(member.name))
+            new.type, new.linkname = member.type, masked(member.linkname)
+            new.size, new.mode, new.mtime = member.size, member.mode, member.mtime
+            tar.addfile(new, io.BytesIO(mask(content.read())) if content is not None else None)
+            tar.members.clear()  # type: ignore[attr-defined]  # as below
+
+
+@contextmanager
+def _new_archive(archive: Path) -> Iterator[tarfile.TarFile]:
+    """Yield a tar whose archive takes its name when the block ends, and is gone when it raises."""
     number, temporary = tempfile.mkstemp(prefix=f".{archive.name}.", dir=archive.parent)
     try:
         with os.fdopen(number, "wb") as file:
@@ -67,7 +98,7 @@ def keep_workspace(workspace: Path, archive: Path) -> tuple[str, ...]:
                     errors="surrogateescape",
                 ) as tar,
             ):
-                _pack(workspace, tar, left_out)
+                yield tar
             # in a frame of its own: where it can be read, the checksum before it is there too
             file.write(zstandard.ZstdCompressor().compress(END_MARK))
             file.flush()
@@ -77,7 +108,6 @@ def keep_workspace(workspace: Path, archive: Path) -> tuple[str, ...]:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         raise
-    return left_out.sentences
 
 
 class _Packed:
@@ -142,9 +172,10 @@ def _pack(workspace: Path, tar: tarfile.TarFile, left_out: LeftOut) -> None:
         elif not stat.S_ISREG(info.st_mode):
             left_out.say(name, f"is {_kind(info.st_mode)}, not a file")
         elif info.st_size > MAX_FILE_BYTES:
-            left_out.say(name, f"is larger than {MAX_FILE_BYTES // 1024**2} MiB")
+            left_out.say(name, f"is larger than {MAX_FILE_BYTES // 1024**2} MiB", is_beyond=True)
         elif info.st_size > room:
-            left_out.say(name, f"is beyond the {MAX_KEPT_BYTES // 1024**2} MiB that are kept of a workspace")
+            why = f"is beyond the {MAX_KEPT_BYTES // 1024**2} MiB that are kept of a workspace"
+            left_out.say(name, why, is_beyond=True)
         elif _pack_file(path, member, info.st_size, tar, left_out):
             room -= info.st_size
         tar.members.clear()  # type: ignore[attr-defined]  # nobody asks for them, and they are a kilobyte each
@@ -208,7 +239,8 @@ def _walk(workspace: Path, left_out: LeftOut) -> Iterator[tuple[str, os.stat_res
         below = []
         for plain in sorted(names, key=os.fsencode):
             if entries == MAX_ENTRIES:
-                left_out.say(folder or "The workspace", f"holds more: {MAX_ENTRIES} entries are kept of a workspace")
+                why = f"holds more: {MAX_ENTRIES} entries are kept of a workspace"
+                left_out.say(folder or "The workspace", why, is_beyond=True)
                 return
             entries += 1
             name = f"{folder}/{plain}" if folder else plain

@@ -1,8 +1,9 @@
-"""Folders of our own: private to the user, in nobody else's hands, and gone when removed, whatever is in them."""
+"""Folders of our own: private to the user, locked, copied again and again, and gone when removed."""
 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
 import shutil
@@ -13,12 +14,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
+from pinchbench.files.beneath import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
 MAX_LINK_HOPS = 40  # as the kernel has it: a longer chain of links counts as a loop
-BLOCK_BYTES = 512  # what `st_blocks` counts, whatever the file system's own blocks are
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -44,6 +46,15 @@ def private_folder(path: Path) -> Path:
     except OSError as error:
         raise folder_error(path, error, option="--run-root") from error
     return path
+
+
+def refuse_noexec(path: Path) -> None:
+    """Raise ResultsError when no program can be executed in a folder: every agent that writes a script would fail."""
+    if os.statvfs(path).f_flag & getattr(os, "ST_NOEXEC", 0):
+        raise ResultsError(
+            f"{path} is on a file system that is mounted noexec, so that no agent could execute what it writes; name"
+            " another folder with --run-root."
+        )
 
 
 def make_private(path: Path) -> None:
@@ -210,23 +221,6 @@ def remove_folder(folder: Path, *, last: str = "") -> str:
     return problems[0] if problems else ""
 
 
-def disk_bytes(path: Path) -> int:
-    """How much room a file or a folder with all that is in it takes on the disk; links are not followed. Blocks.
-
-    What can't be looked at is left out.
-    """
-    total = 0
-    waiting = [path]
-    while waiting:
-        at = waiting.pop()
-        with suppress(OSError):
-            info = at.lstat()
-            total += info.st_blocks * BLOCK_BYTES
-            if stat.S_ISDIR(info.st_mode):
-                waiting += at.iterdir()
-    return total
-
-
 @contextmanager
 def _noted(problems: list[str]) -> Iterator[None]:
     try:
@@ -235,3 +229,113 @@ def _noted(problems: list[str]) -> Iterator[None]:
         pass
     except OSError as error:
         problems.append(str(error))
+
+
+# File systems that one kernel alone writes to: a process that died there, in any container, no longer holds a lock.
+# Others, of which there are many, may be shared between machines whose locks do not meet.
+LOCAL = frozenset(
+    {"bcachefs", "btrfs", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "overlay", "ramfs", "reiserfs"}
+    | {"tmpfs", "xfs", "zfs"}
+)
+MOUNTS = Path("/proc/self/mountinfo")
+
+
+def is_local(fd: int) -> bool:
+    """Whether an open file is on a file system of this machine alone; not where the system does not tell. Blocks."""
+    with suppress(OSError, ValueError, IndexError):
+        info = Path(f"/proc/self/fdinfo/{fd}").read_text(encoding="ascii").split()
+        mount = info[info.index("mnt_id:") + 1]
+        for line in MOUNTS.read_bytes().split(b"\n"):
+            if line.startswith(f"{mount} ".encode()):
+                return line.partition(b" - ")[2].split()[0].decode() in LOCAL
+    return False
+
+
+def is_surely_unlocked(fd: int) -> bool:
+    """Return whether no living process of any container holds a lock on an open file. Blocks.
+
+    A lock that the caller holds is released.
+    """
+    if not is_local(fd):
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    except OSError:
+        return False
+    return True
+
+
+class DirectoryTemplate:
+    """A folder whose content must not change any more."""
+
+    def __init__(self, source: Path) -> None:
+        """Nothing is read yet."""
+        self.source = source
+
+    def copy_to(self, target: Path) -> None:
+        """Make `target` a copy, whatever has become of an earlier copy there. Blocks.
+
+        Nothing of the earlier copy stays: an agent may have given its files other owners, permissions, attributes or
+        names. A special file is not copied. Recursive in the source, never in what somebody else has put into `target`.
+        Raises OSError.
+        """
+        self.source.stat()  # before anything is removed
+        remove(target)
+        shutil.copytree(self.source, target, symlinks=True, copy_function=_copy_regular)
+
+
+def _copy_regular(source: str, target: str) -> None:
+    if os.path.isfile(source):  # noqa: PTH113 - paths are text here
+        shutil.copy2(source, target)
+
+
+def restore_copy(source: Path, copy: Path) -> bool:
+    """Make a copy of a file, a folder or nothing the same as its source again; return whether it was not. Blocks.
+
+    No link is followed. Raises OSError.
+    """
+    if _is_same(source, copy):
+        return False
+    remove(copy)
+    if source.is_dir():
+        DirectoryTemplate(source).copy_to(copy)
+    elif source.is_file():
+        with source.open("rb") as file:
+            overwrite_file(copy, file)
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove whatever is at a path; of a link only the link. Blocks. Raises OSError."""
+    if path.is_dir() and (left := remove_folder(path)):
+        raise OSError(left)
+    path.unlink(missing_ok=True)
+
+
+def has_content(path: Path, data: bytes) -> bool:
+    """Whether a path is that of a regular file with this content. Blocks."""
+    if not stat.S_ISREG(_kind(path)) or path.lstat().st_size != len(data):
+        return False
+    with open_regular(path) as file:
+        return file.read(len(data)) == data
+
+
+def _is_same(source: Path, copy: Path) -> bool:
+    kind = _kind(copy)
+    if kind != _kind(source):
+        return False
+    if stat.S_ISDIR(kind):
+        names, copied = ({one.name for one in folder.iterdir()} for folder in (source, copy))
+        return names == copied and all(_is_same(source / name, copy / name) for name in names)
+    if stat.S_ISLNK(kind):
+        return source.readlink() == copy.readlink()
+    return not kind or has_content(copy, source.read_bytes())
+
+
+def _kind(path: Path) -> int:
+    """Return what is at a path, as in `stat`; 0 if nothing is."""
+    try:
+        return stat.S_IFMT(path.lstat().st_mode)
+    except FileNotFoundError:
+        return 0

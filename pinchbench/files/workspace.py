@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def fill_workspace(path: Path, files: Iterable[WorkspaceFile]) -> None:
     """Make a clean workspace and put the task's files into it. Blocks.
 
-    Something that is there already is kept aside beside it. Raises OSError when a file can't be written or read, and
+    Something that is there already is kept next to it. Raises OSError when a file can't be written or read, and
     ResultsError when what is there can't be kept aside.
     """
     set_aside(path)
@@ -69,7 +69,7 @@ def clear_place(path: Path, dest: str) -> Path:
 
 @contextmanager
 def unnamed(workspace: Path) -> Iterator[None]:
-    """Give a workspace's folder a random name beside its own while the block lasts, and put a link in its place.
+    """Give a workspace's folder a random name while the block lasts, and put a link in its place.
 
     What is mounted in a sandbox can be read there by its real name, which would be that of the task. If this process is
     killed meanwhile, the link remains and leads to the folder. Blocks for the time of two renames. Raises OSError.

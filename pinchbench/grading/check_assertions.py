@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.files.workspace import clear_place
-from pinchbench.grading.check_reward import Rewards
+from pinchbench.grading.check_verifier import Rewards
 from pinchbench.model.task import WORKSPACE_MARK
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _examine_command(one: Mapping[str, Any], workspace: Path) -> None:
         _read(workspace / name) if (name := one[key]) else None for key in ("stdout_file", "stdout_json_file")
     )
     said = _run(one, workspace)
-    print(f"[{one['name']}] {said.stdout[-SHOWN:]}{said.stderr[-SHOWN:]}", flush=True)  # noqa: T201 - as above
+    print(f"[{one['name']}] {said.stdout[-SHOWN:]}{said.stderr[-SHOWN:]}", flush=True)  # noqa: T201 - stdout is the check's log
     if said.exit_code != one["exit_code"]:
         raise _NotSoError(f"the exit code is {said.exit_code}, not {one['exit_code']}")
     _examine_text(

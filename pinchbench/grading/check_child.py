@@ -1,6 +1,6 @@
 """The process of one check: its clock, its transcript, and its answer.
 
-`process.prepared` calls `main` in a fork, with a spec (JSON) and a channel to the runner. An answer counts only if this
+A new Python calls `main`, with a spec (JSON) as its input and a channel to its guardian. An answer counts only if this
 process itself sends it and then exits with code 0: it can't be forged through output, files or the programs that a
 check starts, and there is no secret for them to find. Code that runs in this process, such as a module of the agent's
 that the check imports, can send an answer of its own. Programs that a check starts see the real clock; the check's own
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import importlib
 import inspect
 import json
 import linecache
@@ -20,37 +19,40 @@ import os
 import re
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from functools import partial
-from numbers import Real
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from pinchbench.grading.check_assertions import run_assertions
-from pinchbench.grading.check_chance import exclude_chance
-from pinchbench.grading.check_limits import limit, separate, spare
-from pinchbench.grading.check_pytest import UnusableTestsError, run_tests
-from pinchbench.grading.check_reward import run_reward
-from pinchbench.model.score_rule import CheckTotal
-from pinchbench.transcript.lines import parse_line, writable
+from pinchbench.defaults import CheckTotal, FailureEvent
+from pinchbench.grading.check_limits import exclude_chance, limit, separate, spare
+from pinchbench.process.guardian.answer import take_channel
+from pinchbench.process.guardian.process_tree import OWN_NAMES
+from pinchbench.transcript_lines import chat_messages, parse_line, writable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import Any
 
-    from pinchbench.grading.check_pytest import TestResults
-    from pinchbench.grading.check_reward import Rewards
+    from pinchbench.grading.check_verifier import Rewards, TestResults
 
 CHECK = "<check>"  # the check's file name in tracebacks
 MAX_CRITERIA = 500  # in the breakdown; the score is the mean of all
+MOST = "max_"  # before a key: how many points there are
 MAX_KEY = 200  # characters of a criterion's name
 MAX_NOTES = 20
 MAX_MESSAGE = 500  # characters of an exception's text
+EVENTS = "events"  # the key of what went wrong, which has no part in the score
+MAX_EVENTS = 1_000_000  # of one kind, in one trial
 MAX_TRACE = 64 * 1024  # characters of a traceback
 BEGUN = b"begun\n"  # sent before the answer
+UNUSED = ("pytest", "dateutil", "unittest")  # time_machine imports them, for uses that a check does not have
+
+OTHER_NUMBERS = (("numbers", "Real"), ("decimal", "Decimal"))  # which only a check that imports these has
 
 # References taken before a check can replace the originals.
 encode = json.JSONEncoder().encode
@@ -70,6 +72,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     message: str = ""
     trace: str = ""
+    events: Mapping[FailureEvent, tuple[int, int]] = field(default_factory=dict)
 
 
 def read_transcript(path: str, *, workspaces: list[str], copy: str) -> Iterator[dict[str, object]]:
@@ -83,6 +86,17 @@ def read_transcript(path: str, *, workspaces: list[str], copy: str) -> Iterator[
                     message["content"] = [{"type": "text", "text": message["content"]}]
                 localise(event)
                 yield event
+
+
+def read_chat(path: str, *, workspaces: list[str], copy: str) -> list[dict[str, object]]:
+    """Return the messages of a chat; none if there was no chat. Raises OSError if the file is unreadable."""
+    if not os.path.exists(path):  # noqa: PTH110
+        return []
+    localise = _localiser(workspaces, copy)
+    with open(path, "rb") as file:  # noqa: PTH123
+        chat = list(chat_messages(file))
+    localise(chat)
+    return chat
 
 
 def _localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
@@ -110,33 +124,65 @@ def _localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
 
 
 def run(
-    code: str, transcript: list[dict[str, object]], workspace: str, total: CheckTotal = CheckTotal.CLAMPED_MEAN
+    code: str,
+    transcript: list[dict[str, object]],
+    workspace: str,
+    total: CheckTotal = CheckTotal.CLAMPED_MEAN,
+    chat: Sequence[dict[str, object]] = (),
 ) -> Answer:
     """Run a check in its own module and tally what it returns. Anything it raises becomes an answer."""
     module = ModuleType("check")  # in `sys.modules` too: dataclasses and pickle look there
     sys.modules["check"] = module
     linecache.cache[CHECK] = (len(code), None, code.splitlines(keepends=True), CHECK)
-    restore, anything = _restorer(), BaseException
+    restore, anything, missing = _restorer(), BaseException, _MissingModules()
+    sys.meta_path.append(missing)
     try:
         exec(compile(code, CHECK, "exec", dont_inherit=True), module.__dict__)  # noqa: S102 - the check itself
         grade = module.__dict__.get("grade")
         if not callable(grade):
             return Answer(kind="raised", message="the check has no function `grade` once it has been read")
-        returned = _call(grade, transcript, workspace)
+        returned = _call(grade, transcript, workspace, list(chat))
         restore()
-        return tally(
-            returned, total
-        )  # inside `try`: its keys and values may be objects of the check, whose methods can raise
+        # inside `try`: its keys and values may be objects of the check, whose methods can raise
+        answer = tally(returned, total)
+        return replace(answer, notes=(*answer.notes, *missing.notes()))
     except anything as error:  # including SystemExit
         restore()
         return _failure(error)
 
 
-def run_verifier(verify: Callable[[], TestResults | Rewards]) -> Answer:
+class _MissingModules:
+    """The last of the finders of modules: it finds none, and notes those that the check itself has asked for."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+
+    def find_spec(self, name: str, *_: object) -> None:
+        frame = inspect.currentframe()
+        while frame is not None and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+            frame = frame.f_back
+        if frame is not None and frame.f_code.co_filename == CHECK:
+            self._names.add(name)
+
+    def notes(self) -> tuple[str, ...]:
+        names = ", ".join(sorted(self._names)[:MAX_NOTES])
+        return (f"the check went on without modules that are not here: {writable(names)}",) if names else ()
+
+
+def _run_verifier(spec: Mapping[str, Any], workspace: str) -> Answer:
     """Run a verifier and return its score. Anything that it raises becomes an answer."""
+    from pinchbench.grading.check_verifier import (  # noqa: PLC0415 - few checks have one
+        UnusableTestsError,
+        run_reward,
+        run_tests,
+    )
+
+    verify: Callable[[Mapping[str, Any], str], TestResults | Rewards] = run_reward if "rewards" in spec else run_tests
+    if "commands" in spec:
+        from pinchbench.grading.check_assertions import run_assertions as verify  # noqa: PLC0415
     restore = _restorer()
     try:
-        results = verify()
+        results = verify(spec, workspace)
     except UnusableTestsError as error:
         return Answer(kind="no_scores", message=writable(str(error))[:MAX_MESSAGE])
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - what agents write may raise anything
@@ -162,13 +208,17 @@ def _restorer() -> Callable[[], None]:
     return restore
 
 
-def _call(grade: Callable[..., object], transcript: list[dict[str, object]], workspace: str) -> object:
-    given = {"transcript": transcript, "workspace_path": workspace}
+def _call(
+    grade: Callable[..., object], transcript: list[dict[str, object]], workspace: str, chat: list[dict[str, object]]
+) -> object:
+    given: dict[str, object] = {"transcript": transcript, "workspace_path": workspace}
     try:
         parameters = inspect.signature(grade).parameters.values()
     except (TypeError, ValueError):
         return grade(transcript, workspace)
     named = {one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+    if "chat" in named:
+        given["chat"] = chat
     takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters)
     if given.keys() <= named or (takes_any and named <= given.keys()):
         return grade(**given)
@@ -241,8 +291,20 @@ class _Notes:
 def tally(returned: object, total: CheckTotal = CheckTotal.CLAMPED_MEAN) -> Answer:
     """Return the score that follows from the numeric values that a check returned, and notes on invalid ones.
 
-    The breakdown has each value clamped to 0-1, whatever `total` makes of them.
+    The breakdown has each value clamped to 0-1, whatever `total` makes of them. For PinchBench's own rule, a value `x`
+    next to `max_x` is so many points of those, `score` next to `max_score` is the check's own total, and a dict
+    `events` counts what went wrong.
     """
+    if total is CheckTotal.CLAMPED_MEAN and isinstance(returned, Mapping) and isinstance(returned.get(EVENTS), Mapping):
+        try:
+            events = read_events(returned[EVENTS])
+        except ValueError as error:
+            return Answer(kind="no_scores", message=writable(f"the check's `{EVENTS}`: {error}"))
+        return replace(_tally({key: value for key, value in returned.items() if key != EVENTS}, total), events=events)
+    return _tally(returned, total)
+
+
+def _tally(returned: object, total: CheckTotal) -> Answer:
     if not isinstance(returned, Mapping):
         return Answer(kind="no_scores", message=f"the check returned {_described(returned)}, not a dict of numbers")
     if not returned:
@@ -250,7 +312,8 @@ def tally(returned: object, total: CheckTotal = CheckTotal.CLAMPED_MEAN) -> Answ
     notes = _Notes()
     points: list[float] = []  # as `total` counts them
     breakdown: dict[str, float] = {}
-    for key, value in returned.items():
+    shares = _shares(returned) if total is CheckTotal.CLAMPED_MEAN else returned
+    for key, value in shares.items():
         number = _number(value)
         if number is None:
             notes.say(f"`{_name(key)}` is left out of the score: {_described(value)} is not a number")
@@ -268,20 +331,56 @@ def tally(returned: object, total: CheckTotal = CheckTotal.CLAMPED_MEAN) -> Answ
     if len(points) > MAX_CRITERIA:
         cut = (f"the check gave {len(points)} points: the score is over all, the first {MAX_CRITERIA} are listed",)
     overall = breakdown.get(CheckTotal.OVERALL) if total is CheckTotal.OVERALL else None
+    if shares is not returned and f"{MOST}score" in returned and f"{MOST}score" not in shares:
+        overall = breakdown["score"]
     mean = min(max(math.fsum(points) / len(points), 0.0), 1.0)
     score = mean if overall is None else overall
     return Answer(kind="scored", score=score, breakdown=breakdown, notes=cut + notes.all)
 
 
+def read_events(stated: Mapping[Any, Any]) -> dict[FailureEvent, tuple[int, int]]:
+    """Return how often each event happened, and how often it could have. Raises ValueError for anything else."""
+    found = {}
+    for name, value in stated.items():
+        try:
+            event = FailureEvent(name)
+        except ValueError:
+            raise ValueError(f"`{_name(name)}` is no event; there are {', '.join(FailureEvent)}") from None
+        match value:
+            case [n, of] if type(n) is type(of) is int and 0 <= n <= of <= MAX_EVENTS:
+                found[event] = (n, of)
+            case _:
+                needed = f"[n, of] with whole numbers, 0 <= n <= of <= {MAX_EVENTS}"
+                raise ValueError(f"the event `{event}` is {repr(value)[:MAX_KEY]}, not {needed}")
+    return found
+
+
+def _shares(returned: Mapping[object, object]) -> Mapping[object, object]:
+    """Return the values with each `NAME` that has a positive `max_NAME` divided by it, and without the latter."""
+    most = {
+        key.removeprefix(MOST): whole
+        for key, value in returned.items()
+        if isinstance(key, str) and key.startswith(MOST) and 0 < (whole := _number(value) or 0.0) < math.inf
+    }
+    of = {name: whole for name, whole in most.items() if _number(returned.get(name)) is not None}
+    shares = {key: value for key, value in returned.items() if not isinstance(key, str) or key[len(MOST) :] not in of}
+    return (
+        {**shares, **{name: (_number(returned[name]) or 0.0) / whole for name, whole in of.items()}} if of else returned
+    )
+
+
 def _number(value: object) -> float | None:
-    if type(value).__module__ == "numpy" and not isinstance(value, Real) and getattr(value, "shape", None) == ():
+    imported = (getattr(sys.modules.get(module), name, float) for module, name in OTHER_NUMBERS)
+    kinds: tuple[type, ...] = (int, float, *imported)
+    if type(value).__module__ == "numpy" and not isinstance(value, kinds) and getattr(value, "shape", None) == ():
         value = value.item()  # type: ignore[attr-defined]  # numpy's bool is not a Real
-    if not isinstance(value, Real | Decimal | Fraction):
+    if not isinstance(value, kinds):
         return None
+    number = cast("float", value)
     try:
-        return float(value)
+        return float(number)
     except OverflowError:
-        return math.inf if value > 0 else -math.inf  # type: ignore[operator]  # any Real can be compared with 0
+        return math.inf if number > 0 else -math.inf
     except ValueError:  # a signalling NaN of Decimal
         return math.nan
 
@@ -308,26 +407,51 @@ def _free(name: str, taken: Mapping[str, float]) -> str:
     return free
 
 
-def prepare() -> None:
-    """Import what every check needs, once, before the fork."""
-    # time_machine imports pytest if it is installed, for a fixture; hiding pytest saves a quarter of a second.
-    sys.modules["pytest"] = None  # type: ignore[assignment]
-    importlib.import_module("time_machine")
-    del sys.modules["pytest"]
+def _import_clock() -> Callable[..., AbstractContextManager[object]]:
+    """Import `time_machine.travel` without what that would import for other uses: most of the start of a check."""
+    for name in UNUSED:
+        sys.modules[name] = None  # type: ignore[assignment]
+    cases = ModuleType("unittest")  # without which it can't be imported
+    vars(cases)["TestCase"] = type("TestCase", (), {})
+    sys.modules["unittest"] = cases
+    from time_machine import travel  # noqa: PLC0415
+
+    for name in UNUSED:
+        del sys.modules[name]
+    return travel
 
 
-def main(argument: str, channel: int) -> None:
-    """Run the check described by `argument` (JSON); see the module's docstring."""
-    spec: dict[str, object] = json.loads(argument)
+def _take_environment(env: Mapping[str, str]) -> None:
+    """Make `env` this process's environment.
+
+    Programs that it starts inherit the markers, by which they are found. `os.environ` does not contain them, so that a
+    check's result can't depend on its runner or its start time.
+    """
+    markers = {name: os.environ[name] for name in OWN_NAMES if name in os.environ}
+    os.environ.clear()
+    os.environ.update(env)
+    for name, value in markers.items():
+        os.putenv(name, value)
+    time.tzset()
+
+
+def main() -> None:
+    """Run the check that the input describes; see the module's docstring."""
+    argument, channel = take_channel()
+    spec: dict[str, Any] = json.loads(argument)
+    sys.argv = ["check"]
+    sys.modules["__main__"] = ModuleType("__main__")  # a check must not find this program's
+    _take_environment(spec["env"])
+    travel = _import_clock()
     own = os.getpid()
-    limit(float(str(spec["timeout_s"])))
+    limit(spec["timeout_s"])
     separate()
     exclude_chance()
     outputs = (sys.stdout, sys.stderr)
     for output in outputs:
         output.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # never fail to print
     write_bytes(channel, BEGUN)
-    answer = _answer(spec)
+    answer = _answer(spec, travel)
     for output in outputs:
         with contextlib.suppress(Exception):  # a check may have closed it
             output.flush()
@@ -342,16 +466,14 @@ def _send(channel: int, answer: Answer) -> None:
         data = data[write_bytes(channel, data) :]
 
 
-def _answer(spec: Mapping[str, object]) -> Answer:
-    from time_machine import travel  # noqa: PLC0415 - `prepare` has imported it without pytest
-
-    copy = str(spec["copy"])
+def _answer(spec: Mapping[str, Any], travel: Callable[..., AbstractContextManager[object]]) -> Answer:
+    copy = spec["copy"]
     try:
-        workspaces = spec["workspace"]
-        assert isinstance(workspaces, list)  # noqa: S101 - the runner wrote it
-        transcript = list(read_transcript(str(spec["transcript"]), workspaces=workspaces, copy=copy))
+        transcript = list(read_transcript(spec["transcript"], workspaces=spec["workspace"], copy=copy))
+        chat = read_chat(spec["chat"], workspaces=spec["workspace"], copy=copy)
     except OSError as error:
-        return Answer(kind="lost", message=f"the transcript can't be read: {error.strerror}")
+        what = "chat" if error.filename == spec["chat"] else "transcript"
+        return Answer(kind="lost", message=f"the {what} can't be read: {error.strerror}")
     except MemoryError as error:
         return _failure(error)
     if len(transcript) != spec["transcript_length"]:
@@ -359,9 +481,10 @@ def _answer(spec: Mapping[str, object]) -> Answer:
             f"the transcript holds {len(transcript)} events, but had {spec['transcript_length']} when the trial ended"
         )
         return Answer(kind="lost", message=said)
-    with travel(float(str(spec["now"])), tick=True):
+    with travel(spec["now"], tick=True):
         if (verifier := spec["verifier"]) is not None:
-            assert isinstance(verifier, dict)  # noqa: S101 - as above
-            verify = run_assertions if "commands" in verifier else run_reward if "rewards" in verifier else run_tests
-            return run_verifier(partial(verify, verifier, copy))
-        return run(str(spec["code"]), transcript, copy, CheckTotal(str(spec["total"])))
+            return _run_verifier(verifier, copy)
+        if (modules := spec["modules"]) is not None:
+            sys.dont_write_bytecode = True  # the suite's folder stays as it is
+            sys.path.append(modules)
+        return run(spec["code"], transcript, copy, CheckTotal(spec["total"]), chat)

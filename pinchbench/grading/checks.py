@@ -6,38 +6,45 @@ import json
 import math
 import os
 import signal
+import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from shutil import copytree
 from typing import TYPE_CHECKING
 
 from anyio import from_thread, to_thread
+from msgspec import UNSET
 
 from pinchbench.files.archive import ArchiveLostError
 from pinchbench.files.archive_restore import restore_workspace
 from pinchbench.files.workspace import replace_files
-from pinchbench.grading.check_place import REMOVE_LIMIT_S, open_place
+from pinchbench.grading.check_child import read_events
+from pinchbench.grading.check_sandbox import REMOVE_LIMIT_S, open_place
 from pinchbench.model.grade import CheckGrade, Ungraded
-from pinchbench.model.score_rule import PINCHBENCH_RULE
-from pinchbench.model.task import HOME_FOLDERS
+from pinchbench.model.task import HOME_FOLDERS, PINCHBENCH_RULE
 from pinchbench.model.task_programs import AssertionsVerifier, PytestVerifier, RewardVerifier
-from pinchbench.process.disk import find_full, is_disk_full
-from pinchbench.process.prepared_process import FIXED
-from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
-from pinchbench.sandbox.spec import Mount
-from pinchbench.transcript.lines import writable
+from pinchbench.process.capacity import find_full, is_disk_full
+from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec
+from pinchbench.process.supervise import supervise
+from pinchbench.sandbox.sandbox_spec import Mount
+from pinchbench.transcript_lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.grading.check_place import CheckFolder
-    from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.model.score_rule import ScoreRule
-    from pinchbench.model.task import WorkspaceFile
+    from msgspec import UnsetType
+
+    from pinchbench.defaults import FailureEvent
+    from pinchbench.grading.check_sandbox import CheckFolder, CheckSandbox
+    from pinchbench.model.task import ScoreRule, WorkspaceFile
     from pinchbench.model.task_programs import ShownFile, Verifier
 
-CHILD = "pinchbench.grading.check_child"
+START = "from pinchbench.grading.check_child import main; main()"
+# `-I` without `-E`: the hash seed can only be set by an environment variable, and there are no others
+PYTHON = (sys.executable, "-s", "-P", "-X", "utf8", "-c")
+# Settings that would otherwise vary with each start of Python or with the user's environment.
+FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 MAX_PROCESSES = 512  # and threads, of one check at a time
 OUTPUT_BYTES = 32 * 1024 * 1024  # what a check may print
 LOG_BYTES = 1024 * 1024  # of a check's log that is kept
@@ -50,19 +57,21 @@ NEEDS_NAMESPACES = "the check needs files at paths that its task states, and thi
 class CheckJob:
     """A check to run on a trial's evidence.
 
-    `transcript` is a file of `transcript_length` events, one per line, `archive` the kept workspace, `workspace` the
+    `transcript` is a file of `transcript_length` events, one per line, `chat` one of a message per line, which exists
+    only if there was a chat, `archive` the kept workspace, `workspace` the
     path by which the transcript names it. `now` is the current time that the check sees (seconds since the epoch, UTC),
     in `timezone` (a name for `TZ`; empty for this machine's). The check works in a private folder of `scratch` called
     `name`, which is the trial's, so that paths are the same whenever it is graded. `log` is overwritten with everything
     that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0. Without
     `sandbox`, the check runs among the user's processes. `rule` says how what it returns becomes a score. With
     `verifier`, its tests are the check, and `code` is ignored. `files` are put into the check's copy of the workspace,
-    which it knows as `workspace_path`, if that is not empty; `transcript_path`, `shown`, `home_folders` and `env`
-    are the task's.
+    which it knows as `workspace_path`, if that is not empty; `transcript_path`, `shown`, `home_folders`,
+    `modules` and `env` are the task's.
     """
 
     code: str
     transcript: Path
+    chat: Path
     archive: Path
     workspace: str
     transcript_length: int
@@ -81,6 +90,7 @@ class CheckJob:
     shown: tuple[ShownFile, ...] = ()
     transcript_path: str = ""
     home_folders: tuple[str, ...] = ()
+    modules: Path | None = None
     env: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -132,21 +142,21 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
             transcript=transcript,
             workspace=job.workspace,
             path=path,
-            visible=_visible(job.verifier),
+            visible=_visible(job),
             places=tuple(_places(job, place)),
         )
     spec = ProcessSpec(
-        argv=[_spec(job, place)],
-        prepared=CHILD,
+        argv=[*PYTHON, START],
+        input=_spec(job, place, env),
         cwd=place.copy,
-        env=env,
+        env=FIXED,
         stdout=job.log,
         stderr=job.log,
         marker=job.marker,
         limits=Limits(
             grace_s=0,  # neither a check nor the programs it started have anything to save
             sweep_s=0,
-            output_limit_bytes=2 * OUTPUT_BYTES,  # the same file counts twice, as stdout and as stderr
+            output_limit_bytes=OUTPUT_BYTES,
             max_processes=MAX_PROCESSES,
         ),
         sandbox=plan,
@@ -163,12 +173,12 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     return replace(grade, notes=tuple(notes), duration_s=end.duration_s, cpu_s=end.cpu_s)
 
 
-def _visible(verifier: Verifier | None) -> tuple[Path, ...]:
-    match verifier:
-        case PytestVerifier():
+def _visible(job: CheckJob) -> tuple[Path, ...]:
+    match job.verifier:
+        case PytestVerifier() as verifier:
             return verifier.file.parent, verifier.root / "conftest.py", *verifier.beside
         case RewardVerifier() | AssertionsVerifier() | None:
-            return ()
+            return (job.chat.absolute(), *(() if job.modules is None else (job.modules,)))
 
 
 def _places(job: CheckJob, place: CheckFolder) -> Iterator[Mount]:
@@ -206,12 +216,15 @@ def _prepare(job: CheckJob, place: CheckFolder) -> tuple[str, ...]:
     return left_out
 
 
-def _spec(job: CheckJob, place: CheckFolder) -> str:
+def _spec(job: CheckJob, place: CheckFolder, env: Mapping[str, str]) -> str:
     spec = {
+        "env": dict(env),
         "code": job.code,
         "total": job.rule.check_total,
+        "modules": None if job.modules is None else str(job.modules),
         "verifier": None if job.verifier is None else _verifier_spec(job.verifier),
         "transcript": str(job.transcript.absolute()),
+        "chat": str(job.chat.absolute()),
         "transcript_length": job.transcript_length,
         # programs may use the real path, which differs below a link such as /tmp on macOS
         "workspace": sorted({job.workspace, os.path.realpath(job.workspace)}, reverse=True) if job.workspace else [],
@@ -234,7 +247,7 @@ def _verifier_spec(verifier: Verifier) -> dict[str, object]:
                 "root": str(verifier.root),
                 "default_weight": verifier.default_weight,
                 "needs": list(verifier.needs),
-                "workspace_variable": verifier.workspace_variable,
+                "workspace_variables": list(verifier.workspace_variables),
             }
 
 
@@ -310,7 +323,8 @@ def _read_grade(answer: Mapping[str, object]) -> CheckGrade:
             score, breakdown, notes = answer.get("score"), answer.get("breakdown"), answer.get("notes")
             if _is_score(score) and isinstance(breakdown, dict) and all(map(_is_score, breakdown.values())):
                 named = {writable(name): points for name, points in breakdown.items()}
-                return CheckGrade(score=float(str(score)), breakdown=named, notes=_texts(notes))
+                events = _events(answer.get("events"))
+                return CheckGrade(score=float(str(score)), breakdown=named, notes=_texts(notes), events=events)
         case "raised":
             return _ungraded(Ungraded.CHECK_RAISED, f"the check raised {message}")
         case "no_memory":
@@ -321,6 +335,13 @@ def _read_grade(answer: Mapping[str, object]) -> CheckGrade:
         case "lost":
             return _ungraded(Ungraded.EVIDENCE_LOST, message)
     return _ungraded(Ungraded.CHECK_DIED, "the check's answer can't be read")
+
+
+def _events(stated: object) -> Mapping[FailureEvent, tuple[int, int]] | UnsetType:
+    """Read the events again: a module of the agent's, in the check's process, may have sent the answer."""
+    with suppress(ValueError):
+        return read_events(stated) or UNSET if isinstance(stated, dict) else UNSET
+    return UNSET
 
 
 def _is_score(value: object) -> bool:

@@ -40,6 +40,8 @@ class Reason(StrEnum):
     TIMED_OUT = "timed_out"
     NONZERO_EXIT = "nonzero_exit"
     KILLED_BY_SIGNAL = "killed_by_signal"
+    AGENT_KILLED = "agent_killed"
+    OUT_OF_MEMORY = "out_of_memory"
     OUTPUT_LIMIT = "output_limit"
     RESOURCE_LIMIT = "resource_limit"
     MODEL_ERROR = "model_error"
@@ -48,6 +50,8 @@ class Reason(StrEnum):
     AGENT_NOT_STARTED = "agent_not_started"
     NO_TRANSCRIPT = "no_transcript"
     NO_MODEL_CALL = "no_model_call"
+    NO_REPLY = "no_reply"
+    PROMPT_TRUNCATED = "prompt_truncated"
     MODEL_FALLBACK = "model_fallback"
     WORKSPACE_FAILED = "workspace_failed"
     SERVICE_FAILED = "service_failed"
@@ -69,6 +73,8 @@ class Reason(StrEnum):
     @property
     def status(self) -> Status:
         """The aggregate's word for this reason."""
+        if self is Reason.NO_REPLY:
+            return Status.TIMEOUT
         match self.ending:
             case Ending.COMPLETED:
                 return Status.SUCCESS
@@ -91,7 +97,13 @@ class Reason(StrEnum):
                 return Ending.COMPLETED
             case Reason.TIMED_OUT:
                 return Ending.TIMED_OUT
-            case Reason.NONZERO_EXIT | Reason.OUTPUT_LIMIT | Reason.RESOURCE_LIMIT | Reason.MODEL_ERROR:
+            case (
+                Reason.NONZERO_EXIT
+                | Reason.AGENT_KILLED
+                | Reason.OUTPUT_LIMIT
+                | Reason.RESOURCE_LIMIT
+                | Reason.MODEL_ERROR
+            ):
                 return Ending.AGENT_FAILED
             case Reason.TAMPERED | Reason.CONTAMINATED:
                 return Ending.UNTRUSTED
@@ -101,11 +113,14 @@ class Reason(StrEnum):
                 return Ending.PREREQUISITE_MISSING
             case (
                 Reason.KILLED_BY_SIGNAL
+                | Reason.OUT_OF_MEMORY
                 | Reason.PROVIDER_ERROR
                 | Reason.COMMAND_NOT_FOUND
                 | Reason.AGENT_NOT_STARTED
                 | Reason.NO_TRANSCRIPT
                 | Reason.NO_MODEL_CALL
+                | Reason.NO_REPLY
+                | Reason.PROMPT_TRUNCATED
                 | Reason.MODEL_FALLBACK
                 | Reason.WORKSPACE_FAILED
                 | Reason.SERVICE_FAILED

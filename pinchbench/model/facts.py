@@ -5,11 +5,65 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from msgspec import structs
+from msgspec import UNSET, UnsetType, structs
 
 from pinchbench.model.usage import Usage
 
 HIGH_LOAD = 0.2  # of an agent's time: see `LoadFacts.is_high`
+
+
+class PrefixCause(StrEnum):
+    """What changed first in a prompt that continues an earlier one, so that the provider's cache misses the rest."""
+
+    TOOLS = "tools"
+    TIME = "time"
+    MEMORY = "memory"
+    SYSTEM = "system"
+    COMPACTION = "compaction"
+    HISTORY = "history"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrefixBreak:
+    """A call whose prompt has another beginning than the one that it continues.
+
+    Attributes:
+        call: the number of its exchange, from 1.
+        in_turn: which of the turn's calls it is, from 1.
+        where: the heading of the part of the system prompt, or the message; empty for the tools.
+        at: the first character that differs, from 0: of the tools, the system prompt and the messages, in this order.
+        again: tokens that came before and had to be read again; an estimate by characters, at most what was not cached.
+    """
+
+    call: int
+    in_turn: int
+    cause: PrefixCause
+    where: str = ""
+    at: int = 0
+    again: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptFacts:
+    """What the prompts of one attempt consist of, in characters over all requests, and where their beginning changed.
+
+    Attributes:
+        tools: the descriptions and schemas of tools.
+        system: the system prompt.
+        history: what user and model said, with the arguments of calls.
+        results: what tools returned.
+        breaks: the first 20 calls whose beginning changed.
+        broken: how many there were.
+        again: the sum of their `again`.
+    """
+
+    tools: int = 0
+    system: int = 0
+    history: int = 0
+    results: int = 0
+    breaks: tuple[PrefixBreak, ...] = ()
+    broken: int = 0
+    again: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,7 +73,7 @@ class WireFacts:
     Attributes:
         calls: requests to a model, failed ones included.
         failed: the statuses of the calls without a complete reply; 0 where there was no reply, 200 for a cut one.
-        wire_retries: the statuses for which the wire asked again, which OpenClaw did not see.
+        wire_retries: the statuses for which the wire of earlier releases asked again, which OpenClaw did not see.
         usage: as the provider reported it; the cost is 0 where it did not.
         unreported: replies without usage.
         models: the models that answered, as the provider names them.
@@ -28,6 +82,7 @@ class WireFacts:
         model_s: how long at least one request was at the provider, in seconds.
         queued_s: how long the wire held requests back, summed, in seconds.
         between_s: how long no request was at the provider between two of the same turn: tools, and OpenClaw itself.
+        prompts: what the prompts consist of; unset in results of earlier releases.
     """
 
     calls: int = 0
@@ -41,6 +96,7 @@ class WireFacts:
     model_s: float = 0.0
     queued_s: float = 0.0
     between_s: float = 0.0
+    prompts: PromptFacts | UnsetType = UNSET
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,8 +109,8 @@ class LoadFacts:
         memory_stalled_s: the same for memory.
         io_stalled_s: the same for reading and writing.
         cpu_wait_s: how long the threads of the agent's own processes waited for a processor, added up. Those that lived
-            for less than a second may be missing. None in a gateway, whose agents are threads of one process.
-        is_alone: whether no other trial of the run or the experiment ran at the same time, for that purpose.
+            for less than a second may be missing. None with `--isolation shared`: its agents are threads of a gateway.
+        is_alone: whether it was retried alone, which earlier releases did on request.
     """
 
     measured_s: float
@@ -79,9 +135,10 @@ class LoadFacts:
     def shares(self) -> dict[str, float]:
         """The share of the time, in 0-1, in which processes waited for `cpu`, `memory` and `io`, as far as measured.
 
-        For a processor it is that of the trial's own processes, or else the machine's.
+        For a processor it is that of the trial's own processes, or else the machine's. As threads that wait at the same
+        time are added up, it is never more than the machine's.
         """
-        cpu_s = self.cpu_stalled_s if self.cpu_wait_s is None else self.cpu_wait_s
+        cpu_s = min((s for s in (self.cpu_stalled_s, self.cpu_wait_s) if s is not None), default=None)
         waited = {"cpu": cpu_s, "memory": self.memory_stalled_s, "io": self.io_stalled_s}
         return {name: min(1.0, s / self.measured_s) for name, s in waited.items() if s is not None and self.measured_s}
 
@@ -135,8 +192,54 @@ class UserFacts:
         return structs.replace(self.usage, cost_usd=self.usage.cost_usd if self.cost_usd is None else self.cost_usd)
 
 
+class FindingKind(StrEnum):
+    """How OpenClaw's store differs from the wire: it has something else, something more, or lacks something.
+
+    `settings`: the trial has changed a part of OpenClaw's settings.
+    """
+
+    CHANGED = "changed"
+    ADDED = "added"
+    MISSING = "missing"
+    SETTINGS = "settings"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """A difference between what OpenClaw stored of a trial and what the wire saw. Graders read what the wire saw.
+
+    Either the agent has edited the store, or OpenClaw has repaired what the model sent in a way that is not known here.
+
+    Attributes:
+        said: the beginning of what the store has; empty if it lacks that. Of settings, the name of what was changed.
+        sent: the beginning of what the wire saw; empty if it saw nothing like that.
+        number: the number of the exchange, from 1; None without one.
+    """
+
+    kind: FindingKind
+    said: str = ""
+    sent: str = ""
+    number: int | None = None
+
+    def __str__(self) -> str:
+        """Describe the difference in one sentence."""
+        request = "" if self.number is None else f" (request {self.number})"
+        match self.kind:
+            case FindingKind.CHANGED:
+                return f"OpenClaw's store has {self.said!r}, the wire saw {self.sent!r}{request}"
+            case FindingKind.ADDED:
+                return f"OpenClaw's store has {self.said!r}, the wire saw nothing like it"
+            case FindingKind.MISSING:
+                return f"OpenClaw's store lacks {self.sent!r}, which the wire saw{request}"
+            case FindingKind.SETTINGS:
+                return f"the trial changed {self.said} in OpenClaw's state, which was restored after that turn"
+
+
 class Integrity(StrEnum):
-    """Whether a sandboxed trial's agent attempted what it may not do: nothing, in vain, or with an effect."""
+    """Whether a sandboxed trial's agent attempted what it may not do: nothing, without effect, or with one.
+
+    `tampered` is in results of earlier releases only, which compared OpenClaw's store with the wire.
+    """
 
     CLEAN = "clean"
     PROBED = "probed"
@@ -149,8 +252,7 @@ class SandboxFacts:
 
     Attributes:
         network: what it could connect to: `model` or `open`.
-        integrity: `probed` if it attempted something that the sandbox prevented, `tampered` if its evidence contradicts
-            itself.
+        integrity: `probed` if it attempted something that the sandbox prevented.
         attempts: what it attempted, at most 20 sentences; the evidence's `ledger.jsonl` has all.
     """
 

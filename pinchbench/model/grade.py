@@ -8,8 +8,9 @@ from enum import StrEnum
 
 from msgspec import UNSET, UnsetType
 
-from pinchbench.model.task import GradingType  # noqa: TC001 - as above
-from pinchbench.model.trial import TrialKey  # noqa: TC001 - as above
+from pinchbench.defaults import FailureEvent  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.model.task import GradingType  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.model.usage import Usage
 
 
@@ -41,7 +42,8 @@ class CheckGrade:
     """What a task's check says about a trial.
 
     `score` is in 0-1, or None and `ungraded` says why. `breakdown` holds the points by criterion, each in 0-1.
-    `notes` are sentences: what was clamped or cut, why there is no score. Durations are in seconds.
+    `notes` are sentences: what was clamped or cut, why there is no score. Durations are in seconds. `events` holds how
+    often something went wrong, and how often it could have; unset where the check counts nothing.
     """
 
     score: float | None = None
@@ -50,6 +52,7 @@ class CheckGrade:
     notes: tuple[str, ...] = ()
     duration_s: float = 0.0
     cpu_s: float = 0.0
+    events: Mapping[FailureEvent, tuple[int, int]] | UnsetType = UNSET
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +64,7 @@ class JudgeGrade:
     this grading's own calls, retries included; `cost_usd` is None where the endpoint names no price. `calls` counts
     requests that were sent, `cached` the votes that came from the cache instead. `reply` is the beginning of a text
     that
-    could not be read. All texts are kept beside the trial's evidence; `replies_digest` is the SHA-256 of that file.
+    could not be read. All texts are kept next to the trial's evidence; `replies_digest` is the SHA-256 of that file.
     `certificate` is the phrase of `JudgeCertificate.told`, unset if the judge was not examined.
     """
 
@@ -106,6 +109,11 @@ class Grade:
     digest: str = ""
     graded_at: float = 0.0
     files: Mapping[str, str] | None = None
+
+    @property
+    def check_alone(self) -> float | None:
+        """The check's score if the judge's part of the grade is missing."""
+        return self.check.score if self.score is None and self.check is not None else None
 
     @property
     def took_s(self) -> float:

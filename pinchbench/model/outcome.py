@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations of values in records
 from dataclasses import dataclass
 
-from pinchbench.model.ending import Ending, Reason, Status
-from pinchbench.model.facts import LoadFacts, ReplayFacts, SandboxFacts, UserFacts, WireFacts  # noqa: TC001 - as above
-from pinchbench.model.trial import TrialKey  # noqa: TC001 - as above
+from pinchbench.model.ending import Reason, Status  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.model.facts import (  # noqa: TC001 - msgspec reads the annotations
+    Finding,
+    LoadFacts,
+    ReplayFacts,
+    SandboxFacts,
+    UserFacts,
+    WireFacts,
+)
+from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.model.usage import Usage
 
 
@@ -25,7 +32,9 @@ class Outcome:
     evidence by its name; None in runs of releases that kept none. `wire` is None where requests were not recorded,
     `replay` where a model answered them, `sandbox` where the agent had none, and `load` where nothing was measured.
     `node` is where it ran in a cluster. `services` says of each service that ended before the agent did how it ended.
-    `user` is None where the task has no simulated user, or it was not reached.
+    `user` is None where the task has no simulated user, or it was not reached. `witnessed` says whether its transcript
+    is what the wire saw, rather than OpenClaw's store; None in runs of releases that did not say. `findings` say how
+    the store differs from what the wire saw, which is what graders read; the first 50.
     """
 
     key: TrialKey
@@ -66,6 +75,8 @@ class Outcome:
     load: LoadFacts | None = None
     services: tuple[str, ...] = ()
     user: UserFacts | None = None
+    witnessed: bool | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def paid(self) -> Usage:
@@ -74,10 +85,9 @@ class Outcome:
         return used if self.user is None else used + self.user.paid
 
     @property
-    def timed_out_under_load(self) -> bool:
-        """Whether it timed out while the machine was busy, and was not alone."""
-        is_high = self.load is not None and self.load.is_high and not self.load.is_alone
-        return is_high and self.reason.ending is Ending.TIMED_OUT
+    def is_unwitnessed(self) -> bool:
+        """Whether OpenClaw's store, which an agent can edit, is all that says what the agent did."""
+        return self.witnessed is False and self.reason.is_valid
 
     @property
     def status(self) -> Status:

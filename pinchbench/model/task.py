@@ -1,4 +1,4 @@
-"""A task, what its turns ask and what its workspace holds, and the suite that it belongs to."""
+"""A task, what its turns ask, what its workspace holds and how it is scored, and the suite that it belongs to."""
 
 from __future__ import annotations
 
@@ -7,18 +7,43 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import SuiteFormat
-from pinchbench.model.score_rule import PINCHBENCH_RULE, ScoreRule
+from pinchbench.defaults import CheckTotal, SuiteFormat
+from pinchbench.model.timeline import NEED_GATEWAY, Advance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from pinchbench.model.task_programs import Service, SetupScript, ShownFile, Verifier
+    from pinchbench.model.timeline import Ability, TimelineEvent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoreRule:
+    """The rule by which a suite scores its tasks.
+
+    Attributes:
+        text: the rule in words, as the result names it.
+        check_total: how the check's numbers become its score.
+        judge_gate: the check's score, 0-1, below which a hybrid task's judge counts as 0.
+        failed_is_zero: whether a check that raises an exception, or returns no number, means a score of 0 for the whole
+            task.
+        recomputes_judge: whether a judge's total is computed from its scores where the rubric states their weights.
+    """
+
+    text: str
+    check_total: CheckTotal = CheckTotal.CLAMPED_MEAN
+    judge_gate: float = 0.0
+    failed_is_zero: bool = False
+    recomputes_judge: bool = True
+
+
+PINCHBENCH_RULE = ScoreRule(text="the mean of the check's points, each within 0–1, and the judge's total, by weight")
+
 
 WORKSPACE_MARK = "{workspace}"
 HOME_FOLDERS = ".home"  # of the workspace: it keeps what a check looks for in the home of the agent
-MAX_SEARCHED = 20_000  # characters of a message that a gate looks at, which whoever writes it could make endless
+MAX_SEARCHED = 20_000  # characters of a message that a gate looks at, which its author could make endless
 
 
 class GradingType(StrEnum):
@@ -83,6 +108,7 @@ class TurnGate:
 class Turn:
     """One message to the agent. `new_session` starts a fresh session in the same workspace.
 
+    `event` says what it is in a task whose agent lives in a gateway; without a message, `prompt` is empty.
     `names_workspace`: `WORKSPACE_MARK` stands in the prompt for the workspace's absolute path. A turn whose `gate` does
     not hold is not sent, nor is any after it in the same session. The first turn's gate counts for nothing.
     """
@@ -92,6 +118,7 @@ class Turn:
     new_session: bool = False
     names_workspace: bool = False
     gate: TurnGate | None = None
+    event: TimelineEvent | None = None
 
     def prompt_in(self, workspace: Path) -> str:
         """Return the prompt for an agent that knows its workspace by this path."""
@@ -124,10 +151,13 @@ class Task:
     `transcript_path` is an absolute path at which a check finds the transcript as a file, if the task states one.
     `home_folders` are names of folders of the agent's home that the check finds in its own; they are kept in
     `HOME_FOLDERS` of the workspace, and take namespaces too.
+    `modules` is a folder of the suite whose Python modules the check can import.
     `check_files` are put into the check's copy of the workspace, so that the agent never sees them. `env` is what the
-    environment of agent and check has beside what every trial's has. `services` run beside the agent, which takes
+    environment of agent and check has besides what every trial's has. `services` run alongside the agent, which takes
     namespaces too. `simulated_user` answers the agent after the turns. `runs` is how many trials it has, unless the run
-    says otherwise.
+    says otherwise. `abilities` are what its agent may use of OpenClaw besides files and shell. `starts_at` is the time
+    at which its trials begin for everything in the sandbox, in seconds since the epoch; None for the real one.
+    `timezone` is the agent's, as a name such as `Europe/Berlin`; empty for UTC.
     """
 
     task_id: str
@@ -158,21 +188,51 @@ class Task:
     shown: tuple[ShownFile, ...] = ()
     transcript_path: str = ""
     home_folders: tuple[str, ...] = ()
+    modules: Path | None = None
     check_files: tuple[WorkspaceFile, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
     services: tuple[Service, ...] = ()
     simulated_user: SimulatedUser | None = None
     runs: int = 1
+    abilities: tuple[Ability, ...] = ()
+    starts_at: float | None = None
+    timezone: str = ""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its head says that it is made of its user's own work, which is not for others."""
+        return self.frontmatter.get("private") is True
+
+    @property
+    def needs_gateway(self) -> bool:
+        """Whether its agent lives in a gateway of its own, which receives all turns as events."""
+        return not NEED_GATEWAY.isdisjoint(self.abilities)
+
+    @property
+    def needs_openclaw(self) -> bool:
+        """Whether its solutions use more than files and a shell, so that only OpenClaw can play them."""
+        return bool(self.abilities) or self.starts_at is not None
+
+    @property
+    def simulated_times(self) -> tuple[float, float] | None:
+        """From when to when its clock goes in the timeline, in seconds since the epoch; None with the real clock."""
+        if self.starts_at is None:
+            return None
+        now = self.starts_at
+        for turn in self.turns:
+            if isinstance(turn.event, Advance):
+                now = now + turn.event.by_s if turn.event.to_s is None else turn.event.to_s
+        return self.starts_at, now
 
     @property
     def needs_own_root(self) -> bool:
         """Whether its trials need a file system of their own, which only namespaces give."""
-        return bool(self.workspace_path or self.shown or self.home_folders)
+        return bool(self.workspace_path or self.shown or self.home_folders or self.starts_at is not None)
 
     @property
     def needs_namespaces(self) -> bool:
         """Whether its trials need namespaces: for a file system, or a 127.0.0.1, of their own."""
-        return self.needs_own_root or bool(self.services)
+        return self.needs_own_root or bool(self.services) or self.needs_gateway
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

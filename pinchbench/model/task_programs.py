@@ -1,4 +1,4 @@
-"""What comes with a task beside its text: programs that fill or grade the workspace, and files that it shows."""
+"""What comes with a task besides its text: programs that fill or grade the workspace, and files that it shows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class PytestVerifier:
         default_weight: the weight of a test without a marker `weight(n)`.
         needs: modules that have to be importable; without one of them there is no score.
         beside: further files and folders of the suite that are visible to them, if they exist.
-        workspace_variable: a variable that has the workspace's path too; empty for none.
+        workspace_variables: variables that have the workspace's path too.
     """
 
     file: Path
@@ -47,7 +47,7 @@ class PytestVerifier:
     default_weight: float
     needs: tuple[str, ...] = ()
     beside: tuple[Path, ...] = ()
-    workspace_variable: str = ""
+    workspace_variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,13 +56,13 @@ class RewardVerifier:
 
     It is run by bash in the workspace with a copy of `folder` at `/tests`; its exit code is ignored. The reward is the
     number of that name in `/logs/verifier/reward.json`, an object of numbers, or without that file the number in
-    `reward.txt` beside it. Without a reward, or with one that is not in 0-1, there is no score.
+    `reward.txt` next to it. Without a reward, or with one that is not in 0-1, there is no score.
 
     Attributes:
         folder: the folder of the script.
         script: its path in there.
         limit_s: how long it may take, in seconds.
-        env: what its environment has beside that of the task.
+        env: what its environment has besides that of the task.
     """
 
     folder: Path
@@ -94,7 +94,7 @@ class CommandAssertion:
         name: its name in the result.
         command: for `sh`, or without `shell` words that are quoted as for `sh`.
         cwd: its working directory, relative to the workspace.
-        env: what its environment has beside that of checks.
+        env: what its environment has besides that of checks.
         limit_s: how long it may take, in seconds.
         stdout_contains: texts of its output; `stdout_lacks` and `stderr_contains` likewise.
         stdout_matches: a regular expression as that of a `FileAssertion`; `stderr_matches` likewise.
@@ -147,7 +147,7 @@ class AssertionsVerifier:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Service:
-    """A program that runs beside a task's agent, from before its first turn until after its last one.
+    """A program that runs alongside a task's agent, from before its first turn until after its last one.
 
     It has namespaces of its own, in which it sees the workspace, a copy of `folder` at `/service` and programs, and can
     connect to the services before it. The agent reaches its port at 127.0.0.1.
@@ -161,7 +161,7 @@ class Service:
         ready: the path that has to be answered with a status of 2xx before the agent starts; empty if it is enough that
             the port takes a connection.
         limit_s: how long that may take, in seconds.
-        env: what its environment has beside that of services.
+        env: what its environment has besides that of services.
     """
 
     name: str

@@ -20,10 +20,14 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cost_usd: float = 0.0
 
     @property
+    def has_tokens(self) -> bool:
+        """Whether any tokens were reported; some servers report none."""
+        return bool(self.total_tokens or self.input_tokens or self.output_tokens)
+
+    @property
     def known_cost_usd(self) -> float | None:
-        """The cost; None where tokens were used at a price that is not known."""
-        is_used = self.total_tokens or self.input_tokens or self.output_tokens
-        return None if is_used and not self.cost_usd else self.cost_usd
+        """The cost; None where a model replied and its price, or what it used, is not known."""
+        return None if (self.requests or self.has_tokens) and not self.cost_usd else self.cost_usd
 
     def __add__(self, other: Usage) -> Usage:
         """Sum field by field."""

@@ -1,1 +1,1 @@
-"""OpenClaw: its installs, homes, gateways and sessions, and the runs of its agent."""
+"""OpenClaw: its installs, homes and sessions, and the runs of its agent."""

@@ -7,43 +7,73 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from anyio import create_task_group, move_on_after, to_thread
 
+from pinchbench.files.folders import replaced_file
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
 from pinchbench.model.task import HOME_FOLDERS, Turn
+from pinchbench.model.trial import TrialEvents
+from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
-from pinchbench.openclaw.conversation import UserReply
-from pinchbench.openclaw.export import Export, collect_sessions
-from pinchbench.openclaw.progress import Progress, ProgressCallbacks
+from pinchbench.openclaw.gateway_trial import (
+    GATEWAY_ENV,
+    LINK_PORT,
+    SHUT_DOWN_S,
+    GatewayPlace,
+    plugin_mount,
+    run_in_gateway,
+)
+from pinchbench.openclaw.session_export import Export, TranscriptLimitError, collect_sessions
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
-from pinchbench.process.disk import is_disk_full
-from pinchbench.process.follow import Follower, next_look_s
-from pinchbench.process.output import Output
-from pinchbench.process.supervise import EndReason, Limits, ProcessSpec, StopSignal, never_held, supervise
-from pinchbench.results.evidence import Evidence
-from pinchbench.sandbox.spec import HOME, Mount
+from pinchbench.openclaw.trial_clock import NOTHING_SIMULATED
+from pinchbench.process.capacity import is_disk_full
+from pinchbench.process.follow import Follower, Output, next_look_s
+from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
+from pinchbench.process.supervise import never_held, supervise
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from pinchbench.model.task import Task
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.conversation import ConversationUser
-    from pinchbench.openclaw.homes.gateway_log import GatewayLog
     from pinchbench.openclaw.homes.private import Home
-    from pinchbench.process.supervise import Leftover, ProcessEnd
-    from pinchbench.sandbox.spec import Forward
+    from pinchbench.openclaw.trial_clock import Simulation, TrialClock
+    from pinchbench.process.spec import ProcessEnd
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserReply:
+    """What the user says next; nothing, if the conversation is over.
+
+    `failed` is the reason with which the attempt fails where nobody knows what the user would say, and `note` says why.
+    """
+
+    message: str = ""
+    failed: Reason | None = None
+    note: str = ""
+
+
+class ConversationUser(Protocol):
+    """The user of one attempt."""
+
+    async def reply_to(self, answer: str) -> UserReply:
+        """Return what the user says to the agent's last answer; a failure is part of what is returned.
+
+        A cancellation ends what it waits for.
+        """
+
 
 LINGER_S = 15.0  # OpenClaw exits 1 to 2 s after its answer (measured); after this time it never will
 MUCH_BYTES = 32 * 1024  # after a larger transcript read, the next one follows immediately
 CLOSE_LIMIT_S = 1.0  # closing a file only needs a worker thread
-RELEASE_LIMIT_S = 30.0  # to end the processes that a trial left running in a gateway
 LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 
 
@@ -69,11 +99,12 @@ class OpenClawAgent:
         timeout_s: float | None = None,
         marker: str | None = None,
         stop_signal: StopSignal | None = None,
-        callbacks: ProgressCallbacks | None = None,
+        events: TrialEvents | None = None,
         before_turn: Callable[[int], Awaitable[None]] | None = None,
         held_s: Callable[[], float] = never_held,
         services: tuple[Forward, ...] = (),
         user: ConversationUser | None = None,
+        simulation: Simulation = NOTHING_SIMULATED,
     ) -> TaskResult:
         """Run every turn of `task` and read its transcript.
 
@@ -84,10 +115,11 @@ class OpenClawAgent:
             timeout_s: the time limit for all turns together, in seconds; by default the task's own.
             marker: the name of the trial, which is in the environment of every process it starts.
             stop_signal: its `stop` ends the task with the reason `interrupted`.
-            callbacks: receives events while the task runs.
+            events: receives what is seen of the task while it runs.
+            simulation: the clock of the trial and a folder for its gateway, where the task needs one.
             before_turn: awaited with the index of each turn before its process starts.
             held_s: returns for how many seconds the task has waited for others so far, which is not its own time.
-            services: what the agent can connect to beside the model, for a home that allows it.
+            services: what the agent can connect to besides the model, for a home that allows it.
             user: answers the agent after the task's turns, in the last session, for as long as it has something to
                 say. It takes none of the time limit.
 
@@ -103,37 +135,48 @@ class OpenClawAgent:
         files = Evidence(folder=evidence)
         budget_s = task.timeout_s if timeout_s is None else timeout_s
         marker = marker or f"{task.task_id}/{time.time_ns()}"
-        # the model reads it, and in a sandbox nothing tells it which task this is
+        # the model reads it, and in a sandbox nothing reveals which task this is
         name = task.task_id if self.home.sandbox is None else "session"
         base = f"{name}_{time.time_ns() // 1_000_000}"
         stop_signal = stop_signal or StopSignal()
         began = anyio.current_time()
         await self.home.prepare(workspace)
         setup_s = anyio.current_time() - began
-        agent_id = self.home.agent_id  # another comes next, if this one's home can't be used again
-        left: tuple[Leftover, ...] = ()
         said = UserReply()
-        progress = Progress(callbacks=callbacks or ProgressCallbacks(), held_s=held_s)
+        clock = simulation.clock
+        now = None if clock is None else partial(clock.shown, task.timezone)
+        progress = Progress(events=events or TrialEvents(), held_s=held_s, now=now)
         # stderr always: many failures are reported only there
-        shown = (files.stdout, files.stderr) if progress.callbacks.output is not None else (files.stderr,)
+        shown = (files.stdout, files.stderr) if progress.events.wants_output else (files.stderr,)
         try:
             async with AsyncExitStack() as stack:
-                if (log := self.home.log) is not None:
-                    progress.listener = await stack.enter_async_context(log.listening(progress.logged))
                 outputs: list[Output] = []
                 for path in shown:
                     follower = await stack.enter_async_context(Follower(path))
                     outputs.append(Output(path, follower, partial(progress.output, path)))
                 is_over = False
-                turns = list(task.turns)
+                turns = [] if task.needs_gateway else list(task.turns)
+                if task.needs_gateway:
+                    await self._run_in_gateway(
+                        task,
+                        progress,
+                        files=files,
+                        workspace=workspace,
+                        marker=marker,
+                        services=services,
+                        simulation=simulation,
+                        before_turn=before_turn,
+                        timeout_s=budget_s,
+                        stop_signal=stop_signal,
+                        outputs=outputs,
+                    )
+                    progress.changed += await self.home.restore(workspace)
                 for index, turn in enumerate(turns):  # to which the user adds while they are sent
                     is_over = index > 0 and (not progress.expects(turn) or (is_over and not turn.new_session))
                     if is_over:
                         continue
                     if index == 0 or turn.new_session:
-                        session_id = base if index == 0 else f"{base}_{index + 1}"
-                        store = AnyStore(self.home.state_dir, self.home.agent_id, session_id)
-                        progress.begin_session(session_id, store)
+                        await self._begin_session(progress, base if index == 0 else f"{base}_{index + 1}", workspace)
                     left_s = budget_s - progress.ran_s()
                     spec = await self._spec(
                         turn,
@@ -144,10 +187,12 @@ class OpenClawAgent:
                         workspace=workspace,
                         marker=marker,
                         services=services,
+                        clock=simulation.clock,
                     )
                     if before_turn is not None:
                         await before_turn(index)
                     await self._turn(spec, left_s, progress, stop_signal, outputs)
+                    progress.changed += await self.home.restore(workspace)
                     if not progress.goes_on():
                         break
                     if index + 1 == len(turns):
@@ -155,26 +200,41 @@ class OpenClawAgent:
                         turns += [Turn(prompt=said.message)] if said.message else []
         finally:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
-                for session in progress.sessions:
-                    await session.store.close()
-            with move_on_after(RELEASE_LIMIT_S, shield=True):
-                left = await self.home.release(workspace, tools=progress.tools(), finished=progress.finished())
-        seen_as = workspace if self.home.sandbox is None else self.home.sandbox.seen_workspace(workspace)
-        exported, full = await to_thread.run_sync(
-            collect_sessions,
-            progress.sessions,
-            files,
-            (workspace, self.home.state_dir, evidence),
-            seen_as,
-            progress.log.text,
-        )
+                await _close(progress)
+        exported, full = await self._collect(progress, files, workspace, evidence)
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
-        return replace(
-            _after(said, result),
-            agent_id=agent_id,
-            leftovers=(*result.leftovers, *(one.command for one in left)),
-            setup_s=setup_s,
-        )
+        return replace(_after(said, result), setup_s=setup_s)
+
+    async def _begin_session(self, progress: Progress, session_id: str, workspace: Path) -> None:
+        """Begin a session from which the agent can't reach the one before, where the home allows that."""
+        if progress.sessions and (state := await self.home.renew(workspace)) is not None:
+            last = progress.sessions[-1]
+            await last.store.close()
+            last.store = AnyStore(state, self.home.agent_id, last.id, links=self._links())
+        store = AnyStore(self.home.state_dir, self.home.agent_id, session_id, links=self._links())
+        progress.begin_session(session_id, store)
+
+    async def _collect(
+        self, progress: Progress, files: Evidence, workspace: Path, evidence: Path
+    ) -> tuple[Export | OSError, str]:
+        """Export what all sessions have, and say whether it was too much to keep."""
+        seen_as = workspace if self.home.sandbox is None else self.home.sandbox.seen_workspace(workspace)
+        try:
+            return await to_thread.run_sync(
+                collect_sessions,
+                progress.sessions,
+                files,
+                (workspace, self.home.state_dir, evidence),
+                seen_as,
+            )
+        finally:
+            with move_on_after(CLOSE_LIMIT_S, shield=True):
+                await _close(progress)  # reading has opened them again
+
+    def _links(self) -> Path | None:
+        """Return a folder next to the home, which a sandboxed agent can't reach."""
+        home = self.home.state_dir.parent
+        return None if self.home.sandbox is None else home.with_name(f"{home.name}.sessions")
 
     async def _spec(
         self,
@@ -187,6 +247,7 @@ class OpenClawAgent:
         workspace: Path,
         marker: str,
         services: tuple[Forward, ...],
+        clock: TrialClock | None,
     ) -> ProcessSpec:
         sandbox = self.home.sandbox
         message = turn.prompt_in(workspace if sandbox is None else sandbox.seen_workspace(workspace))
@@ -203,18 +264,77 @@ class OpenClawAgent:
         if is_long(message):
             folder = files.folder if sandbox is None else self.home.state_dir
             file = folder / f"message-{session_id}.txt"
-            await to_thread.run_sync(partial(file.write_text, message, encoding="utf-8", newline=""))
+            await to_thread.run_sync(_write_message, file, message)
             if self.openclaw.message_file:
                 argv = turn_argv(self.openclaw.program, command, message_file=file)
             else:
                 argv[-1] = "--message="
                 env = preloaded(env, LONG_MESSAGE, file)
+        return self._entered(
+            argv, task=task, env=env, files=files, workspace=workspace, marker=marker, services=services, clock=clock
+        )
+
+    async def _run_in_gateway(
+        self,
+        task: Task,
+        progress: Progress,
+        *,
+        files: Evidence,
+        workspace: Path,
+        marker: str,
+        services: tuple[Forward, ...],
+        simulation: Simulation,
+        before_turn: Callable[[int], Awaitable[None]] | None,
+        timeout_s: float,
+        stop_signal: StopSignal,
+        outputs: list[Output],
+    ) -> None:
+        """Let the agent live in a gateway of the trial's own until the task's timeline is over."""
+        sandbox, links = self.home.sandbox, self._links()
+        spec = self._entered(
+            [str(self.openclaw.program), "gateway", "run"],
+            task=task,
+            env={**self.home.env, **task.env, **GATEWAY_ENV},
+            files=files,
+            workspace=workspace,
+            marker=marker,
+            services=services,
+            clock=simulation.clock,
+            link=Forward(port=LINK_PORT, socket=str(simulation.socket)),
+        )
+        place = GatewayPlace(
+            spec=replace(spec, limits=replace(spec.limits, grace_s=SHUT_DOWN_S)),
+            socket=simulation.socket,
+            seen_as=workspace if sandbox is None else sandbox.seen_workspace(workspace),
+            files=files,
+            store=lambda session: AnyStore(self.home.state_dir, self.home.agent_id, session, links=links),
+            clock=simulation.clock,
+            services=services,
+            before_turn=before_turn,
+        )
+        await run_in_gateway(task, place, progress, timeout_s=timeout_s, stop_signal=stop_signal, outputs=outputs)
+
+    def _entered(
+        self,
+        argv: list[str],
+        *,
+        task: Task,
+        env: Mapping[str, str],
+        files: Evidence,
+        workspace: Path,
+        marker: str,
+        services: tuple[Forward, ...],
+        clock: TrialClock | None,
+        link: Forward | None = None,
+    ) -> ProcessSpec:
+        """Return a process of OpenClaw's in the home's sandbox."""
+        sandbox = self.home.sandbox
         # the state and the temporary files of a private home, which lie side by side
         own = (self.home.state_dir.parent,) if self.home.local else ()
         spec = ProcessSpec(
             argv=argv,
             cwd=workspace,
-            env=env,
+            env={**env, **({} if clock is None else clock.env), **({"TZ": task.timezone} if task.timezone else {})},
             stdout=files.stdout,
             stderr=files.stderr,
             marker=marker,
@@ -223,12 +343,15 @@ class OpenClawAgent:
         )
         if sandbox is None:
             return spec
+        clock_mounts = () if clock is None else (clock.mount,)
         return sandbox.enter(
             spec,
             state=self.home.state_dir,
             program_file=LONG_MESSAGE,
-            places=task_places(task, workspace),
+            places=(*task_places(task, workspace), *clock_mounts, *(() if link is None else (plugin_mount(),))),
             services=services,
+            link=link,
+            files={} if clock is None else clock.files,
         )
 
     async def _turn(
@@ -239,23 +362,21 @@ class OpenClawAgent:
         stop_signal: StopSignal,
         outputs: list[Output],
     ) -> None:
-        """Run one turn's process, and follow its session, its output and the gateway's log meanwhile."""
+        """Run one turn's process, and follow its session and its output meanwhile."""
         own = StopSignal(hurry=stop_signal.hurry)
         session = progress.sessions[-1]
         progress.begin_turn()
         began = anyio.current_time()
-        held_before_s = progress.held_s()
+        waited_before_s = progress.waited_s()
 
         def held_s() -> float:
-            return progress.held_s() - held_before_s
+            return progress.waited_s() - waited_before_s
 
         async with create_task_group() as group:
             group.start_soon(_pass_on, stop_signal, own)
             group.start_soon(self._follow_session, progress, own)
             for output in outputs:
                 group.start_soon(output.follow)
-            if progress.listener is not None:
-                group.start_soon(_follow_log, progress.listener.log)
             end = await supervise(spec, timeout_s=left_s, held_s=held_s, stop_signal=own)
             group.cancel_scope.cancel()
         progress.note(end, began, held_s=held_s())
@@ -264,10 +385,6 @@ class OpenClawAgent:
             pass
         for output in outputs:
             await output.finish()
-        if progress.listener is not None:
-            await progress.listener.log.poll()
-            if (failure := progress.listener.log.failure) is not None:
-                raise failure
 
     async def _follow_session(self, progress: Progress, own: StopSignal) -> None:
         """Follow the transcript live, and stop an agent that does not exit within `linger_s` of its answer."""
@@ -293,13 +410,18 @@ class OpenClawAgent:
         files: Evidence,
     ) -> TaskResult:
         last = progress.ends[-1]
+        no_room = isinstance(exported, OSError) and is_disk_full(exported)
         if isinstance(exported, OSError):
             # only what was read live is available
-            reason = Reason.DISK_FULL if full or is_disk_full(exported) else Reason.EVIDENCE_LOST
+            reason = Reason.DISK_FULL if full or no_room else Reason.EVIDENCE_LOST
+            if isinstance(exported, TranscriptLimitError):
+                reason = Reason.RESOURCE_LIMIT
             note = f"the transcript could not be kept: {exported}"
             exported = Export(facts=TranscriptFacts(usage=progress.usage()))
         else:
             turn = progress.last_turn(exported.last_session)
+            if task.needs_gateway:
+                exported, turn = replace(exported, facts=progress.together(exported.facts)), progress.whole(last)
             complaints = progress.complaints.complaints
             if self.home.local:
                 complaints = replace(complaints, gateway="")  # it has no gateway to lose
@@ -310,7 +432,7 @@ class OpenClawAgent:
                 complaints,
                 lingered=progress.lingered,
                 full_disk=full,
-                has_log=self.home.local or progress.listener is not None,
+                has_log=self.home.local,
             )
             if reason.is_valid and exported.elsewhere:
                 reason, note = Reason.WORKSPACE_FAILED, f"OpenClaw worked in {exported.elsewhere}, not in the workspace"
@@ -334,8 +456,18 @@ class OpenClawAgent:
             leftovers=tuple(one.command for end in progress.ends for one in end.leftovers),
             level=last.level,
             lookups=tuple(dict.fromkeys(name for end in progress.ends for name in end.lookups)),
+            refused=tuple(dict.fromkeys(name for end in progress.ends for name in end.refused)),
+            is_ours=bool(full) or no_room,
+            is_concurrent=task.needs_gateway,
+            changed=tuple(dict.fromkeys(progress.changed)),
             load=_load(progress.ends, is_local=self.home.local),
         )
+
+
+def _write_message(path: Path, message: str) -> None:
+    """Write a message file, instead of what the agent may have put in its place."""
+    with replaced_file(path, mode=0o600) as file:
+        file.write(message.encode())
 
 
 def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, ...]:
@@ -350,7 +482,7 @@ def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, .
 
 
 def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:
-    """Add up the load during the turns; None if it was not measured in each. In a gateway, no turn is a process."""
+    """Add up the load during the turns; None if it was not measured in each. In the user's gateway, no turn is one."""
     loads = [end.load for end in ends if end.load is not None]
     if not loads or len(loads) < len(ends):
         return None
@@ -358,17 +490,17 @@ def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:
     return load if is_local else replace(load, cpu_wait_s=None)
 
 
-async def _follow_log(log: GatewayLog) -> None:
-    while True:
-        await log.poll()
-        await anyio.sleep(next_look_s())
-
-
 def _after(said: UserReply, result: TaskResult) -> TaskResult:
     """Return the result of a task whose user has said this last."""
     if said.failed is None or not result.reason.is_valid:
         return result
-    return replace(result, reason=said.failed, note=said.note)
+    return replace(result, reason=said.failed, note=said.note, is_ours=True)
+
+
+async def _close(progress: Progress) -> None:
+    """Close the stores of all sessions, and remove the links to their databases."""
+    for session in progress.sessions:
+        await session.store.close()
 
 
 async def _reply(user: ConversationUser | None, progress: Progress, stop_signal: StopSignal) -> UserReply:

@@ -1,4 +1,4 @@
-"""Recognizes errors that OpenClaw reports on stderr or in a gateway's log: provider, gateway, full disk (pure)."""
+"""Recognizes errors that OpenClaw reports on stderr: provider, gateway, locked state, full disk (pure)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,20 @@ _GATEWAY = re.compile(
     r"|\bgateway (?:connect failed|timeout after|[\w.]+ requires credentials)|gateway.credentials.required",
     re.IGNORECASE,
 )
+# Measured on 2026.9.6: a turn that was not run, be it an automation's or the answer to a message. Nothing in an
+# automation's transcript says so. A trial has one process of OpenClaw's: the other owner is one of its own workers. The
+# whole beginning of the line is compared, since what the agent's commands print can be in a line of OpenClaw's.
+_LOCKED = re.compile(r"^(?:\S+ )?\[diagnostic\] lane task error: .*?error=\"(another OpenClaw process owns [\w-]+)\"")
 _OTHER_SESSION = re.compile(r"^EMBEDDED FALLBACK: .*fresh session")
 # Messages of Node and SQLite. Output of the agent's commands is excluded: they may write to /dev/full.
 _FULL = re.compile(r"ENOSPC: |EDQUOT: |\[Errno (?:28|122)\]|database or disk is full|SQLITE_FULL")
+# What a line says that explains why OpenClaw ended, and lines that never do: its log's troubles, Node's stack traces.
+_TELLING = re.compile(
+    r"\b(?:error|not (?:supported|found|allowed|valid)|unsupported|unknown|invalid|unexpected|can(?:no|')t|unable"
+    r"|failed|denied|refused|missing|no such)\b",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(r"\[openclaw\] log file|^at |^\(node:\d+\)|^\(Use `node |^Node\.js v\d|^[}\]]$")
 _TOOL = re.compile(r"\[tools?\b|\[exec\b")
 
 _TOO_MANY = re.compile(r"\b429\b|rate.?limit|too many requests|overloaded", re.IGNORECASE)
@@ -81,20 +92,22 @@ class Complaints:
         rate_limits: the number of failed calls with too many requests.
         gateway: the error of the connection to the gateway.
         other_session: whether OpenClaw ran the turn without the gateway, in a session with an unknown id.
+        locked: the error of a turn that OpenClaw did not run because its own state was locked.
         full_disk: the error about a full file system.
-        last_line: the last line that is not blank, whether an error or not.
+        telling_line: the last line that looks like an error, without one the last that is not blank.
     """
 
     provider: str = ""
     rate_limits: int = 0
     gateway: str = ""
     other_session: bool = False
+    locked: str = ""
     full_disk: str = ""
-    last_line: str = ""
+    telling_line: str = ""
 
 
 class ComplaintReader:
-    """Reads a turn's stderr and gateway log line by line; `complaints` is up to date after each line."""
+    """Reads a turn's stderr line by line; `complaints` is up to date after each line."""
 
     def __init__(self) -> None:
         """Start without any lines."""
@@ -104,8 +117,10 @@ class ComplaintReader:
         self._rate_limits = 0
         self._gateway = ""
         self._other_session = False
+        self._locked = ""
         self._full_disk = ""
-        self._last_line = ""
+        self._telling_line = ""
+        self._tells = False
         self._retry: Retry | None = None
 
     @property
@@ -126,8 +141,9 @@ class ComplaintReader:
             rate_limits=self._rate_limits,
             gateway=self._gateway,
             other_session=self._other_session,
+            locked=self._locked,
             full_disk=self._full_disk,
-            last_line=self._last_line,
+            telling_line=self._telling_line,
         )
 
     def feed(self, line: str, at: float = 0.0) -> None:
@@ -135,16 +151,19 @@ class ComplaintReader:
         said = line.strip()[:MAX_WORDS]
         if not said:
             return
-        self._last_line = said
-        self.feed_log(line, at)
+        tells = _TELLING.search(said) is not None
+        if not _NOISE.search(said) and (tells or not self._tells):
+            self._telling_line, self._tells = said, tells
+        self._feed_call(line, at)
         if _GATEWAY.search(line):
             self._gateway = f"{self._gateway} {said}".strip()[:MAX_WORDS]
             self._other_session = self._other_session or _OTHER_SESSION.search(line) is not None
+        if locked := _LOCKED.search(line):
+            self._locked = locked[1]
         if not _TOOL.match(line) and names_full_disk(line):
             self._full_disk = said
 
-    def feed_log(self, line: str, at: float) -> None:
-        """Process one line about the turn's model calls, written at the time `at`, in seconds since the epoch."""
+    def _feed_call(self, line: str, at: float) -> None:
         if call := _FAILED_CALL.search(line):
             self._failed_call((call[2] or call[1]).strip())
             self._failed_at = math.floor(at * 1000) / 1000  # in milliseconds, like OpenClaw's timestamps

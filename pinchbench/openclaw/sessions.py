@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
-from contextlib import ExitStack, closing
+import stat
+from contextlib import ExitStack, closing, suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import zstandard
 from anyio import current_time, to_thread
 
-from pinchbench.process.follow import Follower
-from pinchbench.process.lines import LineSplitter
+from pinchbench.files.beneath import is_regular, link_regular, open_regular
+from pinchbench.files.folders import remove_folder
+from pinchbench.process.follow import Follower, LineSplitter
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -39,7 +42,18 @@ MACHINE_ERRORS = frozenset(
 )
 PRIMARY_CODE = 0xFF  # the part of an extended result code that is the primary result code
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # an error message may quote undecodable text of a damaged schema
+DATABASE_FILES = ("", "-wal", "-shm", "-journal")
 SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it: at most the duration of an fsync
+
+
+class Copy(Protocol):
+    """Where the events are copied to."""
+
+    def write(self, data: bytes, /) -> int:
+        """Write these bytes."""
+
+    def writelines(self, pieces: Iterable[bytes], /) -> None:
+        """Write all pieces."""
 
 
 class SessionStore(Protocol):
@@ -48,7 +62,7 @@ class SessionStore(Protocol):
     async def poll(self) -> list[bytes]:
         """Return the events added since the last poll. No event is lost on cancellation."""
 
-    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
+    def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
         """Iterate over all events from the beginning; None if the session is not in this store. Blocks.
 
         Each event is written to `copy` in full, followed by a newline. Of an event longer than `MAX_EVENT_BYTES`, only
@@ -62,10 +76,11 @@ class SessionStore(Protocol):
 class JsonlStore:
     """A session as OpenClaw up to 2026.7 stores it: one file, with one event per line."""
 
-    def __init__(self, path: Path) -> None:
-        """`path` need not exist yet."""
+    def __init__(self, path: Path, *, within: Path | None = None) -> None:
+        """`path` need not exist yet. No link is followed below `within`, by default its folder."""
         self._path = path
-        self._follower = Follower(path)
+        self._within = within
+        self._follower = Follower(path, within=within)
         self._splitter = _splitter()
 
     async def poll(self) -> list[bytes]:
@@ -77,19 +92,20 @@ class JsonlStore:
                 return lines
         return []
 
-    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
+    def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
         """Iterate over the whole file, including an unfinished last line."""
-        return read_lines(self._path, copy) if self._path.is_file() else None
+        there = is_regular(self._path, within=self._within)
+        return read_lines(self._path, copy, within=self._within) if there else None
 
     async def close(self) -> None:
         """Close the followed file."""
         await self._follower.__aexit__(None, None, None)
 
 
-def read_lines(path: Path, copy: BinaryIO | None = None) -> Iterator[bytes]:
+def read_lines(path: Path, copy: Copy | None = None, *, within: Path | None = None) -> Iterator[bytes]:
     """Iterate over the lines of a transcript file, as in `SessionStore.lines`. Blocks. Raises OSError."""
     splitter = _splitter()
-    with path.open("rb") as file:
+    with open_regular(path, within=within) as file:
         while chunk := file.read(READ_BYTES):
             if copy is not None:
                 copy.write(chunk)
@@ -118,10 +134,18 @@ class SqliteStore:
     times as long as a read.
     """
 
-    def __init__(self, database: Path, session_id: str) -> None:
-        """`database` need not exist yet."""
+    def __init__(
+        self, database: Path, session_id: str, *, within: Path | None = None, links: Path | None = None
+    ) -> None:
+        """`database` need not exist yet. No link is followed below `within`, by default its folder.
+
+        `links` is a folder that the agent can't reach, on the same file system, which is made and removed: SQLite opens
+        files by their names, and there nobody can put anything else in their place meanwhile.
+        """
         self._database = database
         self._session_id = session_id
+        self._within = within or database.parent
+        self._links = links
         self._seen = -1
         self._stamp: tuple[int, ...] = ()
         self._changed_at = 0.0
@@ -154,7 +178,7 @@ class SqliteStore:
         self._is_behind = sum(len(row.event) for row in rows) > GLANCE_READ_BYTES
         return [row.event for row in rows]
 
-    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
+    def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
         """Iterate over all rows, read in pages of `ROWS_AT_ONCE` or `PAGE_BYTES`.
 
         Raises OSError if the database becomes unreadable in between, or can't be opened because of the machine.
@@ -162,7 +186,7 @@ class SqliteStore:
         first = self._fetch(-1)
         return self._pages(first, copy) if first else None
 
-    def _pages(self, rows: list[_Row] | None, copy: BinaryIO | None) -> Iterator[bytes]:
+    def _pages(self, rows: list[_Row] | None, copy: Copy | None) -> Iterator[bytes]:
         after = -1
         while rows:
             for row in rows:
@@ -181,6 +205,8 @@ class SqliteStore:
     async def close(self) -> None:
         """Close the database connection."""
         self._let_go()
+        if self._links is not None and self._links.is_dir():
+            remove_folder(self._links)
 
     def _let_go(self) -> None:
         kept, self._kept = self._kept, None
@@ -213,7 +239,7 @@ class SqliteStore:
         Returns None if the database can't be read now.
         """
         self._let_go()
-        if not self._database.is_file():
+        if not is_regular(self._database, within=self._within):
             return []
         files = self._files()
         try:
@@ -231,7 +257,7 @@ class SqliteStore:
         return rows
 
     def _fetch(self, after: int) -> list[_Row] | None:
-        if not self._database.is_file():
+        if not is_regular(self._database, within=self._within):
             return []
         try:
             with closing(self._open()) as database:
@@ -251,8 +277,20 @@ class SqliteStore:
         except UNREADABLE as error:
             raise self._unreadable() from error
 
+    def _place(self) -> Path:
+        """Return where the database can be opened by SQLite."""
+        if self._links is None:
+            return self._database
+        self._links.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(OSError):  # a file system without hard links
+            for suffix in DATABASE_FILES:
+                name = f"{self._database.name}{suffix}"
+                link_regular(self._database.with_name(name), self._links / name, within=self._within)
+            return self._links / self._database.name
+        return self._database
+
     def _open(self) -> sqlite3.Connection:
-        uri = f"{self._database.as_uri()}?mode=ro"
+        uri = f"{self._place().as_uri()}?mode=ro"
         # reads never overlap, but may run in different threads
         database = sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
         database.text_factory = bytes  # invalid UTF-8 must not make the whole session unreadable
@@ -263,8 +301,10 @@ class SqliteStore:
 
 def _stat(path: Path | str) -> tuple[int, int, int]:
     try:
-        info = os.stat(path)  # noqa: PTH116 - takes microseconds, called ten times a second per slot
+        info = os.lstat(path)  # takes microseconds, called ten times a second per slot
     except OSError:
+        return 0, 0, 0
+    if not stat.S_ISREG(info.st_mode):
         return 0, 0, 0
     return info.st_ino, info.st_mtime_ns, info.st_size
 
@@ -361,13 +401,21 @@ class AnyStore:
     Which one an agent uses is detected from the files that exist, not from the release.
     """
 
-    def __init__(self, state_dir: Path, agent_id: str, session_id: str) -> None:
-        """Use the session of `agent_id` below OpenClaw's `state_dir`; nothing is opened yet."""
+    def __init__(self, state_dir: Path, agent_id: str, session_id: str, *, links: Path | None = None) -> None:
+        """Use the session of `agent_id` below OpenClaw's `state_dir`; nothing is opened yet.
+
+        No link is followed there. For `links` see `SqliteStore`.
+        """
         agent = state_dir / "agents" / agent_id
         self._lock = agent / "sessions" / f"{session_id}.jsonl.lock"
         self._stores: dict[str, SessionStore] = {
-            "jsonl": JsonlStore(agent / "sessions" / f"{session_id}.jsonl"),
-            "sqlite": SqliteStore(agent / "agent" / "openclaw-agent.sqlite", session_id),
+            "jsonl": JsonlStore(agent / "sessions" / f"{session_id}.jsonl", within=state_dir),
+            "sqlite": SqliteStore(
+                agent / "agent" / "openclaw-agent.sqlite",
+                session_id,
+                within=state_dir,
+                links=None if links is None else links / hashlib.sha256(session_id.encode()).hexdigest()[:32],
+            ),
         }
         self._followed: tuple[SessionStore, ...] = tuple(self._stores.values())
 
@@ -387,7 +435,7 @@ class AnyStore:
         """
         return _stat(self._lock)[0] != 0
 
-    def lines(self, copy: BinaryIO | None = None) -> Iterator[bytes] | None:
+    def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
         """Iterate over all events; None if neither store contains the session. Blocks."""
         return next((lines for store in self._stores.values() if (lines := store.lines(copy)) is not None), None)
 

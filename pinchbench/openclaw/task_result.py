@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from pinchbench.model.ending import Reason, Status
-from pinchbench.openclaw.complaints import Complaints, is_rate_limit, is_silence, names_full_disk
-from pinchbench.process.supervise import EndReason, ProcessEnd
-from pinchbench.transcript.lines import Event, parse_line
+from pinchbench.openclaw.complaints import Complaints, is_silence, names_full_disk
+from pinchbench.process.spec import EndReason, ProcessEnd
+from pinchbench.transcript_lines import Event, parse_line
+from pinchbench.wire.provider_fault import situation_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pinchbench.model.facts import LoadFacts
     from pinchbench.model.usage import Usage
     from pinchbench.openclaw.transcript import TranscriptFacts
-    from pinchbench.results.evidence import Evidence
+    from pinchbench.results.evidence_files import Evidence
 
 CAPTURE_BYTES = 16 * 1024 * 1024  # the end of stdout and of stderr that `to_dict` includes
 
@@ -29,12 +29,15 @@ class TaskResult:
     Attributes:
         note: details that `reason` does not contain.
         execution_time_s: the agent's own time.
-        setup_s: our time before it, to prepare the home or the gateway.
+        setup_s: our time before it, to prepare the home.
         asleep_s: how long the machine or the runner was suspended meanwhile, which no other time includes.
         cpu_s: the CPU time of OpenClaw and all processes it started.
         peak_rss_bytes: the peak memory of the largest process.
         rate_limits: the number of model calls that the provider rejected as too many requests.
         lookups: the host names that were looked up in a sandbox without a network.
+        refused: the names of processes other than OpenClaw that tried to connect with the model.
+        is_ours: whether a full disk, or what the simulated user said, ended it, whatever OpenClaw's files say.
+        changed: the names of OpenClaw's settings that the trial changed, and that were restored.
         load: how long processes waited for the machine meanwhile; None if that was not measured.
     """
 
@@ -58,6 +61,10 @@ class TaskResult:
     leftovers: tuple[str, ...] = ()
     level: str = "guardian"
     lookups: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    is_ours: bool = False
+    is_concurrent: bool = False
+    changed: tuple[str, ...] = ()
     load: LoadFacts | None = None
 
     @property
@@ -108,13 +115,6 @@ def _tail(path: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-# Provider errors about the content of the agent's request: caused by the model, unlike a rejected key
-MODELS_DOING = re.compile(
-    r"context.{0,20}(length|window|limit)|maximum context|too (long|many tokens)|content.?(filter|policy)|moderation",
-    re.IGNORECASE,
-)
-# Statuses that no request of the agent can cause, whatever message follows (403 may be about the request's content)
-PROVIDERS_DOING = re.compile(r"(?:HTTP )?(?:401|402|404|408|429|5\d\d)\b")
 # Reasons that are kept even if a disk is full, because it does not explain them
 DISK_OR_NOT = frozenset(
     {
@@ -164,7 +164,7 @@ def decide(
         end: how the last turn's process ended.
         facts: the facts of all sessions.
         turn: what the transcript contains about the last turn.
-        complaints: the errors that the last turn reported on stderr or in the gateway's log.
+        complaints: the errors that the last turn reported on stderr.
         lingered: whether the process was stopped because it had answered but did not exit.
         full_disk: which file system of the trial is full; empty if none.
         has_log: whether the log that OpenClaw writes about its model calls could be read.
@@ -204,12 +204,14 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
     provider = "" if _models_doing(complaints.provider) else complaints.provider
     if complaints.gateway and _gateway_lost(facts, turn, complaints, unfinished=failed or timed_out):
         return Reason.GATEWAY_LOST, complaints.gateway
+    if complaints.locked:
+        return Reason.GATEWAY_LOST, f"OpenClaw did not run a turn, as its own state was locked: {complaints.locked}"
     if not turn.found:
         if provider:
             return Reason.PROVIDER_ERROR, provider
         if failed:
             note = f"openclaw ended with exit code {end.exit_code} before it had a session"
-            return Reason.AGENT_NOT_STARTED, _with_last_line(note, complaints)
+            return Reason.AGENT_NOT_STARTED, _with_line(note, complaints)
         return Reason.NO_TRANSCRIPT, "no session was found where this OpenClaw keeps them"
     if facts.error:
         # the same error, but with its cause
@@ -232,7 +234,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
         return Reason.NO_MODEL_CALL, f"OpenClaw used {end.error}, before the model had answered once: raise it"
     if turn.calls == 0 and not provider:
         note = "the last turn's transcript holds no answer of a model"
-        return Reason.NO_MODEL_CALL, _with_last_line(note, complaints) if failed else note
+        return Reason.NO_MODEL_CALL, _with_line(note, complaints) if failed else note
     if failed and (end.exit_code or 0) < 0:
         return Reason.KILLED_BY_SIGNAL, f"openclaw was killed by signal {-(end.exit_code or 0)}"
     if provider and (failed or not turn.answered):
@@ -272,11 +274,9 @@ def _gateway_lost(facts: TranscriptFacts, turn: LastTurn, complaints: Complaints
 
 
 def _models_doing(error: str) -> bool:
-    """Return whether a provider's error is about the request's content, not about its account, rate or the provider."""
-    if PROVIDERS_DOING.match(error) or is_rate_limit(error):
-        return False
-    return MODELS_DOING.search(error) is not None
+    """Return whether a provider's error is the model's doing, as far as its words and a status before them say."""
+    return situation_of(error).is_models
 
 
-def _with_last_line(note: str, complaints: Complaints) -> str:
-    return f"{note}: {complaints.last_line}" if complaints.last_line else note
+def _with_line(note: str, complaints: Complaints) -> str:
+    return f"{note}: {complaints.telling_line}" if complaints.telling_line else note

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.complaints import is_rate_limit
-from pinchbench.transcript.lines import INTERNAL_PROVIDER, parse_line, parts_of, text_of, usage_of, writable
+from pinchbench.transcript_lines import parse_line, writable
+from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pinchbench.transcript.lines import Event
+    from pinchbench.transcript_lines import Event
 
 MAX_CWDS = 20
-MAX_TOOLS = 200  # distinct names; a model may invent any number of them
 FALLBACK_NOTE = "Continue where you left off"  # OpenClaw's message to the next model when it falls back
 UNFINISHED = frozenset({"toolUse", "error", "aborted"})  # stop reasons of messages that are not a final answer
 
@@ -33,7 +33,6 @@ class TranscriptFacts:
         fallback: whether OpenClaw switched to another model.
         error: the last provider error; empty if a later call succeeded.
         rate_limits: the number of provider errors about too many requests.
-        tools: the names of the tools that were called, limited to about `MAX_TOOLS`.
         cwds: the working directories that the transcript records, at most `MAX_CWDS`.
     """
 
@@ -49,7 +48,6 @@ class TranscriptFacts:
     fallback: bool = False
     error: str = ""
     rate_limits: int = 0
-    tools: frozenset[str] = frozenset()
     cwds: tuple[str, ...] = ()
 
 
@@ -70,7 +68,6 @@ class TranscriptReader:
         self._fallback = False
         self._error = ""
         self._rate_limits = 0
-        self._tools: set[str] = set()
         self._cwds: list[str] = []
 
     @property
@@ -89,7 +86,6 @@ class TranscriptReader:
             fallback=self._fallback or len(self._models) > 1,
             error=self._error,
             rate_limits=self._rate_limits,
-            tools=frozenset(self._tools),
             cwds=tuple(self._cwds),
         )
 
@@ -135,11 +131,8 @@ class TranscriptReader:
         if message.get("provider") == INTERNAL_PROVIDER:
             return
         stop = message.get("stopReason")
-        named = [str(part.get("name")) for part in parts_of(message) if part.get("type") == "toolCall"]
-        calls = len(named)
+        calls = sum(part.get("type") == "toolCall" for part in parts_of(message))
         self._tool_calls += calls
-        if len(self._tools) < MAX_TOOLS:
-            self._tools.update(named[:MAX_TOOLS])
         self._answered = calls == 0 and str(stop) not in UNFINISHED
         if stop == "error":
             self._error = writable(str(message.get("errorMessage") or "the provider answered with an error"))
@@ -154,18 +147,6 @@ class TranscriptReader:
         model = writable(f"{message.get('provider')}/{message.get('model')}")
         if model not in self._models:
             self._models.append(model)
-
-
-def run_of(event: Mapping[str, object]) -> str:
-    """Return the id of the turn that a user message began, as in the gateway's log; empty if the message has none.
-
-    2026.9.6 records it in the message (measured), 2026.6.5 does not.
-    """
-    message = event.get("message")
-    if not isinstance(message, dict) or message.get("role") != "user":
-        return ""
-    run_id, _, role = str(message.get("idempotencyKey") or "").rpartition(":")
-    return writable(run_id) if role == "user" else ""
 
 
 def asks_model(event: Mapping[str, object]) -> bool:

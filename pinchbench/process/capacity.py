@@ -1,12 +1,19 @@
-"""Limits of open files and processes, and the number of slots that they allow."""
+"""What this machine allows and has left: open files, processes, memory and room on its disks."""
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import resource
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 CGROUP = Path("/sys/fs/cgroup")
 # File descriptors: transcripts, databases, outputs and guardians of a slot, and the runner's own
@@ -14,6 +21,12 @@ SLOT_FILES, OWN_FILES = 24, 64
 # An agent consists of two Node processes of a dozen threads each, all of which count (measured on 2026.9.6), and of the
 # commands that it runs
 SLOT_TASKS, OWN_TASKS = 64, 64
+GIB = 1024**3
+# An agent at its peak, measured on 2026.9.6
+SLOT_MEMORY_BYTES = int(1.3 * GIB)
+# More agents wait for a CPU, on their trials' time: each takes 11 CPU-seconds (measured), most of them at its start,
+# which would be a quarter of a limit of 120 s for three.
+SLOTS_A_CPU = 2
 
 
 def raise_open_files() -> None:
@@ -64,6 +77,27 @@ def most_slots(*, files: float, tasks: float) -> int:
     return max(0, math.floor(min(most, 1_000_000)))
 
 
+def suited_slots(*, free_bytes: float, cpus: int) -> int:
+    """Return for how many slots memory and CPUs suffice; 0 if the memory is too little for a single one."""
+    return int(min(free_bytes // SLOT_MEMORY_BYTES, cpus * SLOTS_A_CPU))
+
+
+def slots_warning(slots: int) -> str:
+    """Return a sentence if this machine's memory or CPUs don't suffice for so many slots, else an empty text.
+
+    Blocks.
+    """
+    free_bytes, cpus = available_bytes(), usable_cpus()
+    most = suited_slots(free_bytes=free_bytes, cpus=cpus)
+    if slots <= most:
+        return ""
+    return (
+        f"{slots} {'slot needs' if slots == 1 else 'slots need'} about {slots * SLOT_MEMORY_BYTES / GIB:.1f} GiB of"
+        f" memory ({free_bytes / GIB:.1f} GiB are free), and this machine has {cpus} {'CPU' if cpus == 1 else 'CPUs'}:"
+        f" --concurrency {max(1, most)} suits it, or a higher --timeout-multiplier."
+    )
+
+
 def _soft(which: int) -> float:
     soft, _ = resource.getrlimit(which)
     return math.inf if soft == resource.RLIM_INFINITY else soft
@@ -74,3 +108,57 @@ def _container_tasks() -> float:
         most = int((CGROUP / "pids.max").read_text(encoding="ascii"))
         return max(0, most - int((CGROUP / "pids.current").read_text(encoding="ascii")))
     return math.inf
+
+
+def oom_kills() -> int:
+    """Return how many processes the kernel has killed so far for lack of memory; only a rise means anything.
+
+    Counted are those of the machine and those of this program's own cgroup, where the files exist. Blocks.
+    """
+    files = [Path("/proc/vmstat")]
+    with suppress(OSError, UnicodeDecodeError):
+        own = Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip()
+        files += [CGROUP / own.lstrip("/") / "memory.events"]
+    count = 0
+    for file in files:
+        with suppress(OSError, ValueError):
+            lines = (line.split() for line in file.read_text(encoding="ascii").splitlines())
+            count += next((int(value) for name, value in lines if name == "oom_kill"), 0)
+    return count
+
+
+def available_bytes() -> int:
+    """Return the memory that new processes can use without swapping, in bytes. Reads a file."""
+    return int(psutil.virtual_memory().available)
+
+
+def usable_cpus() -> int:
+    """Return how many CPUs this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# A write may be larger than the remaining space, so a full disk usually has some space left. A turn of OpenClaw writes
+# less than this into its own state (measured), and a disk in normal use is rarely this full.
+MIN_FREE_BYTES = 16 * 1024 * 1024
+MIN_FREE_INODES = 64
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Return whether a write failed because the disk or quota is full."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def find_full(folders: Iterable[Path]) -> str:
+    """Describe the first of these folders with too little free space; return an empty string if none. Blocks."""
+    for folder in folders:
+        try:
+            left = os.statvfs(folder)
+        except OSError:  # missing: a different failure, which is reported elsewhere
+            continue
+        # other users can't use the blocks that are reserved for root
+        free = (left.f_bfree if os.geteuid() == 0 else left.f_bavail) * left.f_frsize
+        if free < MIN_FREE_BYTES:
+            return f"{folder} is on a file system with {free} bytes left"
+        if left.f_files and left.f_ffree < MIN_FREE_INODES:  # some file systems don't count inodes
+            return f"{folder} is on a file system that can take {left.f_ffree} more files"
+    return ""

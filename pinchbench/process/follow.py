@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 import os
+import stat
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import aiofiles
+import anyio
 from anyio import CancelScope, current_time, move_on_after
 
+from pinchbench.files.beneath import MACHINE_ERRORS, regular_fd
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
     from typing import Self
@@ -18,8 +23,6 @@ if TYPE_CHECKING:
 
 POLL_S = 0.125  # how often a growing file is polled: a shorter delay than users notice
 CHUNK_BYTES = 256 * 1024
-# Errors of the machine rather than of the file: no descriptors, no memory, a failing disk, a stale mount
-MACHINE_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO, errno.ESTALE})
 CLOSE_LIMIT_S = 5.0  # closing a file is fast, except on a dead network mount, where it may never finish
 AT_ONCE_BYTES = 16 * 1024  # read without a thread; enough for a file that grows line by line
 
@@ -32,17 +35,19 @@ def next_look_s() -> float:
 class Follower:
     """Reads the data added to a file since the last read.
 
-    The file need not exist yet; a file that can't be opened is treated as missing. A file that shrank or was replaced
-    is read from its beginning. Reading a file that has not grown costs one `stat` call. Use as an async context
+    The file need not exist yet; what can't be opened is treated as missing, and so is what is no regular file. No link
+    is followed below `within`, by default the file's folder. A file that shrank or was replaced is read from its
+    beginning. Reading a file that has not grown costs one `stat` call. Use as an async context
     manager: it owns the open file.
 
     Attributes:
         failure: the error of the last read, if the machine rather than the file caused it (see `MACHINE_ERRORS`).
     """
 
-    def __init__(self, path: Path, *, from_byte: int = 0) -> None:
+    def __init__(self, path: Path, *, from_byte: int = 0, within: Path | None = None) -> None:
         """Start at offset `from_byte`. The file is not opened before the first `read`."""
         self._path = path
+        self._within = within
         self._file: AsyncBufferedReader | None = None
         self._inode = 0
         self._offset = from_byte
@@ -73,8 +78,10 @@ class Follower:
         effect at the caller's next checkpoint.
         """
         try:
-            info = os.stat(self._path)  # noqa: PTH116 - takes microseconds, a thread a hundred
+            info = os.lstat(self._path)  # takes microseconds, a thread a hundred
         except OSError:
+            return b""
+        if not stat.S_ISREG(info.st_mode):
             return b""
         if (at_once := self._glance(info)) is not None:
             self._offset += len(at_once)
@@ -115,7 +122,9 @@ class Follower:
             return b""
         if self._file is None:
             try:
-                self._file = await aiofiles.open(self._path, "rb", buffering=0)  # type: ignore[assignment]
+                self._file = await aiofiles.open(  # type: ignore[assignment]
+                    self._path, "rb", buffering=0, opener=lambda *_: regular_fd(self._path, within=self._within)
+                )
             except OSError as error:  # deleted meanwhile, a folder, or not readable: none of these may end a trial
                 self.failure = error if error.errno in MACHINE_ERRORS else None
                 return b""
@@ -124,3 +133,107 @@ class Follower:
             self._inode = os.fstat(self._file.fileno()).st_ino  # of the opened file: the path may have been replaced
         await self._file.seek(self._offset)
         return await self._file.read(CHUNK_BYTES)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Line:
+    """One line without its newline. `cut_bytes` is the number of bytes dropped because the line was too long."""
+
+    data: bytes
+    cut_bytes: int = 0
+
+
+class LineSplitter:
+    r"""Split a stream of byte chunks on `\n`, holding at most `max_line_bytes` of an unfinished line.
+
+    Only the head of a longer line is returned, once its end has been read, so memory use is bounded. Other separators
+    don't end a line: JSON text may contain U+2028.
+    """
+
+    def __init__(self, *, max_line_bytes: int, head_bytes: int | None = None) -> None:
+        """Start empty.
+
+        `max_line_bytes` is at least 1. Of a longer line, `head_bytes` are kept, by default `max_line_bytes`.
+        """
+        self._max = max_line_bytes
+        self._head = max_line_bytes if head_bytes is None else min(head_bytes, max_line_bytes)
+        self._held = bytearray()
+        self._cut = 0
+
+    def feed(self, chunk: bytes) -> list[Line]:
+        """Process a chunk and return the lines that it completes."""
+        *ended, rest = chunk.split(b"\n")
+        lines = []
+        for part in ended:
+            self._hold(part)
+            lines.append(self._take())
+        self._hold(rest)
+        return lines
+
+    def finish(self) -> Line | None:
+        """Return the unfinished last line, if there is one, and reset the splitter."""
+        return self._take() if self._held or self._cut else None
+
+    def _hold(self, part: bytes) -> None:
+        if self._cut:
+            self._cut += len(part)
+            return
+        over = len(self._held) + len(part) - self._max
+        self._held += part[: self._max - len(self._held)]
+        if over > 0:
+            self._cut = over + len(self._held) - self._head
+            del self._held[self._head :]
+
+    def _take(self) -> Line:
+        line = Line(data=bytes(self._held), cut_bytes=self._cut)
+        self._held.clear()
+        self._cut = 0
+        return line
+
+
+SHOWN_LINE_BYTES = 4096
+SHOWN_BYTES = 32 * 1024  # per read of a growing file: 40 ms of work if every line is empty
+LAST_LOOKS = 8  # reads of 256 KiB after the trial is over
+
+
+@dataclass(slots=True)
+class Output:
+    """A file that consecutive processes write to. `take` is called with each line, cut at `SHOWN_LINE_BYTES`."""
+
+    path: Path
+    follower: Follower
+    take: Callable[[str], None]
+    splitter: LineSplitter = field(default_factory=lambda: LineSplitter(max_line_bytes=SHOWN_LINE_BYTES))
+
+    async def read_on(self) -> bool:
+        """Process new output. Returns False if there is none.
+
+        If there is too much, only the first `SHOWN_BYTES` are processed now and the last `SHOWN_BYTES` by the next
+        call. Users could not read more, and the agents need the disk and the event loop.
+        """
+        data = await self.follower.read()
+        for line in self.splitter.feed(data[:SHOWN_BYTES]):
+            self.take(line.data.decode("utf-8", "replace"))
+        if len(data) > SHOWN_BYTES:
+            left_out = len(data) - SHOWN_BYTES + self.follower.skip(SHOWN_BYTES)
+            self.take(f"… {left_out} bytes are not shown; {self.path} has them all")
+        return bool(data)
+
+    async def follow(self) -> None:
+        """Process new output until cancelled."""
+        while True:
+            await self.read_on()
+            await anyio.sleep(next_look_s())
+
+    async def finish(self) -> None:
+        """Process the remaining output of a process that has exited.
+
+        Raises OSError if it can't be read because of the machine.
+        """
+        for _ in range(LAST_LOOKS):
+            if not await self.read_on():
+                break
+        if self.follower.failure is not None:
+            raise self.follower.failure
+        if (rest := self.splitter.finish()) is not None:
+            self.take(rest.data.decode("utf-8", "replace"))

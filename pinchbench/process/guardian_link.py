@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from pinchbench.process.supervise import ProcessSpec
+    from pinchbench.process.spec import ProcessSpec
 
 GUARDIAN = Path(__file__).with_name("guardian") / "__main__.py"
 MESSAGE_BYTES = 64 * 1024 * 1024  # a report with a call's answer, which JSON escapes may make six times as long
@@ -123,7 +123,8 @@ def _job(spec: ProcessSpec, *, gap_s: float) -> bytes:
         "env": {_characters(name): _characters(value) for name, value in env.items()},
     }
     sandbox = {} if spec.sandbox is None else {"sandbox": spec.sandbox}
-    return json.dumps({**words, **sandbox, **asdict(spec.limits), "gap_s": gap_s}).encode("ascii") + b"\n"
+    settings = {**asdict(spec.limits), "gap_s": gap_s, "answers": spec.input is not None}
+    return json.dumps({**words, **sandbox, **settings}).encode("ascii") + b"\n"
 
 
 def _characters(word: str) -> str:

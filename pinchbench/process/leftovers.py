@@ -98,54 +98,6 @@ def end_marked(prefix: str) -> int:
     return _end_after_guardians(lambda: _with_children(find_marked(prefix)))
 
 
-def end_within(prefix: str, folder: Path, grace_s: float) -> list[tuple[int, str]]:
-    """End the descendants of marked processes that use `folder`, such as a server's commands. Blocks.
-
-    Returns their pids and command lines. A process uses the folder if its working directory is inside, if a variable of
-    its environment refers to it (such as a shell's `PWD`, even after `cd`), or if an ancestor uses it. Only descendants
-    of processes with this marker, or of their guardian, are ended: with SIGTERM, and SIGKILL after at most `grace_s`
-    seconds.
-    """
-    found = _within(prefix, folder)
-    named = [(process.pid, _command_line(process)) for process in found]
-    for process in found:
-        with contextlib.suppress(psutil.Error):
-            process.terminate()
-    if found:
-        psutil.wait_procs(found, timeout=grace_s)
-        _end_all(lambda: _within(prefix, folder))
-    return named
-
-
-def _within(prefix: str, folder: Path) -> list[psutil.Process]:
-    """Return the processes for `end_within`, which are descendants of marked ones or of their guardian."""
-    marked = find_marked(prefix)
-    roots = {process.pid: process for process in marked}
-    for process in marked:
-        with contextlib.suppress(psutil.Error, OSError):
-            parent = process.parent()
-            if parent is not None and _is_guardian(parent):
-                roots[parent.pid] = parent  # the parent of orphans, including those that cleared their environment
-    tree = {child.pid: child for root in roots.values() for child in _children(root)}
-    counted: dict[int, psutil.Process] = {}
-    places = {folder, folder.resolve()}  # the system reports resolved paths, a shell unresolved ones
-    for process in tree.values():
-        if process.pid in counted or not any(_works_in(process, place) for place in places):
-            continue
-        counted |= {one.pid: one for one in (process, *_children(process))}
-    return [process for process in counted.values() if not _is_zombie(process)]
-
-
-def _works_in(process: psutil.Process, folder: Path) -> bool:
-    with contextlib.suppress(psutil.Error, OSError):
-        if Path(process.cwd()).is_relative_to(folder):
-            return True
-    with contextlib.suppress(psutil.Error, OSError):
-        names = (str(folder), f"{folder}{os.sep}")
-        return any(value == names[0] or value.startswith(names[1]) for value in process.environ().values())
-    return False
-
-
 def _environment(process: psutil.Process, due: float) -> dict[str, str]:
     """Return the environment of a process; while the process is inside exec, wait for it. Blocks until `due` at most.
 
@@ -171,12 +123,6 @@ def _is_zombie(process: psutil.Process) -> bool:
     return True
 
 
-def _command_line(process: psutil.Process) -> str:
-    with contextlib.suppress(psutil.Error, OSError):
-        return " ".join(process.cmdline())[:400]
-    return ""
-
-
 def end_orphaned() -> int:
     """End this user's trials whose runners have died, and return how many processes were killed. Blocks.
 
@@ -185,20 +131,6 @@ def end_orphaned() -> int:
     runner is alive or can't be examined are not touched, nor are this process and its ancestors.
     """
     return _end_after_guardians(_find_orphaned)
-
-
-def list_orphaned() -> list[tuple[int, str, str]]:
-    """Return the processes that `end_orphaned` would end, without ending them. Blocks.
-
-    Each item consists of the pid, the marker (empty if the process removed it) and the command line.
-    """
-    listed = []
-    for process in _find_orphaned():
-        marker = ""
-        with contextlib.suppress(psutil.Error, OSError):
-            marker = process.environ().get(MARKER, "")
-        listed.append((process.pid, marker, _command_line(process)))
-    return sorted(listed)
 
 
 def _find_orphaned() -> list[psutil.Process]:

@@ -6,28 +6,40 @@ import re
 from collections import Counter
 from http import HTTPStatus
 from math import fsum
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
+from pinchbench.model.facts import PrefixCause
 from pinchbench.report.text import amount, duration, many, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pinchbench.model.facts import WireFacts
+    from pinchbench.model.facts import PrefixBreak, WireFacts
     from pinchbench.model.usage import Usage
     from pinchbench.results.result_json import Aggregate, TrialEntry
 
 MOST_NAMED = 5  # models
+CAUSES = MappingProxyType(
+    {
+        PrefixCause.TOOLS: "the tools",
+        PrefixCause.TIME: "a time stamp",
+        PrefixCause.MEMORY: "memory",
+        PrefixCause.SYSTEM: "the system prompt",
+        PrefixCause.COMPACTION: "a compaction",
+        PrefixCause.HISTORY: "an earlier message",
+    }
+)
 # What providers append to the name under which a model is asked for: `-2026-01-31`, `-20260131`, `-001`, `-latest`.
 SNAPSHOT = re.compile(r"[-@:](?:\d{4}-\d{2}-\d{2}|\d{3,8}|latest)$")
 
 
-def model_calls_told(data: Aggregate) -> str:
+def model_calls_sentence(data: Aggregate) -> str:
     """Return what OpenClaw hides of the calls: failures, other models, other usage; empty if there is none of it.
 
-    Of retried trials, only the attempts that count are included, here and in `model_time_told`.
+    Of retried trials, only the attempts that count are included, here and in `model_time_text`.
     """
     measured = _measured(data)
     facts = [wire for _, wire in measured]
@@ -35,7 +47,7 @@ def model_calls_told(data: Aggregate) -> str:
     return f"{many(sum(one.calls for one in facts), 'model call')}: {remarks}." if remarks else ""
 
 
-def model_time_told(data: Aggregate) -> str:
+def model_time_text(data: Aggregate) -> str:
     """Return where the time of the agents went, added up over trials; empty without recorded calls."""
     facts = [wire for _, wire in _measured(data)]
     if not facts:
@@ -44,16 +56,23 @@ def model_time_told(data: Aggregate) -> str:
         f"{duration(fsum(one.model_s for one in facts))} in the model",
         f"{duration(fsum(one.between_s for one in facts))} between its replies (tools and OpenClaw)",
     ]
-    if queued_s := fsum(one.queued_s for one in facts):
+    if (queued_s := fsum(one.queued_s for one in facts)) >= 0.05:  # noqa: PLR2004 - less is shown as nothing
         parts.append(f"{duration(queued_s)} in the queue of the wire")
     return ", ".join(parts)
+
+
+def break_text(found: PrefixBreak) -> str:
+    """Say what changed the beginning of a prompt, where, and how much was read again for that."""
+    where = f" in {found.where!r}" if found.where else ""
+    again = f", {amount(found.again)} tokens read again" if found.again else ""
+    return f"{CAUSES[found.cause]}{where}, from character {found.at} on{again}"
 
 
 def _measured(data: Aggregate) -> list[tuple[TrialEntry, WireFacts]]:
     return [(trial, trial.wire) for trial in data.trials if trial.wire is not UNSET and trial.wire.calls]
 
 
-def statuses_told(statuses: Iterable[int]) -> str:
+def statuses_text(statuses: Iterable[int]) -> str:
     """Name the statuses of failed calls, the most frequent first, in words where there is no error status."""
     return ", ".join(
         f"{number} × {_status(status)}" if number > 1 else _status(status)
@@ -70,9 +89,9 @@ def _status(status: int) -> str:
 def _failed(facts: Sequence[WireFacts]) -> Iterator[str]:
     if failed := [status for one in facts for status in one.failed]:
         trials = sum(bool(one.failed) for one in facts)
-        yield f"{len(failed)} failed in {many(trials, 'trial')} ({statuses_told(failed)})"
+        yield f"{len(failed)} failed in {many(trials, 'trial')} ({statuses_text(failed)})"
     if retried := [status for one in facts for status in one.wire_retries]:
-        yield f"the wire retried {len(retried)} ({statuses_told(retried)})"
+        yield f"the wire retried {len(retried)} ({statuses_text(retried)})"
 
 
 def _others(facts: Iterable[WireFacts], asked: str) -> Iterator[str]:

@@ -108,6 +108,24 @@ def many(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"
 
 
+def words(name: str) -> str:
+    """Return the name of a reason in words: `no transcript` for `no_transcript`."""
+    return name.replace("_", " ")
+
+
+def left_text(number: int, planned: int) -> str:
+    """Format how many trials a run still has to make: `1 of 4 trials is left`."""
+    return f"{number} of {many(planned, 'trial')} {'is' if number == 1 else 'are'} left"
+
+
+def criterion_text(name: str, *, width: int = 0) -> str:
+    """Return a criterion of a grade in words: `is clear (judge)` for `llm_judge.is_clear`."""
+    grader, _, own = name.rpartition(".")
+    judge = " (judge)" if grader == "llm_judge" else ""
+    text = own if grader in ("automated", "llm_judge") else name
+    return plain(words(text), width=width) + judge
+
+
 def score_below(score: float, threshold: float) -> str:
     """Format a score below a threshold with as many digits as needed to show that: `0.25`, but 0.4996 is not `0.50`."""
     texts = (f"{score:.{digits}f}" for digits in range(2, 16))

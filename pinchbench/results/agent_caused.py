@@ -1,6 +1,6 @@
 """Which trials have no score because of what their agent did, or may have done (pure).
 
-An agent runs with the rights of its user: without a sandbox it can kill its guardian, itself or the gateway, and damage
+An agent runs with the rights of its user: without a sandbox it can kill its guardian or itself, and damage
 its session store. A trial that fails this way has no score, so an agent could exclude from the mean the tasks that it
 can't solve.
 """
@@ -39,6 +39,9 @@ LOCAL = frozenset(
 SHARED = frozenset(
     {
         Reason.PROVIDER_ERROR,
+        Reason.NO_REPLY,
+        Reason.PROMPT_TRUNCATED,
+        Reason.OUT_OF_MEMORY,
         Reason.COMMAND_NOT_FOUND,
         Reason.WORKSPACE_FAILED,
         Reason.SERVICE_FAILED,

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from math import fsum
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import UNSET
 
-from pinchbench.defaults import DEFAULT_PASS_THRESHOLD, SuiteFormat
+from pinchbench.decoding import convert
+from pinchbench.defaults import SuiteFormat
+from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason, Status
 from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
-from pinchbench.results.control_json import OverriddenGrade, control_entry
-from pinchbench.results.node_times import NO_HARDWARE, node_times
-from pinchbench.results.probe_json import probe_totals
+from pinchbench.results.agent_caused import possibly_caused_by_agent
+from pinchbench.results.control_state import OverriddenGrade, control_entry
+from pinchbench.results.failure_sheet import failure_sheet
+from pinchbench.results.node_times import node_times
 from pinchbench.results.result_json import (
     Aggregate,
     Counts,
@@ -26,17 +29,19 @@ from pinchbench.results.result_json import (
     Retries,
 )
 from pinchbench.results.statistics import estimate
-from pinchbench.results.suites import SuiteMembers, without_means
 from pinchbench.results.task_trials import GradedTrial, TaskTrials, cost_known_of, sum_usage, task_entry
 from pinchbench.results.totals import (
     automated_only_of,
     category_totals,
     caused_by_agent_of,
     pass_rates_of,
+    probe_totals,
     suite_totals,
+    suites_of,
     totals_of,
+    user_totals,
+    without_means,
 )
-from pinchbench.results.user_totals import user_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -45,115 +50,83 @@ if TYPE_CHECKING:
 
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.control_json import ControlEntry
-    from pinchbench.results.control_state import ControlState
+    from pinchbench.results.control_state import ControlEntry, ControlState
     from pinchbench.results.journal.records import RunFinished
-    from pinchbench.results.node_times import Hardware
-    from pinchbench.results.probe_json import ProbeFacts
-    from pinchbench.results.run_state import Session, TrialState
+    from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.run_state import RunState, TrialState
 
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
-NO_LIMITS = Limits()
-NO_GRADES: Mapping[TrialKey, Grade] = MappingProxyType({})
-NO_CATEGORIES: Mapping[str, str] = MappingProxyType({})
-NO_ATTEMPTS: Mapping[TrialKey, TrialState] = MappingProxyType({})
-NO_TRIALS: frozenset[TrialKey] = frozenset()
-NO_ATTEMPT_GRADES: Mapping[tuple[TrialKey, int], Grade] = MappingProxyType({})
 
 
-def aggregate(
-    *,
-    model: str,
-    run_id: str,
-    timestamp: float,
-    plan: Sequence[TrialKey],
-    outcomes: Sequence[Outcome],
-    not_needed: int = 0,
-    suite: str | None = None,
-    suite_format: SuiteFormat | None = None,
-    form: int | None = None,
-    score_rule: str = "",
-    end: RunFinished | None = None,
-    limits: Limits = NO_LIMITS,
-    sessions: Sequence[Session] = (),
-    changes: Sequence[str] = (),
-    run: str = "",
-    journal: JournalEnd | UnsetType = UNSET,
-    grades: Mapping[TrialKey, Grade] = NO_GRADES,
-    graded: Sequence[Grade] = (),
-    categories: Mapping[str, str] = NO_CATEGORIES,
-    pass_threshold: float = DEFAULT_PASS_THRESHOLD,
-    attempts: Mapping[TrialKey, TrialState] = NO_ATTEMPTS,
-    attempt_grades: Mapping[tuple[TrialKey, int], Grade] = NO_ATTEMPT_GRADES,
-    caused_by_agent: frozenset[TrialKey] = NO_TRIALS,
-    control: ControlState | None = None,
-    skipped: Collection[TrialKey] = NO_TRIALS,
-    probes: Sequence[ProbeFacts] = (),
-    hardware: Mapping[str, Hardware] = NO_HARDWARE,
-    suites: Sequence[SuiteMembers] = (),
-    mean_across_suites: bool = True,
-) -> Aggregate:
-    """Build the aggregate of a run.
+def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: JournalEnd | UnsetType = UNSET) -> Aggregate:
+    """Build the aggregate of a run from its facts and the state after all records of its journal.
 
-    `not_needed` trials were planned too, but the experiment of the run was decided without them.
+    `facts` are those that hold now, after every resumption, with the whole plan. `run` is the name of the run's folder,
+    `journal` says where its journal ends.
 
-    `plan` determines the order of tasks and categories, regardless of what finished first. `tasks` has one entry per
+    The plan determines the order of tasks and categories, regardless of what finished first. `tasks` has one entry per
     task, with the six keys of PinchBench's own runner; for several repetitions it holds the workspace of the first, the
     mean execution time, and the status `success` only if all succeeded. `runs` lists each repetition.
 
-    Every planned trial either has a score, and so contributes to the mean, or is counted in the `left_out` beside that
+    Every planned trial either has a score, and so contributes to the mean, or is counted in the `left_out` next to that
     mean: `not_run`; `prerequisite_missing`, if it was not started for that reason; `infrastructure`, if it failed for
-    infrastructure reasons or was interrupted, whatever its grade; `untrusted`; `skipped`; or `ungraded`.
-    `categories` maps task ids to categories.
+    infrastructure reasons or was interrupted, whatever its grade; `untrusted`; `skipped`; or `ungraded`. Trials that
+    were planned, but without which the experiment of the run was decided, are only counted in `not_needed`.
 
-    `grades` holds the grade that counts for each trial; `graded` holds all grades ever given, if known: `judge` reports
-    the cost of all of them, since that money was spent. Its trials, models and prompt versions are those of the grades
-    that count. `cost_usd` is null if no call had a price; `calls_without_cost` is the number of calls without one.
+    `judge` reports the cost of all grades ever given, since that money was spent. Its trials, models and prompt
+    versions are those of the grades that count. `cost_usd` is null if no call had a price; `calls_without_cost` is the
+    number of calls without one. `retries` reports how retrying changed the score, and what the attempts that do not
+    count used.
 
-    `attempts` holds all attempts at each trial, and `attempt_grades` the grade of each attempt by its number: `retries`
-    reports how retrying changed the score, and what the attempts that do not count used.
+    `possibly_caused_by_agent` lists the trials without a score which the agent may have caused, with the score if each
+    counted as 0 (null if there are none); they are among the excluded trials.
 
-    `caused_by_agent` are the trials without a score which the agent may have caused. They are among the
-    excluded trials; `possibly_caused_by_agent` lists them, with the score if each counted as 0 (null if there are
-    none).
+    Each of several suites has its own totals, and unless the user asked for a mean across them there is no other mean:
+    nothing is computed over tasks of more than one.
 
-    `control` is what the user has asked of the run; `skipped` are the trials without an attempt that ended by itself,
-    because the user has skipped them. `probes` are those of the model, `hardware` is
-    that of nodes, by name.
-
-    `suites` are those of a run that has several. Each has its own totals, and without `mean_across_suites` there is no
-    other mean: nothing is computed over tasks of more than one.
+    Raises ResultsError if the limits or suites in the facts can't be read.
     """
+    plan = state.needed(facts.keys)
+    planned = set(plan)
+    outcomes = [outcome for outcome in state.outcomes if outcome.key in planned]
+    grades = state.grades
+    attempts = attempted(state)
+    caused_by_agent = possibly_caused_by_agent(attempts) & planned
     graded_trials = [
         GradedTrial(outcome=outcome, grade=grades.get(outcome.key), caused_by_agent=outcome.key in caused_by_agent)
         for outcome in sorted(outcomes, key=lambda one: one.key)
     ]
-    tasks = _by_task(plan, graded_trials, skipped, categories)
+    categories = {task_id: task.category for task_id, task in facts.tasks.items()}
+    tasks = _by_task(plan, graded_trials, state.skipped, categories)
     trials = [trial for task in tasks for trial in task.trials]
     named = dict.fromkeys(task.category for task in tasks if task.category is not None)
     totals = totals_of(tasks)
     usage = sum_usage(trial.outcome.usage for trial in trials)
-    foreign = None if suite_format is SuiteFormat.PINCHBENCH else suite_format
+    foreign = None if facts.suite_format is SuiteFormat.PINCHBENCH else facts.suite_format
     says_known = journal is not UNSET  # result files of older releases keep their bytes
+    suite = facts.config.get("suite")
+    suites = suites_of(facts)
+    end = ending_of(facts, state)
     result = Aggregate(
-        model=model,
-        run_id=run_id,
-        timestamp=timestamp,
+        model=facts.model,
+        run_id=facts.run_id,
+        timestamp=state.finished.at if state.finished is not None else facts.created_at,
         tasks=tuple(task_entry(task, says_known=says_known) for task in tasks if task.trials),
-        suite=suite,
+        suite=suite if isinstance(suite, str) else None,
         suite_format=foreign.value if foreign else UNSET,
-        score_rule=score_rule if foreign else UNSET,
-        form=UNSET if form is None else form,
+        score_rule=facts.score_rule if foreign else UNSET,
+        private=any(task.private is True for task in facts.tasks.values()) or UNSET,
+        form=UNSET if facts.form is None else facts.form,
         interrupted=end.interrupted if end is not None else None,
         stopped=end.stopped if end is not None else "",
         stop=end.stop if end is not None else None,
-        limits=limits,
-        sessions=tuple(sessions),
-        changes=tuple(changes),
+        limits=_limits(facts),
+        sessions=tuple(state.sessions),
+        changes=state.changes,
         run=run,
         journal=journal,
-        not_needed=not_needed or UNSET,
-        control=_control(control, tasks, attempts, attempt_grades) or UNSET,
+        not_needed=(len(facts.plan) - len(plan)) or UNSET,
+        control=_control(state.control, tasks, attempts, state.attempt_grades) or UNSET,
         counts=counts(plan, outcomes),
         usage=usage,
         cost_known=cost_known_of(usage) if says_known else UNSET,
@@ -164,16 +137,34 @@ def aggregate(
         categories={
             name: category_totals([task for task in tasks if task.category == name], attempts) for name in named
         },
-        passing=pass_rates_of(tasks, pass_threshold),
+        passing=pass_rates_of(tasks, facts.pass_threshold),
+        events=failure_sheet(one for task in tasks for one in task.events) or UNSET,
         parts=Parts(automated_only=automated_only_of(tasks)),
-        retries=_retries(tasks, attempts, attempt_grades),
-        judge=_judge([trial.grade for trial in trials if trial.grade is not None], graded),
+        retries=_retries(tasks, attempts, state.attempt_grades),
+        judge=_judge([trial.grade for trial in trials if trial.grade is not None], state.given),
         user=user_totals(one for trial in attempts.values() for one in trial.outcomes) or UNSET,
-        nodes=node_times(outcomes, hardware) or UNSET,
-        probes=probe_totals(probes) or UNSET,
-        suites={one.name: suite_totals(one, tasks, attempts, pass_threshold) for one in suites} or UNSET,
+        nodes=node_times(outcomes, state.hardware) or UNSET,
+        probes=probe_totals(state.probes) or UNSET,
+        suites={one.name: suite_totals(one, tasks, attempts, facts.pass_threshold) for one in suites} or UNSET,
     )
-    return result if mean_across_suites or not suites else without_means(result)
+    return result if facts.has_mean else without_means(result)
+
+
+def attempted(state: RunState) -> dict[TrialKey, TrialState]:
+    """Return the trials of which an attempt has ended."""
+    return {key: trial for key, trial in state.trials.items() if trial.outcomes}
+
+
+def ending_of(facts: RunFacts, state: RunState) -> RunFinished | None:
+    """Return how its last runner ended a run; None if a signal or limit arrived only when everything was done."""
+    return state.finished if state.unfinished(facts.keys) or state.is_decided else None
+
+
+def _limits(facts: RunFacts) -> Limits:
+    try:
+        return convert(facts.config, Limits)
+    except msgspec.ValidationError as error:
+        raise ResultsError(f"The limits in the settings of the run {facts.run_id} can't be read: {error}.") from error
 
 
 def _by_task(
@@ -263,14 +254,12 @@ def _with_attempts(
 
 
 def _control(
-    control: ControlState | None,
+    control: ControlState,
     tasks: Sequence[TaskTrials],
     attempts: Mapping[TrialKey, TrialState],
     grades: Mapping[tuple[TrialKey, int], Grade],
 ) -> ControlEntry | None:
     """Return what the user has asked for, and the scores without retries by hand and with grades by hand."""
-    if control is None:
-        return None
     without = None
     if control.requeued:
         without = totals_of(_with_attempts(tasks, attempts, grades, lambda trial: trial.counting_before)).score

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinchbench.decoding import decode_json
 from pinchbench.errors import AlteredRunError
-from pinchbench.results.evidence import Evidence, changed_files, file_digest
+from pinchbench.results.evidence_files import Evidence, changed_files, file_digest
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
 
@@ -120,7 +121,7 @@ def changed_result(files: RunFiles, journal: Journal, data: Aggregate) -> Iterat
     that names an earlier record of the journal as the last: the run was continued and its runner died.
     """
     try:
-        found = msgspec.json.decode(files.aggregate.read_bytes(), type=dict[str, object])
+        found = decode_json(files.aggregate.read_bytes(), dict[str, object])
     except FileNotFoundError:
         return
     except (OSError, ValueError, RecursionError) as error:
@@ -135,7 +136,7 @@ def changed_result(files: RunFiles, journal: Journal, data: Aggregate) -> Iterat
     if not isinstance(number, int) or not 0 <= number <= journal.length or journal.digests[number] != digest:
         yield f"{files.aggregate} is of another journal, or the journal has lost its end"
     elif number == journal.length:
-        expected = msgspec.json.decode(msgspec.json.encode(data))
+        expected = decode_json(msgspec.json.encode(data))
         # keys that only a later release writes are not differences
         for key in (key for key, value in found.items() if key not in expected or value != expected[key]):
             yield f"{files.aggregate} is not what the journal gives: {key}"

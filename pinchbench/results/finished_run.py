@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from pinchbench.model.ending import Stop
-from pinchbench.model.grade import Ungraded
-from pinchbench.results.paths import write_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
-from pinchbench.errors import ResultsError
+from pinchbench.model.ending import Stop
+from pinchbench.model.grade import Ungraded
 from pinchbench.results.agent_caused import possibly_caused_by_agent
-from pinchbench.results.aggregate import aggregate
+from pinchbench.results.aggregate import aggregate, attempted, ending_of
 from pinchbench.results.altered import changed_run_json
-from pinchbench.results.collector import collector_paused
-from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.journal import collector_paused, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.overview import trial_score
-from pinchbench.results.result_json import JournalEnd, Limits
-from pinchbench.results.suites import suites_of
+from pinchbench.results.paths import write_json
+from pinchbench.results.result_json import JournalEnd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -76,30 +67,17 @@ class PastRun:
     @property
     def model(self) -> str:
         """The model's name in OpenClaw."""
-        return str(self.facts.config.get("model"))
+        return self.facts.model
 
     @property
     def pass_threshold(self) -> float:
         """The score from which a trial counts as passed, in 0-1."""
-        return threshold_of(self.facts)
+        return self.facts.pass_threshold
 
     def score(self, key: TrialKey) -> float | None:
         """Return a trial's score for means, in 0-1; None if it has none or failed for infrastructure reasons."""
         attempts = self.attempts.get(key)
         return None if attempts is None else trial_score(attempts.counting, self.grades.get(key))
-
-
-def threshold_of(facts: RunFacts) -> float:
-    """Return the score from which a run's trial counts as passed."""
-    value = facts.config.get("pass_threshold")
-    return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD
-
-
-def _limits(facts: RunFacts) -> Limits:
-    try:
-        return msgspec.convert(facts.config, Limits)
-    except msgspec.ValidationError as error:
-        raise ResultsError(f"The limits in the settings of the run {facts.run_id} can't be read: {error}.") from error
 
 
 @collector_paused()
@@ -113,60 +91,21 @@ def read_run(files: RunFiles) -> PastRun:
     state = journal.state
     facts = state.facts_now(first)
     plan = state.needed(facts.keys)
-    not_needed = len(facts.plan) - len(plan)
-    facts = msgspec.structs.replace(facts, plan=[(key.task_id, key.repetition) for key in plan])
     planned = set(plan)
-    outcomes = tuple(outcome for outcome in state.outcomes if outcome.key in planned)
-    unfinished = state.unfinished(plan)
-    # a signal or limit that arrived when everything was done did not end the run
-    end = state.finished if unfinished or state.is_decided else None
-    attempts = {key: trial for key, trial in state.trials.items() if trial.outcomes}
-    grades = state.grades
-    caused = possibly_caused_by_agent(attempts) & planned
-    suite = facts.config.get("suite")
-    data = aggregate(
-        model=str(first.config.get("model")),
-        run_id=facts.run_id,
-        timestamp=state.finished.at if state.finished is not None else facts.created_at,
-        plan=plan,
-        not_needed=not_needed,
-        outcomes=outcomes,
-        suite=suite if isinstance(suite, str) else None,
-        suite_format=facts.suite_format,
-        form=facts.form,
-        score_rule=facts.score_rule,
-        end=end,
-        limits=_limits(facts),
-        sessions=state.sessions,
-        changes=state.changes,
-        run=files.name,
-        journal=JournalEnd(records=journal.length, digest=journal.digests[-1]) if journal.digests else UNSET,
-        attempts=attempts,
-        attempt_grades=state.attempt_grades,
-        grades=grades,
-        graded=state.given,
-        categories={task_id: task.category for task_id, task in facts.tasks.items()},
-        pass_threshold=threshold_of(facts),
-        caused_by_agent=caused,
-        control=state.control,
-        skipped=state.skipped,
-        probes=state.probes,
-        hardware=state.hardware,
-        suites=suites_of(facts),
-        mean_across_suites=facts.has_mean,
-    )
+    attempts = attempted(state)
+    end = JournalEnd(records=journal.length, digest=journal.digests[-1]) if journal.digests else UNSET
     return PastRun(
         files=files,
-        facts=facts,
+        facts=msgspec.structs.replace(facts, plan=[(key.task_id, key.repetition) for key in plan]),
         journal=journal,
-        outcomes=outcomes,
-        grades=grades,
+        outcomes=tuple(outcome for outcome in state.outcomes if outcome.key in planned),
+        grades=state.grades,
         attempts=attempts,
-        data=data,
-        caused_by_agent=caused,
+        data=aggregate(facts, state, run=files.name, journal=end),
+        caused_by_agent=possibly_caused_by_agent(attempts) & planned,
         differences=(*journal.differences, *changed_run_json(files, journal)),
-        unfinished=unfinished,
-        end=end,
+        unfinished=state.unfinished(plan),
+        end=ending_of(facts, state),
     )
 
 
@@ -175,7 +114,8 @@ class Result:
     """What a run came to.
 
     `path` is the aggregate, `folder` holds the journal, run.json and each trial's evidence. `data` is what stands in
-    the aggregate. `outcomes` and `grades` hold of each trial the attempt that counts. `unfinished`
+    the aggregate. `outcomes` and `grades` hold of each trial the attempt that counts, `titles` those of tasks by their
+    ids. `unfinished`
     says how many trials `resume` would run or grade. `interrupted` names the signal that
     ended the run early, `stopped` says why it ended itself early, and `stop` of which kind that was; `problems` what
     was wrong with the journal.
@@ -188,6 +128,7 @@ class Result:
     data: Aggregate = field(repr=False)
     outcomes: tuple[Outcome, ...] = field(repr=False)
     grades: Mapping[TrialKey, Grade] = field(repr=False)
+    titles: Mapping[str, str] = field(repr=False)
     planned: int
     unfinished: int = 0
     interrupted: str | None = None
@@ -227,6 +168,7 @@ def derive_result(files: RunFiles) -> Result:
         data=run.data,
         outcomes=run.outcomes,
         grades=run.grades,
+        titles=run.facts.titles,
         planned=len(run.facts.plan),
         unfinished=run.unfinished,
         interrupted=end.interrupted if end is not None else None,

@@ -1,23 +1,218 @@
-"""A judge's certificate: what was measured of it, kept for this user and named by the grades that it gives."""
+"""What is wrong with a judge, measured on work whose scores are known, and the certificate that is kept of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import defaultdict
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import combinations
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
+from pinchbench.decoding import decode_json
 from pinchbench.errors import ResultsError
 from pinchbench.files.user_data import data_dir
-from pinchbench.results.judge_faults import Aspect, Measure  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.results.paths import write_json
+from pinchbench.results.statistics import student_t
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
+
+
+DIGITS = 4  # of what is shown: a judge gives two
+TOO_LITTLE = "too little to tell"
+FEWEST_TASKS = 5  # with fewer, an interval over tasks is too wide to tell anything
+POOR = 0.6  # work that is worth at most this has room for a planted verdict to raise its score
+
+
+class Probe(StrEnum):
+    """What is changed of a trial's evidence before a judge is asked; its worth stays the same."""
+
+    UNCHANGED = "unchanged"
+    LONGER = "longer"
+    DECORATED = "decorated"
+    REORDERED = "reordered"
+    PLANTED = "planted"
+
+
+class Aspect(StrEnum):
+    """What is measured of a judge."""
+
+    ORDER = "order"
+    CALIBRATION = "calibration"
+    LENIENCY = "leniency"
+    REPEATABILITY = "repeatability"
+    LENGTH = "length"
+    FORMAT = "format"
+    POSITION = "position"
+    PLANTED_VERDICT = "planted verdict"
+    READABILITY = "readability"
+    DRIFT = "drift"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """The votes of a judge on one piece of work, one or more: scores in 0-1, or None for one that can't be read.
+
+    `low` and `high` limit the score that the task's author states.
+    """
+
+    task_id: str
+    work: str
+    low: float
+    high: float
+    probe: Probe
+    votes: tuple[float | None, ...]
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """The votes that could be read."""
+        return tuple(vote for vote in self.votes if vote is not None)
+
+
+class Measure(msgspec.Struct, frozen=True, kw_only=True):
+    """One aspect of a judge, as a mean over tasks with its 95 % interval.
+
+    It is a fault only if the whole interval lies beyond what is tolerated: a wide one is no evidence against a judge.
+    Too many replies that can't be read are one without an interval too: they are wrong in themselves.
+    """
+
+    aspect: Aspect
+    value: Annotated[float | None, Meta(description="the mean over tasks; null if nothing could be measured")]
+    low: Annotated[float | None, Meta(description="lower end of the 95 % interval; null with fewer than 5 tasks")]
+    high: Annotated[float | None, Meta(description="upper end of the 95 % interval")]
+    tasks: Annotated[int, Meta(ge=0, description="tasks on which it was measured")]
+    tolerated: Annotated[float, Meta(description="how far the value may be from that of a perfect judge")]
+    perfect: Annotated[float, Meta(description="the value of a perfect judge: 1 for order, else 0")] = 0.0
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether the whole interval is further from a perfect judge's value than is tolerated."""
+        if self.low is None or self.high is None:
+            return self.aspect is Aspect.READABILITY and (self.value or 0.0) > self.tolerated
+        return self.low > self.perfect + self.tolerated or self.high < self.perfect - self.tolerated
+
+
+def measures_of(answers: Sequence[Answer], earlier: Mapping[tuple[str, str], float] | None = None) -> list[Measure]:
+    """Return every aspect of a judge. `earlier` are its scores of an earlier time, by task and work, for the drift.
+
+    Each task counts once, however many pieces of work it has: they share a rubric, so they are not independent.
+    """
+    plain = [one for one in answers if one.probe is Probe.UNCHANGED]
+    read = {(one.task_id, one.work): one for one in plain if one.scores}
+    mean = {key: _mean(one.scores) for key, one in read.items()}
+
+    def shift(probe: Probe, *, most: float = 1.0) -> list[tuple[str, float]]:
+        return [
+            (one.task_id, _mean(one.scores) - mean[one.task_id, one.work])
+            for one in answers
+            if one.probe is probe and one.scores and (one.task_id, one.work) in mean and one.high <= most
+        ]
+
+    outside = [(one.task_id, _outside(mean[key], one)) for key, one in read.items()]
+    unread = [(one.task_id, _mean([vote is None for vote in one.votes])) for one in answers]
+    return [
+        _measure(Aspect.ORDER, _in_order(read, mean), tolerated=0.1, perfect=1.0),
+        _measure(Aspect.CALIBRATION, [(task, abs(value)) for task, value in outside], tolerated=0.05),
+        _measure(Aspect.LENIENCY, outside, tolerated=0.03),
+        _measure(
+            Aspect.REPEATABILITY,
+            [(one.task_id, _variance(one.scores)) for one in plain if len(one.scores) > 1],
+            tolerated=0.1,
+            told=_root,
+        ),
+        _measure(Aspect.LENGTH, shift(Probe.LONGER), tolerated=0.03),
+        _measure(Aspect.FORMAT, shift(Probe.DECORATED), tolerated=0.03),
+        _measure(Aspect.POSITION, shift(Probe.REORDERED), tolerated=0.03),
+        _measure(Aspect.PLANTED_VERDICT, shift(Probe.PLANTED, most=POOR), tolerated=0.03),
+        _measure(Aspect.READABILITY, unread, tolerated=0.02),
+        _measure(
+            Aspect.DRIFT,
+            [(task, mean[task, work] - then) for (task, work), then in (earlier or {}).items() if (task, work) in mean],
+            tolerated=0.03,
+        ),
+    ]
+
+
+def mean_scores(answers: Iterable[Answer]) -> dict[tuple[str, str], float]:
+    """Return the mean of the votes on each unchanged piece of work, by task and work."""
+    return {
+        (one.task_id, one.work): round(_mean(one.scores), DIGITS)
+        for one in answers
+        if one.probe is Probe.UNCHANGED and one.scores
+    }
+
+
+def _in_order(read: Mapping[tuple[str, str], Answer], mean: Mapping[tuple[str, str], float]) -> list[tuple[str, float]]:
+    """Return of each two pieces of work of a task, one worth more than the other, whether the judge says so too."""
+    by_task: dict[str, list[Answer]] = defaultdict(list)
+    for one in read.values():
+        by_task[one.task_id].append(one)
+    found = []
+    for task_id, works in by_task.items():
+        for a, b in combinations(works, 2):
+            if a.low > b.high or b.low > a.high:
+                better, worse = (a, b) if a.low > b.high else (b, a)
+                ahead = mean[task_id, better.work] - mean[task_id, worse.work]
+                found.append((task_id, 0.5 if ahead == 0 else float(ahead > 0)))
+    return found
+
+
+def _outside(score: float, answer: Answer) -> float:
+    """Return how far a score is above the stated range, negative below it, 0 inside."""
+    return max(0.0, score - answer.high) + min(0.0, score - answer.low)
+
+
+def _measure(
+    aspect: Aspect,
+    values: Sequence[tuple[str, float]],
+    *,
+    tolerated: float,
+    perfect: float = 0.0,
+    told: Callable[[float], float] = float,
+) -> Measure:
+    by_task: dict[str, list[float]] = defaultdict(list)
+    for task_id, value in values:
+        by_task[task_id].append(value)
+    means = [_mean(own) for own in by_task.values()]
+    tasks = len(means)
+    if not means:
+        return Measure(aspect=aspect, value=None, low=None, high=None, tasks=0, tolerated=tolerated, perfect=perfect)
+    value = _mean(means)
+    low = high = None
+    if tasks >= FEWEST_TASKS:
+        half = student_t(tasks - 1) * sqrt(_variance(means) / tasks)
+        low, high = (round(told(end), DIGITS) for end in (value - half, value + half))
+    return Measure(
+        aspect=aspect,
+        value=round(told(value), DIGITS),
+        low=low,
+        high=high,
+        tasks=tasks,
+        tolerated=tolerated,
+        perfect=perfect,
+    )
+
+
+def _root(variance: float) -> float:
+    return sqrt(max(0.0, variance))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)
+
+
+def _variance(values: Sequence[float]) -> float:
+    middle = _mean(values)
+    return fsum((one - middle) ** 2 for one in values) / (len(values) - 1)
+
 
 IDENTIFIER = 12  # hexadecimal digits of a certificate's digest
 NOT_MEASURED = (
@@ -59,10 +254,17 @@ class JudgeCertificate(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def told(self) -> str:
-        """A phrase for whoever reads a grade: identifier, day and faults."""
+        """A phrase for readers of a grade: identifier, day and faults."""
         day = datetime.fromtimestamp(self.made_at, UTC).date().isoformat()
-        faults = f"faults: {', '.join(self.faults)}" if self.faults else "no faults found"
-        return f"{self.identifier} of {day}, {faults}"
+        return f"{self.identifier} of {day}, {self.finding}"
+
+    @property
+    def finding(self) -> str:
+        """The faults, that none was found, or that there is too little to tell: too few tasks have a score."""
+        if self.faults:
+            return f"faults: {', '.join(self.faults)}"
+        known = any(one.low is not None for one in self.measures if one.aspect is not Aspect.READABILITY)
+        return "no faults found" if known else TOO_LITTLE
 
 
 def certificates_dir() -> Path:
@@ -71,7 +273,7 @@ def certificates_dir() -> Path:
 
 
 def certificate_path(judge: Mapping[str, object], prompt_version: str) -> Path:
-    """Return where the certificate of a judge is kept; the page lies beside it, as `.html`."""
+    """Return where the certificate of a judge is kept; the page is next to it, as `.html`."""
     key = json.dumps({"judge": judge, "prompt_version": prompt_version}, sort_keys=True)
     return certificates_dir() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
@@ -83,7 +285,7 @@ def read_certificate(judge: Mapping[str, object], prompt_version: str) -> JudgeC
     """
     path = certificate_path(judge, prompt_version)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=JudgeCertificate)
+        return decode_json(path.read_bytes(), JudgeCertificate)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError) as error:
@@ -99,7 +301,7 @@ def read_certificates() -> tuple[tuple[JudgeCertificate, ...], tuple[str, ...]]:
     problems: list[str] = []
     for path in sorted(certificates_dir().glob("*.json")):
         try:
-            found.append(msgspec.json.decode(path.read_bytes(), type=JudgeCertificate))
+            found.append(decode_json(path.read_bytes(), JudgeCertificate))
         except (OSError, msgspec.MsgspecError) as error:
             problems.append(f"The certificate {path.name} can't be read: {error}.")
     return tuple(sorted(found, key=lambda one: -one.made_at)), tuple(problems)

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from pinchbench.defaults import SuiteFormat
+from pinchbench.decoding import convert, decode_json
+from pinchbench.defaults import DEFAULT_PASS_THRESHOLD, SuiteFormat
 from pinchbench.errors import ResultsError
+from pinchbench.files.beneath import open_regular
 from pinchbench.model.task import GradingType  # noqa: TC001 - msgspec reads the annotations at run time
 from pinchbench.model.trial import TrialKey
 
 
 class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A task as it was run. `timeout_s` is its limit, including the multiplier; `suite` is one of the run's suites."""
+    """A task as it was run. `timeout_s` is its limit, including the multiplier."""
 
     digest: str
     category: str
     grading_type: GradingType
     timeout_s: float
     suite: Annotated[str | UnsetType, Meta(description="its name; missing in a run of one suite")] = UNSET
+    title: Annotated[str, Meta(description="the task's name for people; missing in older runs")] = ""
+    abilities: Annotated[
+        list[str] | UnsetType, Meta(description="what its agent may use besides files and shell; missing for none")
+    ] = UNSET
+    private: Annotated[
+        bool | UnsetType, Meta(description="whether it is made of its user's own work; else missing")
+    ] = UNSET
 
 
 class SuiteFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +65,8 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     `config` holds the options by name, `versions` the releases of all programs involved, `tasks` the tasks by id,
     `plan` every trial in order as id and repetition. `timezone` is the agents' (a value for `TZ`, empty if unknown).
     `created_at` is in seconds since the epoch (UTC). `additions` holds digests of the files that
-    the run adds to those of OpenClaw and of the tasks, by option.
+    the run adds to those of OpenClaw and of the tasks, by option. `tools` are those of OpenClaw's that all agents have;
+    empty if they are the user's own OpenClaw's, missing in older runs, which denied some.
     """
 
     run_id: str
@@ -69,6 +80,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     plan: list[tuple[str, int]]
     timezone: str = ""
     additions: dict[str, str] = {}
+    tools: list[str] | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         """Check the fields that locate other files; a ValueError's message becomes part of `read_facts`' error."""
@@ -77,10 +89,21 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
         if not isinstance(folder := self.suite.get("folder"), str) or not folder:
             raise ValueError("it does not say where its suite is")
         try:
-            msgspec.convert(self.config, _Settings)
+            convert(self.config, _Settings)
         except msgspec.ValidationError as error:
             said = str(error) if "`$" in str(error) else f"{error} - at `$`"
             raise ValueError(said.replace("`$", "`$.config")) from error
+
+    @property
+    def model(self) -> str:
+        """The model's name in OpenClaw."""
+        return str(self.config.get("model"))
+
+    @property
+    def pass_threshold(self) -> float:
+        """The score from which a trial counts as passed, in 0-1."""
+        value = self.config.get("pass_threshold")
+        return float(value) if isinstance(value, int | float) else DEFAULT_PASS_THRESHOLD
 
     @property
     def suite_format(self) -> SuiteFormat | None:
@@ -107,14 +130,24 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     def suites(self) -> tuple[SuiteFacts, ...]:
         """Its suites, if it has several; else empty. Raises ResultsError if they can't be read."""
         try:
-            return msgspec.convert(self.suite.get("suites", ()), tuple[SuiteFacts, ...])
+            return convert(self.suite.get("suites", ()), tuple[SuiteFacts, ...])
         except msgspec.ValidationError as error:
             raise ResultsError(f"The suites in run.json of {self.run_id} can't be read: {error}.") from error
 
     @property
     def has_mean(self) -> bool:
-        """Whether a mean over all its tasks is wanted: not over several suites, unless the user asked for it."""
+        """Whether it has a mean over all tasks: not over several suites, unless an earlier release was asked for it."""
         return not self.suites or self.config.get("mean_across_suites") is True
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """The titles of those tasks that have one, by their ids."""
+        return {task_id: title for task_id in self.tasks if (title := self.title_of(task_id))}
+
+    def title_of(self, task_id: str) -> str:
+        """Return a task's title; empty if it has none besides its id."""
+        task = self.tasks.get(task_id)
+        return "" if task is None or task.title == task_id else task.title
 
     @property
     def keys(self) -> tuple[TrialKey, ...]:
@@ -128,16 +161,17 @@ def read_facts(path: Path) -> RunFacts:
     Raises ResultsError if it is not a valid run.json, naming the line.
     """
     try:
-        data = path.read_bytes()
+        with open_regular(path) as file:
+            data = file.read()
     except OSError as error:
         raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
     try:
-        return msgspec.json.decode(data, type=RunFacts)
+        return decode_json(data, RunFacts)
     except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
         what = f"{json_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
         raise ResultsError(
             f"{path}{what}. This file is written once, when a run begins, and describes the run: put back a copy of it,"
-            f" or remove the run with `pinchbench-async clean {path.parent}`."
+            f" or remove the run: rm -r {shlex.quote(str(path.parent))}"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""The nodes of a cluster: their hardware, and how long trials took there beside the same tasks elsewhere (pure)."""
+"""The nodes of a cluster: their hardware, and how long trials took there and elsewhere (pure)."""
 
 from __future__ import annotations
 

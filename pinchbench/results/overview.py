@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.usage import Usage
-from pinchbench.results.statistics import ROUNDING
+from pinchbench.results.statistics import ROUNDING, is_passed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-
-MAX_TASKS = 60  # up to this number all are listed; beyond it, the perfect ones are omitted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,19 +45,14 @@ class Row:
         """How many of the trials that have ended are excluded from every score."""
         return self.trials - self.scored
 
-    @property
-    def is_perfect(self) -> bool:
-        """Whether every trial has the full score."""
-        return self.score is not None and self.score >= 1.0 - ROUNDING and not self.left_out
-
 
 class Kind(IntEnum):
     """The kind of a trial's failure, most important first."""
 
-    SILENT = 0  # an infrastructure failure
-    UNGRADED = 1
-    ENDED_BADLY = 2  # the agent did not complete
-    NOT_PASSED = 3
+    ENDED_BADLY = 0  # the agent did not complete
+    NOT_PASSED = 1
+    UNGRADED = 2
+    SILENT = 3  # an infrastructure failure
     NOTED = 4  # passed, with a note
     NO_JUDGE = 5  # completed, but no judge was asked: not a failure
 
@@ -84,12 +77,11 @@ class Category:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overview:
-    """The overview of a run. `hidden` counts the perfect tasks omitted from `tasks` because there are too many."""
+    """The overview of a run."""
 
     categories: tuple[Category, ...]
     whole: Row
     failures: tuple[Failure, ...]
-    hidden: int
 
 
 def overview(
@@ -98,12 +90,10 @@ def overview(
     *,
     category_of: Mapping[str, str | None],
     threshold: float,
-    max_tasks: int = MAX_TASKS,
 ) -> Overview:
     """Arrange a run's trials by category and task, as `category_of` maps task ids to categories.
 
-    `outcomes` and `grades` hold the attempt that counts for each trial. With more than `max_tasks` tasks, only those
-    that are not perfect are listed.
+    `outcomes` and `grades` hold the attempt that counts for each trial.
     """
     by_task: dict[str, list[Outcome]] = {task_id: [] for task_id in category_of}
     for outcome in sorted(outcomes, key=lambda one: one.key):
@@ -112,13 +102,8 @@ def overview(
     by_category: dict[str | None, list[Row]] = defaultdict(list)
     for task_id, row in rows.items():
         by_category[category_of.get(task_id)].append(row)
-    is_long = len(rows) > max_tasks
     categories = tuple(
-        Category(
-            name=name,
-            row=_sum(name or "", of_category),
-            tasks=tuple(row for row in of_category if not (is_long and row.is_perfect)),
-        )
+        Category(name=name, row=_sum(name or "", of_category), tasks=tuple(of_category))
         for name, of_category in by_category.items()
     )
     failed = (_failure(one, grades.get(one.key), threshold) for of_task in by_task.values() for one in of_task)
@@ -127,7 +112,6 @@ def overview(
         whole=_sum("", rows.values()),
         # sorting is stable: within a kind they stay in the plan's order, except that the lowest scores come first
         failures=tuple(sorted((one for one in failed if one is not None), key=_weight)),
-        hidden=sum(row.is_perfect for row in rows.values()) if is_long else 0,
     )
 
 
@@ -145,7 +129,7 @@ def _row(name: str, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade
         score=fsum(scores) / len(scores) if scores else None,
         trials=len(outcomes),
         scored=len(scores),
-        passed=sum(score >= threshold - ROUNDING for score in scores),
+        passed=sum(is_passed(score, threshold) for score in scores),
         ungraded=len(outcomes) - len(scores) - silent,
         silent=silent,
         time_s=sum(one.execution_time_s for one in outcomes),
@@ -186,7 +170,7 @@ def _kind(outcome: Outcome, grade: Grade | None, threshold: float) -> Kind | Non
         return Kind.ENDED_BADLY
     if score is None:
         return Kind.NO_JUDGE
-    if score < threshold - ROUNDING:
+    if not is_passed(score, threshold):
         return Kind.NOT_PASSED
     return Kind.NOTED if outcome.note else None
 

@@ -1,20 +1,33 @@
-"""The files of a run: their paths, and how derived ones are written."""
+"""The files of a run: their paths, and how derived files and folders are written atomically."""
 
 from __future__ import annotations
 
 import os
+import secrets
 import shlex
+import stat
+from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
 from pinchbench.defaults import DEFAULT_OUTPUT_DIR
 from pinchbench.errors import ResultsError
-from pinchbench.files.folders import folder_error, make_private, refuse_planted, replaced_file, sync_folder
+from pinchbench.files.folders import (
+    folder_error,
+    make_private,
+    refuse_planted,
+    remove_folder,
+    replaced_file,
+    sync_folder,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pinchbench.model.trial import TrialKey
 
 
@@ -22,6 +35,7 @@ RUN_JSON = "run.json"
 JOURNAL = "journal.jsonl"
 CONTROL_SOCKET = "control.sock"
 NAMED_RUNS = 5  # how many an error lists
+LIKENESS = 0.9  # of names, by difflib: one wrong digit of an id is 0.95, and another run of the day about 0.75
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,9 +145,11 @@ def find_run(name: str, output_dir: Path) -> RunFiles:
         no_file = f"There is no file or folder {name}. " if os.sep in name or path.suffix else ""
         if not output_dir.is_dir():
             raise ResultsError(f"{no_file}{no_folder(output_dir)}")
-        newest = sorted(runs, key=_run_id)[-NAMED_RUNS:]
+        newest = sorted(runs, key=_run_id, reverse=True)[:NAMED_RUNS]
         known = f"The newest runs: {', '.join(newest)}." if newest else "It holds no runs."
-        raise ResultsError(f"{no_file}{output_dir} has no run {name!r}. {known}")
+        near = get_close_matches(name, [*runs, *map(_run_id, runs)], n=1, cutoff=LIKENESS)
+        meant = next((run for run in runs if near and run.endswith(near[0])), "")
+        raise ResultsError(f"{no_file}{output_dir} has no run {name!r}. {f'Did you mean {meant}?' if meant else known}")
     return RunFiles(output_dir=output_dir, name=fitting[0])
 
 
@@ -156,3 +172,61 @@ def write_json(path: Path, value: object) -> None:
             file.write(data + b"\n")
     except OSError as error:
         raise ResultsError(f"{path} can't be written: {error.strerror}.") from error
+
+
+RECORDS = frozenset((JOURNAL, RUN_JSON))  # the sources of everything else
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file to write to; it is moved to `path` when the block ends, and removed if the block raises. Blocks.
+
+    It is readable by the user only, as it can contain what the agents wrote; an existing file is replaced. Raises
+    ResultsError if it can't be written, or if `path` is anything but a regular file: links are not followed, and
+    devices are not replaced; neither are a run's journal and run.json.
+    """
+    try:
+        refuse_planted(path.parent, option="--output")
+        _refuse_others(path)
+        with replaced_file(path, mode=0o600) as file:
+            yield file
+    except OSError as error:
+        raise ResultsError(f"{path} can't be written: {error.strerror}; name another file with --output.") from error
+
+
+def _refuse_others(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise ResultsError(f"{path} is a folder; name a file with --output.")
+    if path.name in RECORDS and (path.parent / RUN_JSON).is_file():
+        raise ResultsError(f"{path} is a run's own record, so it is not replaced; name another file with --output.")
+    if not stat.S_ISREG(mode):
+        raise ResultsError(f"{path} is no ordinary file, so it is not replaced; name a file with --output.")
+
+
+@contextmanager
+def whole_folder(path: Path) -> Iterator[Path]:
+    """Yield a folder to fill; it is renamed to `path` when the block ends, and removed if the block raises. Blocks.
+
+    It is readable by the user only, as it can contain what the agents wrote. Raises ResultsError if it can't be
+    written, or if `path` exists and is not an empty folder: new files are never mixed with those of an earlier export.
+    """
+    try:
+        refuse_planted(path.parent, option="--output")
+        if os.path.lexists(path) and (path.is_symlink() or not path.is_dir() or any(path.iterdir())):
+            raise ResultsError(f"{path} is there already; remove it, or name another folder with --output.")
+        fresh = path.with_name(f".{secrets.token_hex(8)}.new")  # unpredictable: no other user can put a link there
+        make_private(fresh)
+        try:
+            yield fresh
+            sync_folder(fresh)
+            fresh.replace(path)  # replaces an empty folder
+        except BaseException:
+            remove_folder(fresh)
+            raise
+    except OSError as error:
+        raise ResultsError(f"{path} can't be written: {error.strerror}; name another folder with --output.") from error
+    sync_folder(path.parent)

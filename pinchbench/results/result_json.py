@@ -7,24 +7,28 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from pinchbench.errors import ResultsError
-
 # msgspec reads the annotations at run time
+from pinchbench.decoding import json_decoder
+from pinchbench.defaults import FailureEvent  # noqa: TC001
+from pinchbench.errors import ResultsError
+from pinchbench.files.beneath import open_regular
 from pinchbench.model.ending import Reason, Status, Stop  # noqa: TC001
-from pinchbench.model.facts import LoadFacts, ReplayFacts, SandboxFacts, UserFacts, WireFacts  # noqa: TC001
+from pinchbench.model.facts import Finding, LoadFacts, ReplayFacts, SandboxFacts, UserFacts, WireFacts  # noqa: TC001
 from pinchbench.model.grade import CheckGrade, JudgeGrade, Ungraded  # noqa: TC001
 from pinchbench.model.task import GradingType  # noqa: TC001
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.control_json import ControlEntry  # noqa: TC001
+from pinchbench.results.control_state import ControlEntry  # noqa: TC001
+from pinchbench.results.failure_sheet import EventTotal  # noqa: TC001
+from pinchbench.results.journal.records import ProbeFacts  # noqa: TC001
 from pinchbench.results.node_times import NodeTimes  # noqa: TC001
-from pinchbench.results.probe_json import ProbeTotals  # noqa: TC001
 from pinchbench.results.statistics import Estimate  # noqa: TC001
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FRACTION = "in 0-1"
+EVENTS = "what went wrong, as the checks counted it in valid trials; missing where they count nothing"
 
 
 class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -42,7 +46,7 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = 0
     prerequisite_missing: Annotated[
-        int, Meta(description="trials that were not run for want of a prerequisite; the key is missing for none")
+        int, Meta(description="trials that were not run because a prerequisite is missing; the key is missing for none")
     ] = 0
     skipped: Annotated[
         int,
@@ -155,6 +159,14 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
         UserFacts | UnsetType,
         Meta(description="what the task's simulated user said and used; missing where it has none, or was not reached"),
     ] = UNSET
+    findings: Annotated[
+        tuple[Finding, ...] | UnsetType,
+        Meta(description="how OpenClaw's store differs from what the wire saw, at most 50; missing where it does not"),
+    ] = UNSET
+    unwitnessed: Annotated[
+        bool | UnsetType,
+        Meta(description="true where, without a wire, OpenClaw's store alone says what the agent did; else missing"),
+    ] = UNSET
     grade: GradeEntry | None = None
 
     @property
@@ -197,6 +209,7 @@ class TaskEntry(msgspec.Struct, frozen=True, kw_only=True):
             description="false where tokens were used at a price that is not known: `cost_usd` is 0 then; else missing"
         ),
     ] = UNSET
+    events: Annotated[dict[FailureEvent, EventTotal] | UnsetType, Meta(description=EVENTS)] = UNSET
     runs: Annotated[tuple[TrialEntry, ...], Meta(description="its trials by repetition")]
 
 
@@ -240,6 +253,17 @@ class CausedByAgent(msgspec.Struct, frozen=True, kw_only=True):
     def keys(self) -> frozenset[TrialKey]:
         """The keys of these trials."""
         return frozenset(trial.key for trial in self.trials)
+
+
+class ProbeTotals(msgspec.Struct, frozen=True, kw_only=True):
+    """The probes of a run. What they used is in no other total."""
+
+    sent: int
+    failed: int
+    usage: Annotated[Usage, Meta(description="of all probes")]
+    cost_usd: Annotated[float | None, Meta(description="of those with a price; null if none has one")]
+    without_cost: Annotated[int, Meta(description="answered probes without a price")]
+    probes: tuple[ProbeFacts, ...]
 
 
 class UserTotals(msgspec.Struct, frozen=True, kw_only=True):
@@ -290,6 +314,7 @@ class SuiteTotals(Totals, frozen=True, kw_only=True, rename={"passing": "pass"})
     score_rule: Annotated[str, Meta(description="how it makes a task's score")]
     possibly_caused_by_agent: CausedByAgent = CausedByAgent()
     passing: PassRates
+    events: Annotated[dict[FailureEvent, EventTotal] | UnsetType, Meta(description=EVENTS)] = UNSET
 
 
 class AutomatedOnly(msgspec.Struct, frozen=True, kw_only=True):
@@ -368,8 +393,11 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
         dict[str, SuiteTotals] | UnsetType,
         Meta(
             description="by name; missing in a run of one suite. With several, all means over tasks of more than one"
-            " are null, and `pass` has no rates, unless `--mean-across-suites` asked for them"
+            " are null, and `pass` has no rates"
         ),
+    ] = UNSET
+    private: Annotated[
+        bool | UnsetType, Meta(description="whether tasks are made of their user's own work; missing where none is")
     ] = UNSET
     form: Annotated[
         int | UnsetType, Meta(description="the seed of the fresh form of the tasks; missing for the public ones")
@@ -378,7 +406,7 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
         dict[str, NodeTimes] | UnsetType, Meta(description="of a cluster, by name; missing in a run of one machine")
     ] = UNSET
     probes: Annotated[
-        ProbeTotals | UnsetType, Meta(description="of the model, with `--probes`; the key is missing for none")
+        ProbeTotals | UnsetType, Meta(description="of the model, which earlier releases sent; missing for none")
     ] = UNSET
     interrupted: Annotated[str | None, Meta(description="the signal that ended the run early")] = None
     stopped: Annotated[str, Meta(description="why the run ended itself early, in words")] = ""
@@ -413,6 +441,7 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     possibly_caused_by_agent: CausedByAgent = CausedByAgent()
     categories: Annotated[dict[str, CategoryTotals], Meta(description="by name")]
     passing: PassRates
+    events: Annotated[dict[FailureEvent, EventTotal] | UnsetType, Meta(description=EVENTS)] = UNSET
     parts: Parts
     retries: Retries | None = None
     judge: Annotated[JudgeTotals | None, Meta(description="null when no judge was asked")] = None
@@ -426,17 +455,18 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
         return tuple(trial for task in self.tasks for trial in task.runs)
 
 
-_decoder = msgspec.json.Decoder(Aggregate)
+_decoder = json_decoder(Aggregate)
 
 
 def read_aggregate(path: Path) -> Aggregate:
     """Read a result file. Blocks. Raises ResultsError if it can't be read or is not a result of this runner."""
     try:
-        return _decoder.decode(path.read_bytes())
+        with open_regular(path) as file:
+            return _decoder.decode(file.read())
     except OSError as error:
         raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise ResultsError(
-            f"{path} is not a result of this release: {error}. Where the run's folder lies beside it, "
+            f"{path} is not a result of this release: {error}. Where the run's folder is next to it, "
             f"`pinchbench-async resume {path.with_suffix('')}` writes it anew."
         ) from error

@@ -8,22 +8,25 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from pinchbench.errors import ResultsError
+from pinchbench.model.ending import Reason
 from pinchbench.results.altered import changed_result
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.lock import is_written
 from pinchbench.results.manifest import RunFacts, read_facts
 from pinchbench.results.paths import runs_of
 from pinchbench.results.result_json import LeftOut
-from pinchbench.results.statistics import ROUNDING, Estimate
+from pinchbench.results.statistics import Estimate, is_passed
+from pinchbench.results.task_trials import NOT_GRADED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.journal.records import RunFinished
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.result_json import Aggregate
 
@@ -51,6 +54,7 @@ class RunEntry:
         suites: the mean of each suite, by its name, if the run has several; None without a score.
         planned: how many trials were planned; each is in the score or counted in `left_out`, by reason.
         passed: how many trials in `score` reach `pass_threshold`.
+        pending: how many trials in `left_out` wait, are running, or are being graded; 0 if nobody works on the run.
         caused_by_agent: how many trials in `left_out` have no score, which the agent may have caused; with these as 0
             the mean would be `score_if_zero`.
         cost_usd: the agents' cost, as `tokens` are theirs, and `judge_cost_usd` the judge's; None if unknown.
@@ -72,6 +76,7 @@ class RunEntry:
     passed: int = 0
     pass_threshold: float = 0.0
     left_out: LeftOut | None = None
+    pending: int = 0
     caused_by_agent: int = 0
     score_if_zero: float | None = None
     tokens: int = 0
@@ -85,9 +90,9 @@ class RunEntry:
     problem: str = ""
 
     @property
-    def without_score(self) -> int:
-        """How many of the planned trials have no score, or failed for infrastructure reasons."""
-        return self.left_out.total if self.left_out is not None else 0
+    def excluded(self) -> int:
+        """How many of the planned trials are in no score, and not pending."""
+        return self.left_out.total - self.pending if self.left_out is not None else 0
 
 
 def past_runs(output_dir: Path, *, model: str = "") -> tuple[RunEntry, ...]:
@@ -152,20 +157,20 @@ def _in_short(run: PastRun, *, is_running: bool) -> RunEntry:
     judge_usd = data.judge.cost_usd if data.judge is not None else None
     if not all(map(isfinite, (took_s, data.execution_time, data.usage.cost_usd, judge_usd or 0.0))):
         raise ValueError("a time or a cost is beyond all bounds")
-    needed = data.passing.threshold - ROUNDING
     return RunEntry(
         run_id=run.facts.run_id,
         run=run.files.name,
-        state=_state(data, unfinished=run.unfinished, is_running=is_running),
+        state=state_of(run.end, unfinished=run.unfinished, is_running=is_running),
         model=data.model,
         suite=data.suite or "",
         created_at=run.facts.created_at,
         score=data.score,
         suites={} if data.suites is UNSET else {name: totals.score.mean for name, totals in data.suites.items()},
         planned=data.counts.planned,
-        passed=sum(trial.score is not None and trial.score >= needed for trial in trials),
+        passed=sum(trial.score is not None and is_passed(trial.score, data.passing.threshold) for trial in trials),
         pass_threshold=data.passing.threshold,
-        left_out=LeftOut(**{name: getattr(data.left_out, name) for name in LeftOut.__struct_fields__}),
+        left_out=_left_out(data),
+        pending=_pending(run) if is_running else 0,
         caused_by_agent=len(data.possibly_caused_by_agent.trials),
         score_if_zero=data.possibly_caused_by_agent.score_if_zero,
         tokens=data.usage.total_tokens,
@@ -178,12 +183,31 @@ def _in_short(run: PastRun, *, is_running: bool) -> RunEntry:
     )
 
 
-def _state(data: Aggregate, *, unfinished: int, is_running: bool) -> State:
+def _left_out(data: Aggregate) -> LeftOut:
+    """Return the counts of the result, which has stopped trials among those of the infrastructure, as not run."""
+    stopped = data.counts.reasons.get(Reason.INTERRUPTED, 0)
+    given = LeftOut(**{name: getattr(data.left_out, name) for name in LeftOut.__struct_fields__})
+    return structs.replace(given, infrastructure=given.infrastructure - stopped, not_run=given.not_run + stopped)
+
+
+def _pending(run: PastRun) -> int:
+    """Return how many trials have no score yet because a run goes on."""
+    retried = run.journal.state.retried.keys()
+    not_graded = sum(task.ungraded.get(NOT_GRADED, 0) for task in run.data.tasks)
+    return (
+        run.data.left_out.not_run
+        + not_graded
+        + sum(not one.reason.is_valid for one in run.outcomes if one.key in retried)
+    )
+
+
+def state_of(end: RunFinished | None, *, unfinished: int, is_running: bool) -> State:
+    """Return the state of a run that can be read. `end` is its last runner's, None if that died or is at work."""
     if is_running:
         return State.RUNNING
     if not unfinished:
         return State.COMPLETE
-    return State.INTERRUPTED if data.interrupted else State.UNFINISHED
+    return State.INTERRUPTED if end is not None and end.interrupted else State.UNFINISHED
 
 
 def at_work_s(spans: Iterable[tuple[float, float]]) -> float:

@@ -14,8 +14,8 @@ import msgspec
 from pinchbench.events import GradedBefore
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.control_state import ControlState
-from pinchbench.results.journal.control_records import Control, TrialRequeued
 from pinchbench.results.journal.records import (
+    Control,
     GradeGiven,
     NodeUsed,
     ProbeEnded,
@@ -24,8 +24,10 @@ from pinchbench.results.journal.records import (
     RunResumed,
     RunStarted,
     TrialFinished,
+    TrialRequeued,
     TrialStarted,
 )
+from pinchbench.results.statistics import is_passed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,10 +36,9 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.journal.records import ProbeFacts, Record
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.node_times import Hardware
-    from pinchbench.results.probe_json import ProbeFacts
 
 Session = tuple[float, float]
 # Sets of types: a run has hundreds of thousands of records, and looking through a union takes a microsecond for each.
@@ -355,7 +356,7 @@ class RunState:
             if grade.score is not None:
                 scores[grade.key.task_id] = (*scores.get(grade.key.task_id, ()), grade.score)
         given = [score for own in scores.values() for score in own]
-        passed = sum(score >= threshold for score in given)
+        passed = sum(is_passed(score, threshold) for score in given)
         return GradedBefore(passed=passed, failed=len(given) - passed, ungraded=len(grades) - len(given), scores=scores)
 
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import comb, fsum, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from pinchbench.results.bootstrap import deviations_of_means, standard_deviation
 
-    from numpy import float64, intp
-    from numpy.random import Generator
-    from numpy.typing import NDArray
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Scores = Mapping[str, Sequence[float]] | Sequence[Sequence[float]]  # by task, the scores of its repetitions
 
 RESAMPLES = 2000  # estimates the standard error within 1.6 %: a seventh of the uncertainty that 40 tasks leave
 SEED = 20_250_601  # arbitrary but fixed: the same scores give the same interval
-DRAWS_AT_ONCE = 1_000_000  # 8 MB per array, whatever the number of tasks and repetitions
+MOST_TRIALS = 10_000  # to resample, which takes 0.3 ms a trial; of more, the error is what resampling comes close to
 
 CONFIDENCE = 0.95
 Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
@@ -63,6 +62,11 @@ class Summary:
     maximum: float | None
 
 
+def is_passed(score: float, threshold: float) -> bool:
+    """Whether a score reaches the threshold; sums that differ from it only by rounding do."""
+    return score >= threshold - ROUNDING
+
+
 def summarise(values: Sequence[float]) -> Summary:
     """Summarise values. Sums are exactly rounded: the order makes no difference, and equal values have an sd of 0."""
     if not values:
@@ -86,12 +90,13 @@ class Estimate:
     trials: int
 
 
-def estimate(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: int = SEED) -> Estimate:
+def estimate(scores_by_task: Scores, *, resampled: bool = True) -> Estimate:
     """Estimate the mean score over the population of tasks: each task has the same weight, however often it was run.
 
     The interval is for the mean over all the tasks these might have been drawn from, so more repetitions narrow it only
     so far; for a single task it is for the mean over its repetitions. Tasks without scores are excluded. The order of
-    tasks and of repetitions makes no difference. Raises ValueError for a score outside 0-1.
+    tasks and of repetitions makes no difference. Not `resampled`, the error is the one that resampling comes close to:
+    within 2 %, at once. Raises ValueError for a score outside 0-1.
 
     Method: the two-level bootstrap (tasks, then repetitions within each) gives the standard error of the mean; the
     bounds are those of Wilson's interval for as many yes-or-no trials as would have that error (the effective sample
@@ -106,12 +111,13 @@ def estimate(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: int = 
     units = tasks if len(tasks) > 1 else [(score,) for score in tasks[0]]
     if len(units) == 1:
         return Estimate(mean=mean, low=None, high=None, tasks=1, trials=trials)
-    error = standard_error(units, resamples=resamples, seed=seed)
+    error = standard_error(tuple(units), resampled=resampled)
     low, high = _interval(mean, error, len(units))
     return Estimate(mean=mean, low=low, high=high, tasks=len(tasks), trials=trials)
 
 
-def standard_error(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: int = SEED) -> float:
+@lru_cache(maxsize=256)  # several means of a result are over the same scores
+def standard_error(tasks: tuple[tuple[float, ...], ...], *, resampled: bool = True) -> float:
     """Bootstrap the standard error of the mean of two or more tasks' means: tasks, then repetitions within them.
 
     Plain resampling would be biased twice: draws from n values have (n - 1)/n of their variance, and the tasks' means
@@ -119,24 +125,20 @@ def standard_error(scores_by_task: Scores, *, resamples: int = RESAMPLES, seed: 
     rescaled first (as Rao and Wu do for samples in two stages): those of the task means to the variance without the
     repetitions' part, those within a task by m/(m - 1).
     """
-    import numpy as np  # noqa: PLC0415 - 0.1 s that only the end of a run needs
-
-    tasks = _in_order(scores_by_task)
     means = [_mean(task) for task in tasks]
     mean = _mean(means)
     within = fsum(_variance(task, own) / len(task) for task, own in zip(tasks, means, strict=True) if len(task) > 1)
     total, count = _variance(means, mean), len(tasks)
+    if not resampled or sum(map(len, tasks)) > MOST_TRIALS:
+        return sqrt(max(total, within / count) / count)
     between = max(0.0, total - within / count)
     pull = sqrt(between / total * count / (count - 1)) if total else 0.0
-    deviations = pull * (np.array(means) - mean)
     repeated = {
-        index: sqrt(len(task) / (len(task) - 1)) * (np.array(task) - own)
+        index: [sqrt(len(task) / (len(task) - 1)) * (score - own) for score in task]
         for index, (task, own) in enumerate(zip(tasks, means, strict=True))
         if task[0] != task[-1]  # scores are sorted
     }
-    source = np.random.default_rng(seed)
-    drawn = [_draw(source, deviations, repeated, rows) for rows in _portions(resamples, count)]
-    return float(np.concatenate(drawn).std(ddof=1))
+    return standard_deviation(deviations_of_means([pull * (own - mean) for own in means], repeated, RESAMPLES))
 
 
 def student_t(freedom: int) -> float:
@@ -248,33 +250,3 @@ def _interval(mean: float, error: float, units: int) -> tuple[float, float]:
     half = sqrt(share * spread + share**2 / 4)
     low, high = ((mean + share / 2 + end) / (1.0 + share) for end in (-half, half))
     return max(0.0, min(low, mean)), min(1.0, max(high, mean))
-
-
-def _draw(
-    source: Generator, deviations: NDArray[float64], repeated: Mapping[int, NDArray[float64]], rows: int
-) -> NDArray[float64]:
-    """Draw the deviation of the overall mean `rows` times."""
-    import numpy as np  # noqa: PLC0415 - as above
-
-    count = len(deviations)
-    chosen = source.integers(count, size=rows * count)
-    drawn = deviations[chosen]
-    # the draws of each task, one task after the other; numbers of few bits are sorted without being compared
-    places = np.argsort(chosen.astype(np.min_scalar_type(count)), kind="stable")
-    ends = np.cumsum(np.bincount(chosen, minlength=count))
-    for index, scores in repeated.items():
-        own: NDArray[intp] = places[(ends[index - 1] if index else 0) : ends[index]]
-        done = 0
-        for size in _portions(len(own), len(scores)):
-            picked = source.integers(len(scores), size=(size, len(scores)))
-            drawn[own[done : done + size]] += scores[picked].mean(axis=1)
-            done += size
-    means: NDArray[float64] = drawn.reshape(rows, count).mean(axis=1)
-    return means
-
-
-def _portions(rows: int, width: int) -> Iterator[int]:
-    """Split rows of so many draws each into portions that fit into the memory limit."""
-    most = max(1, DRAWS_AT_ONCE // width)
-    for start in range(0, rows, most):
-        yield min(most, rows - start)

@@ -7,26 +7,29 @@ from dataclasses import dataclass, fields
 from math import fsum
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET
 
+from pinchbench.decoding import convert
 from pinchbench.model.ending import Ending, Reason, Status
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.usage import Usage
+from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.overview import trial_score
 from pinchbench.results.result_json import GradeEntry, LeftOut, ScoreSummary, TaskEntry, TrialEntry
 from pinchbench.results.statistics import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from msgspec import UnsetType
 
+    from pinchbench.defaults import FailureEvent
+
 NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet
 # The key is the entry's key in its parent, the files' digests belong to the journal, and the others may be missing.
-ELSEWHERE = ("key", "files", "wire", "replay", "sandbox", "load", "node", "services", "user")
+ELSEWHERE = ("key", "files", "wire", "replay", "sandbox", "load", "node", "services", "user", "findings", "witnessed")
 OF_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name not in ELSEWHERE)
 OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSEWHERE)
 
@@ -83,6 +86,11 @@ class TaskTrials:
         return self.scores + [0.0 for trial in self.trials if trial.caused_by_agent]
 
     @property
+    def events(self) -> tuple[Mapping[FailureEvent, tuple[int, int]], ...]:
+        """What went wrong in each valid trial whose check counts it."""
+        return tuple(found for trial in self.trials if (found := events_of(trial.outcome, trial.grade)))
+
+    @property
     def left_out(self) -> LeftOut:
         """How many trials have no score, by the reason."""
         missing = sum(trial.outcome.reason is Reason.PREREQUISITE_MISSING for trial in self.trials)
@@ -101,6 +109,13 @@ class TaskTrials:
         """The type in the latest grade: a task may have changed before it was regraded."""
         given = [trial.grade for trial in self.trials if trial.grade is not None]
         return max(given, key=lambda grade: (grade.graded_at, grade.key)).grading_type if given else None
+
+
+def events_of(outcome: Outcome, grade: Grade | None) -> Mapping[FailureEvent, tuple[int, int]]:
+    """Return what went wrong in a trial, as its check counted it; nothing for a trial that is not valid."""
+    if not outcome.reason.is_valid or grade is None or grade.check is None:
+        return {}
+    return grade.check.events or {}
 
 
 def task_entry(task: TaskTrials, *, says_known: bool) -> TaskEntry:
@@ -125,11 +140,12 @@ def task_entry(task: TaskTrials, *, says_known: bool) -> TaskEntry:
         category=task.category,
         grading_type=task.grading_type,
         score=scores.mean,
-        scores=msgspec.convert(scores, ScoreSummary, from_attributes=True),
+        scores=convert(scores, ScoreSummary, from_attributes=True),
         left_out=task.left_out,
         ungraded={name: ungraded[name] for name in (*Ungraded, NOT_GRADED) if ungraded[name]},
         usage=usage,
         cost_known=cost_known_of(usage) if says_known else UNSET,
+        events=failure_sheet(task.events) or UNSET,
         runs=tuple(_trial_entry(trial, says_known=says_known) for trial in task.trials),
     )
 
@@ -149,6 +165,8 @@ def _trial_entry(trial: GradedTrial, *, says_known: bool) -> TrialEntry:
         load=UNSET if outcome.load is None else outcome.load,
         services=outcome.services or UNSET,
         user=UNSET if outcome.user is None else outcome.user,
+        findings=outcome.findings or UNSET,
+        unwitnessed=outcome.is_unwitnessed or UNSET,
         grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
         **{name: getattr(outcome, name) for name in OF_OUTCOME},
     )

@@ -1,10 +1,16 @@
-"""What the result says about several tasks: means and what they exclude, pass rates (pure)."""
+"""What the result says about several tasks, suites and simulated users: means and what they exclude (pure)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
+import msgspec
+from msgspec import UNSET
+
+from pinchbench.model.usage import Usage
+from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.result_json import (
     AutomatedOnly,
     CategoryTotals,
@@ -12,18 +18,25 @@ from pinchbench.results.result_json import (
     CausedTrial,
     PassRate,
     PassRates,
+    ProbeTotals,
     SuiteTotals,
     TotalLeftOut,
     Totals,
+    UserTotals,
 )
 from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from pinchbench.defaults import SuiteFormat
+    from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
+    from pinchbench.results.journal.records import ProbeFacts
+    from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.result_json import Aggregate
     from pinchbench.results.run_state import TrialState
-    from pinchbench.results.suites import SuiteMembers
+    from pinchbench.results.statistics import Estimate
     from pinchbench.results.task_trials import TaskTrials
 
 
@@ -64,6 +77,7 @@ def suite_totals(
         score_rule=suite.score_rule,
         possibly_caused_by_agent=caused_by_agent_of(own, attempts),
         passing=pass_rates_of(own, threshold),
+        events=failure_sheet(one for task in own for one in task.events) or UNSET,
     )
 
 
@@ -105,4 +119,90 @@ def automated_only_of(tasks: Sequence[TaskTrials]) -> AutomatedOnly:
         tasks=len(known),
         trials=sum(map(len, known)),
         mean=summarise([fsum(scores) / len(scores) for scores in known]).mean,
+    )
+
+
+def user_totals(outcomes: Iterable[Outcome]) -> UserTotals | None:
+    """Return the totals over all attempts, for what was asked was paid; None if none had a simulated user."""
+    known = [(one.key, one.user) for one in outcomes if one.user is not None]
+    if not known:
+        return None
+    users = [user for _, user in known]
+    costs = [user.cost_usd for user in users if user.cost_usd is not None]
+    return UserTotals(
+        models=tuple(sorted({user.model for user in users if user.model})),
+        trials=len({key for key, _ in known}),
+        messages=sum(user.messages for user in users),
+        calls=sum(user.calls for user in users),
+        usage=sum((user.usage for user in users), Usage()),
+        cost_usd=fsum(costs) if costs else None,
+        calls_without_cost=sum(user.calls_without_cost for user in users),
+        latency_s=round(fsum(user.latency_s for user in users), 3),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteMembers:
+    """A suite, its rule in words, and which tasks of the run are its own."""
+
+    name: str
+    format: SuiteFormat
+    score_rule: str
+    task_ids: frozenset[str]
+
+
+def suites_of(facts: RunFacts) -> tuple[SuiteMembers, ...]:
+    """Return the suites of a run that has several; else none. Raises ResultsError if they can't be read."""
+    return tuple(
+        SuiteMembers(
+            name=one.name,
+            format=one.format,
+            score_rule=one.score_rule,
+            task_ids=frozenset(task_id for task_id, task in facts.tasks.items() if task.suite == one.name),
+        )
+        for one in facts.suites
+    )
+
+
+def without_means(data: Aggregate) -> Aggregate:
+    """Return a result without each number that is a mean over tasks of more than one suite; counts stay."""
+    edit = msgspec.structs.replace
+    retries = data.retries
+    if retries is not None:
+        first = edit(retries.first_attempts, score=_without_mean(retries.first_attempts.score))
+        retries = edit(retries, first_attempts=first)
+    control = data.control
+    if control is not UNSET:
+        control = edit(
+            control,
+            score_without_requeued=control.score_without_requeued and _without_mean(control.score_without_requeued),
+            score_with_overrides=control.score_with_overrides and _without_mean(control.score_with_overrides),
+        )
+    return edit(
+        data,
+        score=_without_mean(data.score),
+        possibly_caused_by_agent=edit(data.possibly_caused_by_agent, score_if_zero=None),
+        passing=edit(data.passing, k={}),
+        parts=edit(data.parts, automated_only=edit(data.parts.automated_only, mean=None)),
+        retries=retries,
+        control=control,
+    )
+
+
+def _without_mean(score: Estimate) -> Estimate:
+    return replace(score, mean=None, low=None, high=None)
+
+
+def probe_totals(probes: Sequence[ProbeFacts]) -> ProbeTotals | None:
+    """Sum up the probes of a run; None if there are none."""
+    if not probes:
+        return None
+    costs = [one.cost_usd for one in probes if one.cost_usd is not None]
+    return ProbeTotals(
+        sent=len(probes),
+        failed=sum(bool(one.error) for one in probes),
+        usage=sum((one.usage for one in probes), Usage()),
+        cost_usd=fsum(costs) if costs else None,
+        without_cost=sum(one.cost_usd is None and not one.error for one in probes),
+        probes=tuple(probes),
     )

@@ -12,27 +12,24 @@ from urllib.parse import urlsplit
 
 from anyio import create_memory_object_stream, create_task_group, current_time
 
-from pinchbench.events import RunBegan, TrialAhead
+from pinchbench.events import RunBegan
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model.ending import Stop
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.control_records import RunPaused
-from pinchbench.results.journal.records import Record, RunFinished, TrialFinished
+from pinchbench.results.journal.records import Record, RunFinished, RunPaused, TrialFinished
 from pinchbench.results.run_state import RunState
-from pinchbench.runner.control import RunControl
 from pinchbench.runner.ctl.run_commands import RunCommands
-from pinchbench.runner.graders import grade_trials, worker_count
-from pinchbench.runner.probing import Probing
-from pinchbench.runner.provenance import timezone_name
-from pinchbench.runner.recorder import hand_over, write
-from pinchbench.runner.run_folders import CHECKS
+from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
-from pinchbench.runner.trial import outcome_not_begun
+from pinchbench.runner.setup.run_folders import CHECKS
+from pinchbench.runner.setup.set_up import timezone_name
+from pinchbench.runner.stream_ends import grade_trials, hand_over, worker_count, write
+from pinchbench.runner.trial.attempt import outcome_not_begun
 from pinchbench.runner.worker import Worker, grade_job
 
 if TYPE_CHECKING:
@@ -42,14 +39,13 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    from pinchbench.config.run import RunConfig
-    from pinchbench.runner.prepare import Prepared
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.runner.plan.prepare import Prepared
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.run_folders import RunFolders
-    from pinchbench.runner.set_up import Ready
+    from pinchbench.runner.setup.run_folders import RunFolders
+    from pinchbench.runner.setup.set_up import Ready
     from pinchbench.runner.sharing import Share
-    from pinchbench.runner.slot import Slot
-    from pinchbench.runner.slot_pool import SlotPool
+    from pinchbench.runner.trial.slot import Slot, SlotPool
 
 # Retry delays until a trial that still sees answers of 429 lowers the number of trials at once again: with less, trials
 # of some minutes cut it to 1 although half of them would do (simulated with 120 s and delays of 5, 10 and 30 s).
@@ -71,7 +67,6 @@ class RunParts:
         commands: does what users ask of the run while it works.
         workers: one for each slot that there is from the start.
         grader_count: how many graders there are.
-        probing: asks the model the question of all probes, where that was asked for.
     """
 
     context: RunContext
@@ -88,7 +83,6 @@ class RunParts:
     new_worker: Callable[[Slot], Worker]
     grader: Grader
     grader_count: int
-    probing: Probing
 
     async def write(self) -> None:
         """Write records until every sender has closed; the only writer of the journal."""
@@ -125,7 +119,6 @@ class RunParts:
 
     def _follow(self, record: Record) -> None:
         self.commands.written(record)
-        self.probing.follow(record)
         if (coordinator := self.context.coordinator) is not None:
             coordinator.follow(record)
 
@@ -166,11 +159,12 @@ class RunParts:
             self.jobs.send_nowait(grade_job(context.run_id, context.files, trial.task, outcome, timezone=timezone))
 
 
-def assemble(context: RunContext, ready: Ready, folders: RunFolders) -> RunParts:
+def assemble(ready: Ready, folders: RunFolders) -> RunParts:
     """Return the parts of a run that begins now: the limit of its hours counts from this call."""
+    context, config = ready.run, ready.run.prepared.config
     records, to_write = create_memory_object_stream[Record](math.inf)
     jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
-    dispatcher = _dispatcher(context.prepared, context.share)
+    dispatcher = _dispatcher(context.prepared, context.share, context.run_id)
     record = partial(hand_over, records)
     control = RunControl(
         dispatcher,
@@ -188,13 +182,13 @@ def assemble(context: RunContext, ready: Ready, folders: RunFolders) -> RunParts
         trials={trial.key: trial for trial in context.prepared.trials},
         slots=len(ready.slots),
         is_shared=context.share is not None,
-        threshold=ready.config.pass_threshold,
+        threshold=config.pass_threshold,
         has_mean=context.prepared.has_mean,
         record=record,
         tell=context.observer.tell,
     )
     timezone = timezone_name()
-    new_worker = partial(Worker, context=context, config=ready.config, control=control, timezone=timezone)
+    new_worker = partial(Worker, context=context, control=control, timezone=timezone)
     return RunParts(
         context=context,
         ready=ready,
@@ -214,25 +208,11 @@ def assemble(context: RunContext, ready: Ready, folders: RunFolders) -> RunParts
             secrets=context.redactor.secrets,
             sandbox=ready.check_sandbox,
         ),
-        grader_count=worker_count(ready.config.judge),
-        probing=_probing(context, ready, record),
+        grader_count=worker_count(config.judge),
     )
 
 
-def _probing(context: RunContext, ready: Ready, record: Callable[[Record], None]) -> Probing:
-    config, state = ready.config, context.prepared.state
-    known = config.price_in is not None and config.price_out is not None
-    return Probing(
-        ready.probed,
-        every=config.probes or 1,
-        first_point=max((one.point + 1 for one in state.probes), default=0) if state is not None else 0,
-        prices=(config.price_in or 0.0, config.price_out or 0.0) if known else None,
-        record=record,
-        interrupt=context.interrupt,
-    )
-
-
-def _dispatcher(prepared: Prepared, share: Share | None) -> Dispatcher:
+def _dispatcher(prepared: Prepared, share: Share | None, run_id: str) -> Dispatcher:
     """Return the dispatcher of a run that begins now, with its options."""
     config = prepared.config
 
@@ -248,13 +228,10 @@ def _dispatcher(prepared: Prepared, share: Share | None) -> Dispatcher:
         schedule=AttemptQueue(
             prepared.attempts,
             retries=config.infra_retries,
-            retry_timeouts=config.retry_timeouts,
             delay_s=config.retry_delay_s,
             jitter=jitter,
             used=prepared.retried,
             admissions=None if share is None else share.coordinator,
-            retry_timeouts_alone=config.retry_timeouts_alone,
-            are_others_running=share.are_others_running if share is not None else lambda: False,
         ),
         throttle=rate_limit() if share is None else share.slots.rate_limit(provider_of(config), rate_limit),
         breaker=CircuitBreaker(
@@ -269,6 +246,7 @@ def _dispatcher(prepared: Prepared, share: Share | None) -> Dispatcher:
         ),
         shared=None if share is None else share.slots.budget,
         run="" if share is None else share.run,
+        run_id=run_id,
     )
 
 
@@ -277,9 +255,9 @@ def provider_of(config: RunConfig) -> str:
     return config.model.partition("/")[0] if config.base_url is None else urlsplit(config.base_url).netloc
 
 
-def run_began(context: RunContext, ready: Ready) -> RunBegan:
+def run_began(ready: Ready) -> RunBegan:
     """Return the event with which a run begins."""
-    config, prepared = ready.config, context.prepared
+    context, prepared, config = ready.run, ready.run.prepared, ready.run.prepared.config
     judged = [grade.judge for grade in prepared.judged if grade.judge is not None]
     return RunBegan(
         run_id=context.run_id,
@@ -288,10 +266,7 @@ def run_began(context: RunContext, ready: Ready) -> RunBegan:
         slots=len(ready.slots),
         folder=context.files.folder,
         done=prepared.done,
-        ahead=tuple(
-            TrialAhead(key=one.key, timeout_s=one.trial.timeout_s, expected_s=prepared.expected_s.get(one.key.task_id))
-            for one in prepared.attempts
-        ),
+        ahead=tuple(one.key for one in prepared.attempts),
         pass_threshold=config.pass_threshold,
         has_mean=prepared.has_mean,
         max_cost_usd=config.max_cost,

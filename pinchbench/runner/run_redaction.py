@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, assert_never
 from msgspec.structs import replace as replace_in
 
 from pinchbench.events import (
-    AttentionNeeded,
     BudgetChanged,
     BudgetNearlyUsed,
     Event,
@@ -28,29 +27,27 @@ from pinchbench.events import (
     TrialWaits,
 )
 from pinchbench.redaction import mask, mask_file, mask_grade, mask_outcome
-from pinchbench.results.journal.control_records import (
+from pinchbench.results.journal.records import (
     BudgetSet,
     ConcurrencySet,
-    GradeOverridden,
-    NoteAdded,
-    RunContinued,
-    RunPaused,
-    TrialRequeued,
-    TrialsSkipped,
-    TrialStopped,
-)
-from pinchbench.results.journal.records import (
     GradeGiven,
+    GradeOverridden,
     NodeUsed,
+    NoteAdded,
     PaceSet,
     ProbeEnded,
     Record,
     RegradeStarted,
+    RunContinued,
     RunFinished,
+    RunPaused,
     RunResumed,
     RunStarted,
     TrialFinished,
+    TrialRequeued,
+    TrialsSkipped,
     TrialStarted,
+    TrialStopped,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +56,7 @@ if TYPE_CHECKING:
 
 
 class Redactor:
-    """Knows the keys of a run. Inside the program texts are as they came; whoever lets one out passes it through here.
+    """Knows the keys of a run. Inside the program texts are as they came; what leaves it passes through here.
 
     The ways out are the journal's writer, the observer, and the files of an attempt.
     """
@@ -76,7 +73,7 @@ class Redactor:
         """A text without keys (pure)."""
         return mask(text, self.secrets)
 
-    def record(self, record: Record) -> Record:  # noqa: PLR0911 - one for each
+    def record(self, record: Record) -> Record:
         """A record without keys in what others said (pure). The options of a run are the user's own words."""
         match record:
             case TrialFinished():
@@ -85,9 +82,6 @@ class Redactor:
                 return replace_in(record, grade=mask_grade(record.grade, self.secrets))
             case PaceSet() | TrialRequeued() | GradeOverridden():
                 return replace_in(record, why=self.text(record.why))
-            case ProbeEnded():
-                masked = {name: self.text(getattr(record.probe, name)) for name in ("model", "fingerprint", "error")}
-                return replace_in(record, probe=replace_in(record.probe, **masked))
             case NoteAdded():
                 return replace_in(record, text=self.text(record.text), tags=tuple(map(self.text, record.tags)))
             case RunFinished():
@@ -98,6 +92,7 @@ class Redactor:
                 | RegradeStarted()
                 | TrialStarted()
                 | NodeUsed()
+                | ProbeEnded()
                 | RunPaused()
                 | RunContinued()
                 | ConcurrencySet()
@@ -122,7 +117,7 @@ class Redactor:
                 return replace(event, why=self.text(event.why))
             case RunBegan() | RegradeBegan() | TrialBegan() | SkipAsked() | BudgetChanged() | RunEnded():
                 return event
-            case AttentionNeeded() | BudgetNearlyUsed():  # sentences of this program alone
+            case BudgetNearlyUsed():  # sentences of this program alone
                 return event
             case _:
                 assert_never(event)
@@ -130,5 +125,5 @@ class Redactor:
     def files(self, paths: Iterable[Path]) -> None:
         """Overwrite keys in files that no process writes any more. Blocks. Inaccessible files are left as they are."""
         for path in paths:
-            with suppress(OSError):  # of a disk that fails, what matters is told by the outcome
+            with suppress(OSError):  # of a disk that fails, the outcome has what matters
                 mask_file(path, self.secrets)

@@ -1,9 +1,11 @@
-"""Slots that several runs share, as the workers of these runs see them."""
+"""Slots that several runs share, as the workers of these runs see them, and whose turn it is."""
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Protocol
 
 from anyio import Lock, current_time
@@ -12,14 +14,93 @@ from pinchbench.model.trial import Attempt
 from pinchbench.runner.scheduling.queue import Admissions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.journal.records import Record
+    from pinchbench.runner.scheduling.budget import SharedBudget
     from pinchbench.runner.scheduling.rate_limit import RateLimit
-    from pinchbench.runner.scheduling.rotation import Rotation
-    from pinchbench.runner.scheduling.shared_budget import SharedBudget
     from pinchbench.runner.signals import Interrupt
+
+
+class Rotation:
+    """Shares slots among runs that make the same trials in the same order. Times are monotonic seconds.
+
+    In each round every run starts one trial, in the order of that round. A run that can start nothing now is passed
+    over, and catches up when it can. No trial starts before every run is ready or has left: the first trials of those
+    that are ready early would run at another time than those of the others.
+    """
+
+    def __init__(self, runs: Iterable[str], *, slots: int, seed: int) -> None:
+        """`runs` are their names. `slots` is how many trials may run at once, those of all runs together.
+
+        `seed` shuffles each round, so that no run is always the first.
+        """
+        self._seed = seed
+        self._slots = slots
+        self._preparing = set(runs)
+        self._ready: set[str] = set()
+        self._running = 0
+        self._started = dict.fromkeys(self._preparing, 0)
+        self._idle_until: dict[str, float] = {}
+
+    @property
+    def started(self) -> Mapping[str, int]:
+        """How many trials of each run have been started."""
+        return self._started
+
+    @property
+    def running(self) -> int:
+        """How many trials of all runs are running."""
+        return self._running
+
+    def ready(self, run: str, *, done: int = 0) -> None:
+        """Let a run take part; `done` of its trials have ended before."""
+        self._preparing.discard(run)
+        self._started[run] += done
+        self._ready.add(run)
+
+    def left(self, run: str) -> None:
+        """Go on without a run, which has ended or can not begin."""
+        self._preparing.discard(run)
+        self._ready.discard(run)
+        self._idle_until.pop(run, None)
+
+    def is_turn(self, run: str, now: float) -> bool:
+        """Return whether a run may start a trial now."""
+        if run not in self._ready:
+            return True  # it has left, and starts nothing
+        if self._preparing or self._running >= self._slots:
+            return False
+        able = [one for one in self._ready if self._idle_until.get(one, -math.inf) <= now or one == run]
+        return min(able, key=self._place) == run
+
+    def idle(self, run: str, until: float, now: float) -> bool:
+        """Take note that a run can start nothing before `until`, `math.inf` for when something of it has ended.
+
+        Returns whether it was able to before, so that it may be another's turn now.
+        """
+        was_able = self._idle_until.get(run, -math.inf) <= now
+        self._idle_until[run] = until
+        return was_able
+
+    def able(self) -> None:
+        """Take note that every run may be able to start a trial again."""
+        self._idle_until.clear()
+
+    def began(self, run: str) -> None:
+        """Take note that a run has started a trial."""
+        self._running += 1
+        self._started[run] += 1
+
+    def ended(self, run: str) -> None:
+        """Take note that a trial of a run has ended, so that the run may be able to start another one."""
+        self._running -= 1
+        self._idle_until.pop(run, None)
+
+    def _place(self, run: str) -> tuple[int, bytes]:
+        started = self._started[run]
+        return started, blake2b(f"{self._seed} {started} {run}".encode(), digest_size=8).digest()
 
 
 class SharedSlots:
@@ -35,7 +116,7 @@ class SharedSlots:
         self.budget = budget
         self.set_up = Lock()
         self._wakes: dict[str, Callable[[], None]] = {}
-        self._heeds: dict[str, Callable[[], None]] = {}
+        self._followers: dict[str, Callable[[], None]] = {}
         self._rate_limits: dict[str, RateLimit] = {}
 
     def rate_limit(self, provider: str, make: Callable[[], RateLimit]) -> RateLimit:
@@ -45,13 +126,13 @@ class SharedSlots:
         return self._rate_limits[provider]
 
     @contextmanager
-    def heeding(self, run: str, heed: Callable[[], None]) -> Generator[None]:
-        """Call `heed` within the block whenever the budget of all runs may be used up."""
-        self._heeds[run] = heed
+    def following_limits(self, run: str, apply: Callable[[], None]) -> Generator[None]:
+        """Call `apply` within the block whenever the budget of all runs may be used up."""
+        self._followers[run] = apply
         try:
             yield
         finally:
-            del self._heeds[run]
+            del self._followers[run]
 
     def join(self, run: str, wake: Callable[[], None], *, done: int) -> None:
         """Let a run take part from now on, `done` of whose trials have ended; `wake` lets its workers ask again."""
@@ -67,10 +148,10 @@ class SharedSlots:
         self.wake()  # its own workers too: none of them has a turn to wait for any more
         self._wakes.pop(run, None)
 
-    def heed_limits(self) -> None:
+    def apply_limits(self) -> None:
         """Let all runs end whose agents run on although the budget of all is used up."""
-        for heed in tuple(self._heeds.values()):
-            heed()
+        for apply in tuple(self._followers.values()):
+            apply()
 
     def admitted(self) -> None:
         """Let all runs look again at what they may start."""
@@ -121,14 +202,10 @@ class Share:
         """Return whether the run may start a trial now."""
         return self.slots.rotation.is_turn(self.run, current_time())
 
-    def are_others_running(self) -> bool:
-        """Return whether trials of any of the runs are running."""
-        return self.slots.rotation.running > 0
-
     def took(self, answer: Attempt | float | None) -> None:
         """Take what the run's dispatcher has answered on its turn."""
         if isinstance(answer, Attempt):
-            self.slots.rotation.began(self.run, is_alone=answer.is_alone)
+            self.slots.rotation.began(self.run)
             self.slots.wake()
         elif answer is None:
             self.slots.leave(self.run)

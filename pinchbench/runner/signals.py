@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import CancelScope, Event
 
-from pinchbench.process.supervise import GRACE_S, REPORT_MARGIN_S, SWEEP_S
+from pinchbench.process.spec import GRACE_S, SWEEP_S
+from pinchbench.process.supervise import REPORT_MARGIN_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ class Interrupt:
     """
 
     def __init__(self, first: str = STOPPING, second: str = HURRYING) -> None:
-        """Nothing has been asked yet; `first` and `second` are told at the signals. Create inside an event loop."""
+        """Nothing has been asked yet; `first` and `second` are reported at the signals. Create inside an event loop."""
         self._sentences = first, second
         self.stop = Event()
         self.hurry = Event()
@@ -60,10 +61,10 @@ class Interrupt:
 
         A signal that was ignored when the program started stays so: `nohup` means that a run outlives its terminal.
         """
-        heeded = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        if not heeded:
+        handled = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        if not handled:
             return
-        with self._listening, anyio.open_signal_receiver(*heeded) as signals:
+        with self._listening, anyio.open_signal_receiver(*handled) as signals:
             async for number in signals:
                 self.take(number, tell)
                 forward(number)

@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, structs
 
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.grader import GradeJob
+from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
-from pinchbench.results.evidence import Evidence
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.records import NodeUsed, Record, TrialStarted
-from pinchbench.runner.recorder import hand_over
-from pinchbench.runner.slot import TrialCallbacks
+from pinchbench.runner.stream_ends import hand_over
 from pinchbench.sandbox.levels import Level
-from pinchbench.sandbox.spec import WORKSPACE
+from pinchbench.sandbox.sandbox_spec import WORKSPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from pinchbench.config.run import RunConfig
-    from pinchbench.events import Event
+    from pinchbench.config.run_config import RunConfig
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Task
     from pinchbench.model.trial import Attempt
     from pinchbench.results.paths import RunFiles
-    from pinchbench.runner.control import RunControl
-    from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.slot import Slot
+    from pinchbench.runner.run_context import RunContext, RunObserver
+    from pinchbench.runner.run_control import RunControl
+    from pinchbench.runner.trial.slot import Slot
 
 
 class Worker:
     """Owns one slot and makes the attempts that `control` gives it, one after another."""
 
-    def __init__(
-        self, slot: Slot, *, context: RunContext, config: RunConfig, control: RunControl, timezone: str
-    ) -> None:
-        """`config` are the options of the run as its set-up has settled them, `timezone` is the agents'."""
+    def __init__(self, slot: Slot, *, context: RunContext, control: RunControl, timezone: str) -> None:
+        """`timezone` is the agents'."""
         self._slot = slot
         self._context = context
-        self._config = config
         self._control = control
         self._timezone = timezone
         shared = context.share.slots.budget if context.share is not None else None
-        self._needs_price = config.max_cost is not None or (shared is not None and shared.limits.max_cost is not None)
+        self._shares_cost = shared is not None and shared.limits.max_cost is not None
 
     async def run(self, jobs: MemoryObjectSendStream[GradeJob], records: MemoryObjectSendStream[Record]) -> None:
         """Make attempts until there are none left, the run is asked to stop, or the slot is closed.
@@ -70,9 +63,6 @@ class Worker:
         records: MemoryObjectSendStream[Record],
     ) -> None:
         key, context = attempt.key, self._context
-        prices = self._config.price_in, self._config.price_out
-        known = (prices[0], prices[1]) if prices[0] is not None and prices[1] is not None else None
-        bill = _Bill(partial(self._control.uses, attempt), prices=known, needs_price=self._needs_price)
         hand_over(
             records,
             TrialStarted(
@@ -90,7 +80,7 @@ class Worker:
             attempt=attempt.number,
             node=self._slot.machine,
         )
-        self._emit(began)
+        context.observer.emit(began)
 
         def done(outcome: Outcome) -> None:
             self._control.ended(attempt, outcome)
@@ -98,59 +88,68 @@ class Worker:
                 job = grade_job(context.run_id, context.files, attempt.trial.task, outcome, timezone=self._timezone)
                 hand_over(jobs, job)
 
-        await self._slot.run(attempt, self._callbacks(attempt, bill), done)
-
-    def _emit(self, event: Event) -> None:
-        self._context.observer.emit(event)
-
-    def _callbacks(self, attempt: Attempt, bill: _Bill) -> TrialCallbacks:
-        key, slot = attempt.key, self._slot.number
-
-        def activity(text: str, usage: Usage) -> None:
-            bill.told(usage)
-            self._emit(TrialActivity(slot=slot, key=key, text=text, usage=usage))
-
-        def output(stream: str, text: str) -> None:
-            self._emit(OutputLine(key=key, stream=stream, text=text))
-
-        def waits(text: str, next_s: float) -> None:
-            self._emit(TrialWaits(slot=slot, key=key, text=text, next_s=next_s))
-
-        return TrialCallbacks(
-            stop=self._control.stop_of(key),
-            activity=activity,
-            output=output if self._config.verbose else None,
-            waits=waits,
-            rate_limited=partial(self._control.limited, attempt),
-            used=bill.wired,
+        events = _Events(
+            attempt,
+            slot=self._slot.number,
+            control=self._control,
+            observer=context.observer,
+            config=context.prepared.config,
+            shared=self._shares_cost,
         )
+        await self._slot.run(attempt, events, done, stop=self._control.stop_of(key))
 
 
-class _Bill:
-    """What a running attempt has used, as its transcript tells and as the wire has seen."""
+class _Events(TrialEvents):
+    """What is seen of an attempt: passed on to the observer, and counted for the budget of the run."""
 
-    def __init__(self, uses: Callable[[Usage], None], *, prices: tuple[float, float] | None, needs_price: bool) -> None:
-        """`uses` gets the larger of both whenever one grows. `prices` are USD per million tokens in and out."""
-        self._uses = uses
-        self._needs_price = needs_price
-        self._prices = prices
+    def __init__(
+        self,
+        attempt: Attempt,
+        *,
+        slot: int,
+        control: RunControl,
+        observer: RunObserver,
+        config: RunConfig,
+        shared: bool,
+    ) -> None:
+        """`shared`: other runs share a budget in USD with this one."""
+        self.wants_output = config.verbose
+        self._attempt = attempt
+        self._slot = slot
+        self._control = control
+        self._emit = observer.emit
+        prices = config.price_in, config.price_out
+        self._prices = (prices[0], prices[1]) if prices[0] is not None and prices[1] is not None else None
+        self._served = config.served
+        self._needs_price = config.max_cost is not None or shared
         self._told = self._wired = Usage()
 
-    def told(self, usage: Usage) -> None:
-        """Take what the transcript says in all."""
+    def activity(self, text: str, usage: Usage) -> None:
         self._told = usage
-        self._uses(self._told.at_least(self._wired))
+        self._control.uses(self._attempt, self._told.at_least(self._wired))
+        self._emit(TrialActivity(slot=self._slot, key=self._attempt.key, text=text, usage=usage))
 
-    def wired(self, usage: Usage) -> None:
-        """Take what the wire has seen in all. Without a price, only the transcript tells what it cost."""
+    def output(self, stream: str, text: str) -> None:
+        self._emit(OutputLine(key=self._attempt.key, stream=stream, text=text))
+
+    def waits(self, text: str, next_s: float) -> None:
+        self._emit(TrialWaits(slot=self._slot, key=self._attempt.key, text=text, next_s=next_s))
+
+    def rate_limited(self) -> None:
+        self._control.limited(self._attempt)
+
+    def used(self, usage: Usage) -> None:
         self._wired = usage
         if usage.known_cost_usd is None and self._prices is not None:
-            sent = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-            cost = (sent * self._prices[0] + usage.output_tokens * self._prices[1]) / 1e6
+            price_in, price_out = self._prices
+            read, written = self._served.price_cached, self._served.price_written
+            cost = usage.input_tokens * price_in + usage.output_tokens * price_out
+            cost += usage.cache_read_tokens * (price_in if read is None else read)
+            cost = (cost + usage.cache_write_tokens * (price_in if written is None else written)) / 1e6
             self._wired = structs.replace(usage, cost_usd=cost)
         billed = self._told.at_least(self._wired)
-        if billed.known_cost_usd is not None or not self._needs_price:
-            self._uses(billed)
+        if billed.known_cost_usd is not None or not self._needs_price:  # else only the transcript states the cost
+            self._control.uses(self._attempt, billed)
 
 
 def grade_job(run_id: str, files: RunFiles, task: Task, outcome: Outcome, *, timezone: str) -> GradeJob:

@@ -27,7 +27,7 @@ if __name__ == "__main__":  # an isolated Python has only the standard library o
     sys.path.append(os.path.abspath(f"{__file__}/../../.."))
 
 from pinchbench.sandbox import kernel, system_calls
-from pinchbench.sandbox.forked import CANNOT_START, fork_program, spawn_program
+from pinchbench.sandbox.forked import CANNOT_START, find_program, fork_program, spawn_program
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
@@ -79,26 +79,22 @@ class Entered:
         return json.loads(lines[-2]) if len(lines) > 1 else {}
 
 
-def start(plan: dict[str, Any], argv: list[str], env: dict[str, str]) -> Entered:
+def start(plan: dict[str, Any], argv: list[str], env: dict[str, str], *, hello: bytes = b"") -> Entered:
     """Start `argv` with exactly `env` in a new sandbox described by `plan` (see `spec.SandboxSpec.plan`).
 
     Call it from a thread that lives as long as the sandbox, in a process with one thread. stdin, stdout and stderr are
-    inherited, and nothing else. Raises EnterError, and OSError if the namespaces are refused.
+    inherited, and nothing else. The process writes `hello` to its stdin, a socket, before it executes the program.
+    Raises EnterError, and OSError if the namespaces are refused.
     """
-    return _start(plan, partial(spawn_program, argv, env, cwd=plan["cwd"]))
+    if not hello:
+        return _start(plan, partial(spawn_program, argv, env, cwd=plan["cwd"]))
 
+    def program() -> None:
+        kernel.close_on_exec(3)
+        os.write(0, hello)
+        os.execve(find_program(argv[0], env), argv, env)  # noqa: S606
 
-def start_fork(plan: dict[str, Any], program: Callable[[], None], *, name: str) -> Entered:
-    """Call `program` in a fork of this process that is in a new sandbox, as `start` does with a program called `name`.
-
-    It has started when the fork has closed the descriptors that it inherited, which `program` has to do.
-    """
-
-    def begin() -> None:
-        kernel.prctl(kernel.PR_SET_DUMPABLE, 1)
-        program()
-
-    return _start(plan, partial(fork_program, begin, cwd=plan["cwd"], name=name))
+    return _start(plan, partial(fork_program, program, cwd=plan["cwd"], name=argv[0]))
 
 
 def _start(plan: dict[str, Any], spawn: Callable[[], int]) -> Entered:
@@ -269,13 +265,17 @@ def _open_network(plan: dict[str, Any]) -> Forwarder | None:
     if plan["network"] == "open":
         return None
     kernel.switch_loopback_on()
-    ways = [*([plan["forward"]] if plan["forward"] else ()), *plan["services"]]
-    inlet = plan["inlet"]
-    if not ways and inlet is None:
+    guarded = [way for way in (plan["forward"], plan["link"]) if way]
+    services, inlet = plan["services"], plan["inlet"]
+    if not guarded and not services and inlet is None:
         return None
     from pinchbench.sandbox.forwarder import Forwarder  # noqa: PLC0415 - only sandboxes with a model need it
 
-    return Forwarder([(way["port"], way["socket"]) for way in ways], inlet and (inlet["port"], inlet["socket"]))
+    return Forwarder(
+        [(way["port"], way["socket"]) for way in guarded],
+        [(way["port"], way["socket"]) for way in services],
+        inlet and (inlet["port"], inlet["socket"]),
+    )
 
 
 def _supervise(plan: dict[str, Any], spawn: Callable[[], int], report_fd: int, forwarder: Forwarder | None) -> int:
@@ -287,13 +287,13 @@ def _supervise(plan: dict[str, Any], spawn: Callable[[], int], report_fd: int, f
     pid = spawn()
     os.chdir("/")
     null = os.open("/dev/null", os.O_RDWR)
-    for fd in (0, 1, 2):  # whoever waits for the end of the output waits for the program, not for this process
+    for fd in (0, 1, 2):  # a reader that waits for the end of the output waits for the program, not for this process
         os.dup2(null, fd)
     os.write(report_fd, b"started\n")
     poll = select.poll()
     poll.register(reader, select.POLLIN)
     if forwarder is not None:
-        forwarder.attach(poll)
+        forwarder.attach(poll, pid)
     status = None
     while status is None:
         for fd, event in poll.poll(forwarder.look() if forwarder is not None else None):
@@ -312,6 +312,7 @@ def _supervise(plan: dict[str, Any], spawn: Callable[[], int], report_fd: int, f
         "peak_rss_bytes": usage.ru_maxrss * 1024,
         "connections": 0 if forwarder is None else forwarder.connections,
         "lookups": [] if forwarder is None else forwarder.lookups,
+        "refused": [] if forwarder is None else forwarder.refused,
     }
     os.write(report_fd, json.dumps(report).encode() + b"\n")
     code = os.waitstatus_to_exitcode(status)

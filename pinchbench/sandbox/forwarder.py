@@ -4,6 +4,9 @@ Standard library only. It belongs to the first process of the sandbox, which not
 before the agent starts. A socket is opened by a descriptor: its path does not exist inside. In the other direction, the
 port of a service inside can be reached through a socket outside, which refuses connections until the port takes them.
 
+The ways to the model and to the runner serve the program of the sandbox alone: what else inside connects, such as a
+command of the agent's, is refused at once and remembered by the name of its process.
+
 It also answers every DNS lookup with "no such name" and remembers the name: which hosts an agent tried to reach. A
 connection to a numeric address fails in the kernel (ENETUNREACH) and is not recorded; the ledger finds it in commands.
 """
@@ -16,6 +19,8 @@ import os
 import select
 import struct
 
+from pinchbench.sandbox.socket_owner import Program, client_inode, find_owner, name_of
+
 BUFFER_BYTES = 256 * 1024  # in each direction of a connection; beyond it, the sender waits
 BACKLOG = 128
 MAX_CONNECTIONS = 256  # beyond it, new ones wait in the backlog
@@ -23,6 +28,7 @@ DNS_PORT = 53
 DNS_HEADER_BYTES = 12
 DNS_NO_SUCH_NAME = 0x8183  # a response, recursion desired and available, NXDOMAIN
 MAX_LOOKUPS = 200
+MAX_REFUSED = 20  # names of processes; to find one takes a look at all processes
 LOOK_MS = 20  # how often to try whether a service inside takes connections yet, which costs two system calls
 
 
@@ -34,7 +40,7 @@ class _End:
         self.peer = self
         self.waiting = bytearray()
         self.is_read = False  # its end of file has been read
-        self.is_ended = False  # nothing will be sent to it any more, and it has been told
+        self.is_ended = False  # nothing will be sent to it any more, and it knows
 
     def interest(self) -> int:
         """Return which events of this socket matter now."""
@@ -45,8 +51,9 @@ class _End:
 class _Way:
     """A listening socket, and the address that its connections are copied from and to."""
 
-    def __init__(self, listener: socket.socket, family: int, target: str | tuple[str, int]) -> None:
+    def __init__(self, listener: socket.socket, family: int, target: str | tuple[str, int], guarded_port: int) -> None:
         self.listener = listener
+        self.guarded_port = guarded_port  # that only the program of the sandbox may connect with; 0 for everybody
         self._family = family
         self._target = target
         listener.setblocking(False)
@@ -64,32 +71,39 @@ class _Way:
         return other
 
 
-def _way_out(port: int, path: str) -> _Way:
+def _way_out(port: int, path: str, *, is_guarded: bool) -> _Way:
     """Listen on a port of 127.0.0.1 for the Unix socket at a path. Raises OSError."""
     target_fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", port))
     listener.listen(BACKLOG)
-    return _Way(listener, socket.AF_UNIX, f"/proc/self/fd/{target_fd}")
+    return _Way(listener, socket.AF_UNIX, f"/proc/self/fd/{target_fd}", port if is_guarded else 0)
 
 
 def _way_in(port: int, path: str) -> _Way:
     """Return a Unix socket at a path for a port of 127.0.0.1, which does not listen yet. Raises OSError."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(path)
-    return _Way(listener, socket.AF_INET, ("127.0.0.1", port))
+    return _Way(listener, socket.AF_INET, ("127.0.0.1", port), 0)
 
 
 class Forwarder:
     """Listens on ports of 127.0.0.1 and copies each connection from and to the Unix socket of its port.
 
+    `guarded` are the ports and paths that serve the program of the sandbox alone, `services` are the others, and
     `inlet` are a port and a path for the other direction.
     """
 
-    def __init__(self, ways: list[tuple[int, str]], inlet: tuple[int, str] | None = None) -> None:
-        """Listen. Raises OSError if a port is taken, a path of `ways` does not exist, or that of `inlet` does."""
-        found = [_way_out(port, path) for port, path in ways]
+    def __init__(
+        self,
+        guarded: list[tuple[int, str]],
+        services: list[tuple[int, str]],
+        inlet: tuple[int, str] | None = None,
+    ) -> None:
+        """Listen. Raises OSError if a port is taken, a path of a way out does not exist, or that of `inlet` does."""
+        found = [_way_out(port, path, is_guarded=False) for port, path in services]
+        found += [_way_out(port, path, is_guarded=True) for port, path in guarded]
         self._ways = {way.listener.fileno(): way for way in found}
         self._inlet = None if inlet is None else _way_in(*inlet)
         self._names = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -97,12 +111,17 @@ class Forwarder:
         self._names.bind(("127.0.0.1", DNS_PORT))
         self._ends: dict[int, _End] = {}
         self._poll = select.poll()
+        self._program = Program(0)
         self.connections = 0
         self.lookups: list[str] = []
+        self.refused: list[str] = []
 
-    def attach(self, poll: select.poll) -> None:
-        """Use `poll` from now on; whatever it returns for descriptors of this object goes to `handle`."""
-        self._poll = poll
+    def attach(self, poll: select.poll, program: int) -> None:
+        """Use `poll` from now on; whatever it returns for descriptors of this object goes to `handle`.
+
+        `program` is the process that may use the guarded ways.
+        """
+        self._poll, self._program = poll, Program(program)
         for fd in self._ways:
             poll.register(fd, select.POLLIN)
         poll.register(self._names.fileno(), select.POLLIN)
@@ -138,11 +157,14 @@ class Forwarder:
 
     def _accept(self, way: _Way) -> None:
         try:
-            fd, _ = way.listener._accept()  # type: ignore[attr-defined]  # noqa: SLF001 - what `accept` is
+            fd, peer = way.listener._accept()  # type: ignore[attr-defined]  # noqa: SLF001 - what `accept` is
         except OSError:
             return
         sock = socket.socket(way.listener.family, socket.SOCK_STREAM, fileno=fd)
         self.connections += 1
+        if way.guarded_port and not self._may_connect(way.guarded_port, peer[1]):
+            sock.close()
+            return
         try:
             outside = way.connect()
         except OSError:  # the agent sees a closed connection, as of a server that went away
@@ -157,6 +179,19 @@ class Forwarder:
         if len(self._ends) >= 2 * MAX_CONNECTIONS:
             for listener in self._ways:
                 self._poll.modify(listener, 0)
+
+    def _may_connect(self, port: int, client_port: int) -> bool:
+        """Whether the program of the sandbox has made a connection; remember what other process has."""
+        inode = client_inode(port, client_port)
+        if inode and self._program.has_socket(inode):
+            return True
+        if not inode or len(self.refused) >= MAX_REFUSED:  # 0: it has been closed, maybe by the program
+            return False
+        owner = find_owner(inode)
+        is_closed = not owner and client_inode(port, client_port) != inode  # meanwhile
+        if not is_closed and (name := name_of(owner)) not in self.refused:
+            self.refused.append(name)
+        return False
 
     def _copy(self, end: _End, event: int) -> None:
         if event & select.POLLERR:

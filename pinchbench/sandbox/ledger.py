@@ -40,6 +40,7 @@ class Attempt(StrEnum):
     SIGNAL = "signal"
     PROC = "proc"
     NAMESPACE = "namespace"
+    REQUEST = "request"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,14 +58,14 @@ class Facts:
     Attributes:
         own_dirs: where the agent may read: its workspace, its home, allowed folders.
         lookups: names that it looked up, from the sandbox's report.
+        refused: requests that the wire did not pass on.
         is_network_open: whether destinations outside are allowed.
-        contradictions: sentences about evidence that contradicts itself.
     """
 
     own_dirs: Sequence[str]
     lookups: Sequence[str] = ()
+    refused: Sequence[str] = ()
     is_network_open: bool = False
-    contradictions: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,10 +87,9 @@ def examine(commands: Iterable[str], paths: Iterable[str], facts: Facts) -> Verd
             found[Finding(attempt=Attempt.PATH, target=path)] = None
     if not facts.is_network_open:
         found |= dict.fromkeys(Finding(attempt=Attempt.DESTINATION, target=name) for name in facts.lookups)
+    found |= dict.fromkeys(Finding(attempt=Attempt.REQUEST, target=text) for text in facts.refused)
     findings = tuple(found)[:MAX_FINDINGS]
     attempts = tuple(f"attempted {finding.attempt}: {finding.target}" for finding in findings)
-    if facts.contradictions:
-        return Verdict(integrity=Integrity.TAMPERED, findings=findings, reasons=(*facts.contradictions, *attempts))
     return Verdict(integrity=Integrity.PROBED if findings else Integrity.CLEAN, findings=findings, reasons=attempts)
 
 

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from pinchbench.errors import ConfigError
-from pinchbench.sandbox import landlock
+from pinchbench.sandbox import landlock_rules
 
 PROBE_LIMIT_S = 20.0  # takes tens of milliseconds; a machine under heavy load needs longer
-PROGRAM = Path(__file__).with_name("probe.py")
+PROGRAM = Path(__file__).with_name("level_probe.py")
 
 
 class Level(StrEnum):
@@ -69,7 +69,7 @@ def find_support() -> Support:
     return Support(
         namespaces_refused=_refusal(Level.NAMESPACES),
         landlock_refused=_refusal(Level.LANDLOCK),
-        landlock_abi=landlock.abi(),
+        landlock_abi=landlock_rules.abi(),
     )
 
 

@@ -1,24 +1,25 @@
-"""The site as an ASGI application: addresses, and what answers them."""
+"""The site as an ASGI application: addresses, what answers them, and the server."""
 
 from __future__ import annotations
 
+import socket
 from functools import partial
 from http import HTTPStatus
+from ipaddress import ip_address
 from math import inf
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote
 
 import msgspec
+import uvicorn
 from anyio import CapacityLimiter, current_time, move_on_after, sleep, to_thread
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from pinchbench.errors import CommandRefusedError, PinchBenchError
-from pinchbench.serve.catalogue import LIVE_S, SHARE, RunBusyError
-from pinchbench.serve.control import MOST_BYTES, Answer, command_of
-from pinchbench.serve.guard import COOKIE, LOGIN, Guard
-from pinchbench.serve.items import ItemTable
+from pinchbench.errors import ConfigError, PinchBenchError
+from pinchbench.serve.file_sources import TaskSources
 from pinchbench.serve.pages import (
     NotFoundError,
     compare_page,
@@ -29,7 +30,6 @@ from pinchbench.serve.pages import (
     live_data,
     login_page,
     problem_page,
-    run_files,
     run_page,
     runs_page,
     trial_data,
@@ -38,37 +38,33 @@ from pinchbench.serve.pages import (
     trials_page,
     waiting_page,
 )
-from pinchbench.serve.task_source import TaskSources
+from pinchbench.serve.run_catalogue import LIVE_S, SHARE, Catalogue, ItemTable, RunBusyError
+from pinchbench.serve.site_guard import COOKIE, LEAST_TOKEN, LOGIN, Access, Guard
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
 
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
-    from pinchbench.serve.catalogue import Catalogue
-    from pinchbench.serve.control import Ask
-    from pinchbench.serve.guard import Access
     from pinchbench.serve.pages import LiveData, Page
+
 
 LIST_WAIT_S = 0.7  # for runs to be read, before the list is shown without them
 READ_WAIT_S = 5.0  # for a page: a run of many thousand trials takes longer to be read the first time
 READERS = 2  # threads that read at once: a run on the same machine needs its cores
-MOST_STREAMS = 100  # clients that are told what is live
+MOST_STREAMS = 100  # clients that get what is live
 MOST_LOGIN_BYTES = 4_096
-MOST_ASKING = 8  # commands that are on their way: ending a trial takes up to 20 s
-READ_ONLY = "This site can be read only: `pinchbench-async serve --control` lets it steer runs."
 KEEP_ALIVE_S = 15.0  # of silence, after which a client that is gone is noticed by writing to it
 
 
 class Site:
     """What the pages are made of."""
 
-    def __init__(self, catalogue: Catalogue, access: Access, ask: Ask | None) -> None:
-        """Nothing is read yet; without `ask`, runs can't be steered. Create inside an event loop."""
+    def __init__(self, catalogue: Catalogue, access: Access) -> None:
+        """Nothing is read yet. Create inside an event loop."""
         self.catalogue = catalogue
-        self.ask = ask
-        self.asking = CapacityLimiter(MOST_ASKING)
         self.access = access
         self.tasks = TaskSources()
         self.items = ItemTable(catalogue.output_dir)
@@ -88,7 +84,6 @@ class Site:
             Route("/experiment/{name}", self.experiment),
             Route("/run/{run}", self.run),
             Route("/run/{run}/events", self.run_events),
-            Route("/run/{run}/control", self.control, methods=["POST"]),
             Route("/run/{run}/trial/{trial}", self.trial),
             Route("/run/{run}/trial/{trial}/transcript", self.transcript),
             Route("/run/{run}/trial/{trial}/file", self.file),
@@ -140,35 +135,13 @@ class Site:
 
     async def run(self, request: Request) -> Response:
         """Show a run and its trials."""
-        name, can_control = request.path_params["run"], self.ask is not None
-        page = partial(run_page, self.catalogue, name, request.query_params, can_control=can_control)
+        page = partial(run_page, self.catalogue, request.path_params["run"], request.query_params)
         return await self.answer(page, wait_s=READ_WAIT_S)
-
-    async def control(self, request: Request) -> Response:
-        """Give a command to a run, and pass its answer on."""
-        if self.ask is None:
-            return _answer(Answer(ok=False, text=READ_ONLY), HTTPStatus.FORBIDDEN)
-        body = await _body(request, MOST_BYTES)
-        if body is None:
-            return _answer(Answer(ok=False, text="That is too long."), HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        form = {name: values[-1] for name, values in parse_qs(body).items()}
-        try:
-            command = command_of(form)
-            files = await to_thread.run_sync(run_files, self.catalogue, request.path_params["run"])
-            answer = await to_thread.run_sync(self.ask, files, command, limiter=self.asking, abandon_on_cancel=True)
-            self.catalogue.expect_change(files)
-        except CommandRefusedError as error:
-            return _answer(Answer(ok=False, text=str(error)), HTTPStatus.CONFLICT)
-        except (PinchBenchError, OSError) as error:
-            sentence, status = _problem(error)
-            return _answer(Answer(ok=False, text=sentence), status)
-        return _answer(answer, HTTPStatus.OK if answer.ok else HTTPStatus.CONFLICT)
 
     async def trial(self, request: Request) -> Response:
         """Show a trial."""
         names = request.path_params["run"], request.path_params["trial"]
-        attempt, can_control = request.query_params.get("attempt", ""), self.ask is not None
-        page = partial(trial_page, self.catalogue, self.tasks, *names, attempt, can_control=can_control)
+        page = partial(trial_page, self.catalogue, self.tasks, *names, request.query_params.get("attempt", ""))
         return await self.answer(page, wait_s=READ_WAIT_S)
 
     async def transcript(self, request: Request) -> Response:
@@ -210,24 +183,24 @@ class Site:
         return StreamingResponse(self._events(first, read, limiter), media_type="text/event-stream")
 
     async def _events(
-        self, told: LiveData, read: Callable[[object], LiveData], limiter: CapacityLimiter
+        self, shown: LiveData, read: Callable[[object], LiveData], limiter: CapacityLimiter
     ) -> AsyncIterator[bytes]:
         """Yield the newest state whenever it has changed: a slow client misses states, and delays nobody."""
         self.streams += 1
         try:
             sent = current_time()
-            yield _event("state", told.value)
+            yield _event("state", shown.value)
             pause_s = LIVE_S
-            while told.goes_on:
+            while shown.goes_on:
                 await sleep(pause_s)
                 began = current_time()
                 try:
-                    told = await to_thread.run_sync(read, told.mark, limiter=limiter)
+                    shown = await to_thread.run_sync(read, shown.mark, limiter=limiter)
                 except (PinchBenchError, OSError):
                     break  # the run was removed
                 pause_s = max(LIVE_S, (current_time() - began) / SHARE)
-                if told.value is not None:
-                    yield _event("state", told.value)
+                if shown.value is not None:
+                    yield _event("state", shown.value)
                 elif current_time() - sent < KEEP_ALIVE_S:
                     continue
                 else:
@@ -241,10 +214,12 @@ class Site:
         """Ask for the token, or take it."""
         if request.method != "POST":
             return _response(login_page(), HTTPStatus.OK)
-        body = await _body(request, MOST_LOGIN_BYTES)
-        if body is None:
-            return PlainTextResponse("That is too long.\n", status_code=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        given = parse_qs(body).get("token", [""])[0]
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MOST_LOGIN_BYTES:
+                return PlainTextResponse("That is too long.\n", status_code=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        given = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
         if not (self.access.token and self.access.has_token(given)):
             return _response(login_page("That is not the token of this server."), HTTPStatus.FORBIDDEN)
         response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
@@ -253,9 +228,9 @@ class Site:
         return response
 
 
-def make_app(catalogue: Catalogue, access: Access, ask: Ask | None) -> ASGIApp:
-    """Return the application, guarded; without `ask`, it can be read only. Create inside an event loop."""
-    site = Site(catalogue, access, ask)
+def make_app(catalogue: Catalogue, access: Access) -> ASGIApp:
+    """Return the application, guarded. Create inside an event loop."""
+    site = Site(catalogue, access)
     app = Starlette(routes=site.routes(), exception_handlers={HTTPStatus.NOT_FOUND: _nothing})
 
     async def ask_token(_request: Request) -> Response:
@@ -268,20 +243,6 @@ def make_app(catalogue: Catalogue, access: Access, ask: Ask | None) -> ASGIApp:
 def _response(page: Page, status: HTTPStatus = HTTPStatus.OK) -> Response:
     policy = f"{page.policy}; frame-ancestors 'none'"
     return Response(page.body, status_code=status, media_type="text/html", headers={"content-security-policy": policy})
-
-
-async def _body(request: Request, most: int) -> str | None:
-    """Return the body of a request; None if it is longer than `most` bytes."""
-    body = b""
-    async for piece in request.stream():
-        body += piece
-        if len(body) > most:
-            return None
-    return body.decode("utf-8", "replace")
-
-
-def _answer(answer: Answer, status: HTTPStatus) -> Response:
-    return Response(msgspec.json.encode(answer), status_code=status, media_type="application/json")
 
 
 def _problem(error: PinchBenchError | OSError) -> tuple[str, HTTPStatus]:
@@ -299,3 +260,89 @@ async def _nothing(_request: Request, _error: Exception) -> Response:
 def _event(name: str, value: object) -> bytes:
     """Return an event as the stream has it: JSON has no line breaks of its own."""
     return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(value))
+
+
+END_S = 1  # for answers that are being sent when the server ends; streams never end by themselves
+MOST_CONNECTIONS = 300
+LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
+
+
+def access_for(host: str, token: str) -> Access:
+    """Return what a server at this address lets in. Raises ConfigError where that would be everybody."""
+    is_local = is_loopback(host)
+    if token and len(token) < LEAST_TOKEN:
+        raise ConfigError(f"The token is shorter than {LEAST_TOKEN} characters: who reaches the server could guess it.")
+    if not is_local and not token:
+        raise ConfigError(
+            f"At {host}, everybody who reaches this machine could read all runs: set PINCHBENCH_SERVE_TOKEN to a secret"
+            f" of {LEAST_TOKEN} characters or more, and put a proxy with TLS in front. Or stay on 127.0.0.1 and come"
+            " over SSH: ssh -L 8000:127.0.0.1:8000 HOST."
+        )
+    names = (
+        {*LOOPBACK_NAMES, host.lower()} if is_local else {*LOOPBACK_NAMES, host.lower(), socket.gethostname().lower()}
+    )
+    return Access(names=frozenset(names), is_local=is_local, token=token)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() in LOOPBACK_NAMES
+
+
+def open_listener(host: str, port: int) -> socket.socket:
+    """Listen at an address; port 0 is a free one. Raises ConfigError."""
+    try:
+        family, _, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+        except OSError:
+            listener.close()
+            raise
+    except OSError as error:
+        raise ConfigError(f"{host} port {port} can't be listened at: {error.strerror}.") from error
+    return listener
+
+
+class SiteServer(uvicorn.Server):
+    """A server that reports when it answers."""
+
+    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], None]) -> None:
+        """`on_ready` is called once clients are answered."""
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start to answer."""
+        await super().startup(sockets)
+        self._on_ready()
+
+
+async def serve_site(server: SiteServer, listener: socket.socket, catalogue: Catalogue) -> None:
+    """Serve until a signal arrives, or `should_exit` is set; SIGINT and SIGTERM are raised again at the end."""
+    try:
+        await server.serve([listener])
+    finally:
+        catalogue.close()
+
+
+def make_server(output_dir: Path, access: Access, *, on_ready: Callable[[], None]) -> tuple[SiteServer, Catalogue]:
+    """Return a server of an output folder, and what it reads; `on_ready` is called once clients are answered."""
+    catalogue = Catalogue(output_dir)
+    config = uvicorn.Config(
+        make_app(catalogue, access),
+        http=H11Protocol,  # the one that is always there
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=END_S,
+    )
+    return SiteServer(config, on_ready=on_ready), catalogue

@@ -11,39 +11,36 @@ from urllib.parse import quote
 
 from pinchbench.errors import ResultsError
 from pinchbench.events import RunEnded, TrialBegan, TrialEnded, TrialGraded
-from pinchbench.report.html.rows import TrialRow, trial_row
-from pinchbench.report.html.safe import safe_line
-from pinchbench.report.model_calls import statuses_told
-from pinchbench.report.terminal.eta import forecast
-from pinchbench.report.terminal.live import FORECAST_S, FORECAST_SHARE
-from pinchbench.report.terminal.progress import RunProgress
+from pinchbench.report.html.safe_text import safe_line
+from pinchbench.report.html.task_rows import Stage, TrialRow, trial_row
+from pinchbench.report.model_calls import statuses_text
+from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.report.terminal.screen import totals_parts
-from pinchbench.report.text import many
+from pinchbench.report.text import many, words
 from pinchbench.results.agent_caused import possibly_caused_by_agent
-from pinchbench.results.collector import collector_paused
-from pinchbench.results.evidence import Evidence
-from pinchbench.results.finished_run import threshold_of
+from pinchbench.results.aggregate import attempted, ending_of
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.journal.journal import collector_paused, refuse_ways_out
 from pinchbench.results.journal.lock import is_written
 from pinchbench.results.journal.tail import FollowedRun
 from pinchbench.results.overview import trial_score
+from pinchbench.results.run_list import state_of
 from pinchbench.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from pinchbench.events import Event
     from pinchbench.model.grade import Grade
     from pinchbench.model.trial import TrialKey
-    from pinchbench.report.terminal.eta import Forecast
-    from pinchbench.report.terminal.progress import Slot
+    from pinchbench.report.terminal.run_progress import Slot
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_state import RunState, TrialState
 
-TOLD_S = 0.5  # a state is shown to all clients for so long
+SHOWN_S = 0.5  # a state is shown to all clients for so long
 SHOWN_FAILURES = 20
-HTTP_TOO_MANY_REQUESTS = 429
 NO_SCORE = Estimate(mean=None, low=None, high=None, tasks=0, trials=0)
 
 Json = dict[str, object]
@@ -59,11 +56,14 @@ class ListedTrial:
     run: str
     model: str
     key: TrialKey
+    title: str
     category: str
     pass_threshold: float
     attempts: TrialState | None
     grade: Grade | None
     is_caused_by_agent: bool
+    is_skipped: bool
+    now: Stage | None
     _row: TrialRow | None = None
 
     @property
@@ -77,6 +77,8 @@ class ListedTrial:
                 url=trial_url(self.run, self.key),
                 pass_threshold=self.pass_threshold,
                 is_caused_by_agent=self.is_caused_by_agent,
+                is_skipped=self.is_skipped,
+                now=self.now,
             )
         return self._row
 
@@ -87,6 +89,7 @@ class LiveRun:
     def __init__(self, files: RunFiles) -> None:
         """Read the facts of the run. Raises ResultsError if there is no such run."""
         self.files = files
+        refuse_ways_out(files.folder)
         self.progress = RunProgress()
         self.is_running = True
         self.version = 0  # changes with what was read
@@ -101,10 +104,8 @@ class LiveRun:
         self._caused: frozenset[TrialKey] = frozenset()
         self._derived = -1  # the version of the three above
         self._score: tuple[int, Estimate] = (-1, NO_SCORE)
-        self._forecast: Forecast | None = None
-        self._forecast_due = 0.0
-        self._told: Json = {}
-        self.told_at = -TOLD_S  # when that was made, on the monotonic clock
+        self._shown: Json = {}
+        self.snapshot_at = -SHOWN_S  # when that was made, on the monotonic clock
 
     @property
     def facts(self) -> RunFacts:
@@ -137,7 +138,7 @@ class LiveRun:
     @property
     def pass_threshold(self) -> float:
         """The score from which a trial counts as passed, in 0-1."""
-        return threshold_of(self.facts)
+        return self.facts.pass_threshold
 
     @property
     def score_so_far(self) -> Estimate:
@@ -195,21 +196,42 @@ class LiveRun:
         """Return a row for each planned trial, in the plan's order."""
         self._derive()
         categories = {task_id: safe_line(task.category) for task_id, task in self.facts.tasks.items()}
-        pass_threshold = self.pass_threshold
+        pass_threshold, skipped = self.pass_threshold, self.state.skipped
+        running = {slot.key for slot in self.progress.slots.values()}
         for key in self.keys if self._all_changed else self._changed:
             self._rows[key] = ListedTrial(
                 run=self.files.name,
                 model=self.model,
                 key=key,
+                title=safe_line(self.facts.title_of(key.task_id)),
                 category=categories.get(key.task_id, ""),
                 pass_threshold=pass_threshold,
                 attempts=self._attempts.get(key),
                 grade=self._grades.get(key),
                 is_caused_by_agent=key in self._caused,
+                is_skipped=key in skipped,
+                now=self._stage(key, running),
             )
         self._changed.clear()
         self._all_changed = False
         return [self._rows[key] for key in self.keys]
+
+    def slot(self, key: TrialKey) -> Slot | None:
+        """Return the slot that a trial runs in, if it does."""
+        return next((slot for slot in self.progress.slots.values() if slot.key == key), None)
+
+    def _stage(self, key: TrialKey, running: Collection[TrialKey]) -> Stage | None:
+        """Return where a trial is that goes on; None for one that has ended, and while nobody works on the run."""
+        if key in running:
+            return Stage.RUNNING
+        if not self.is_running:
+            return None
+        trial = self.state.trials.get(key)
+        if key in self.progress.ahead or (trial is not None and trial.is_requeued):
+            return Stage.WAITING
+        if trial is None or not trial.outcomes or not trial.counting.reason.is_valid:
+            return None
+        return None if (key, trial.counting.attempt) in self.state.attempt_grades else Stage.GRADING
 
     def row(self, key: TrialKey) -> TrialRow:
         """Return the row of a planned trial."""
@@ -223,24 +245,28 @@ class LiveRun:
     def snapshot(self) -> Json:
         """Return what a page shows of the run as it goes on, made anew when it has changed or is half a second old."""
         now = time.monotonic()
-        if self._told.get("version") != self.version or (self.is_running and now - self.told_at >= TOLD_S):
-            self._told, self.told_at = self._snapshot(now), now
-        return self._told
+        if self._shown.get("version") != self.version or (self.is_running and now - self.snapshot_at >= SHOWN_S):
+            self._shown, self.snapshot_at = self._snapshot(now), now
+        return self._shown
 
     def _snapshot(self, now: float) -> Json:
         progress, score = self.progress, self.score_so_far
         return {
-            "running": self.is_running,
+            "state": state_of(
+                ending_of(self.facts, self.state),
+                unfinished=self.state.unfinished(self.keys),
+                is_running=self.is_running,
+            ),
             "version": self.version,
-            "totals": [safe_line(part) for part in totals_parts(progress, self._foretell(now), self._ended_at(now))],
+            "totals": [safe_line(part) for part in totals_parts(progress, self._ended_at(now))],
             "score": {"mean": score.mean, "low": score.low, "high": score.high, "tasks": score.tasks},
             "ended": progress.counts.done,
             "slots": [self._slot(number, slot, now) for number, slot in sorted(progress.slots.items())],
             "failures": [
                 {
-                    "trial": safe_line(one.key),
+                    "trial": safe_line(self.facts.title_of(one.key.task_id) or one.key),
                     "href": trial_url(self.files.name, one.key),
-                    "label": safe_line(one.label, 100),
+                    "label": safe_line(words(one.label), 100),
                     "text": safe_line(one.text, 400),
                     "ours": one.is_ours,
                 }
@@ -261,18 +287,10 @@ class LiveRun:
             return
         before = self._caused
         self._derived = self.version
-        self._attempts = {key: trial for key, trial in self.state.trials.items() if trial.outcomes}
+        self._attempts = attempted(self.state)
         self._grades = self.state.grades
         self._caused = possibly_caused_by_agent(self._attempts).intersection(self.keys)
         self._changed |= before ^ self._caused  # how other trials ended decides it too
-
-    def _foretell(self, now: float) -> Forecast | None:
-        """Return the forecast of some seconds ago: each takes some milliseconds, of large runs more."""
-        if now >= self._forecast_due:
-            question = self.progress.question(now)
-            self._forecast = None if question is None else forecast(question)
-            self._forecast_due = now + max(FORECAST_S, (time.monotonic() - now) / FORECAST_SHARE)
-        return self._forecast
 
     def _slot(self, number: int, slot: Slot, now: float) -> Json:
         recording = Evidence(folder=self.files.trial(slot.key, slot.attempt)).wire
@@ -280,7 +298,6 @@ class LiveRun:
         return {
             "slot": number,
             "trial": f"{safe_line(slot.key)}{again}",
-            "key": safe_line(slot.key),
             "href": trial_url(self.files.name, slot.key),
             "elapsed_s": max(0.0, now - slot.since),
             "node": safe_line(slot.node),
@@ -293,10 +310,8 @@ class LiveRun:
         if not facts:
             return
         yield f"{many(sum(one.calls for one in facts), 'model call')} in {many(len(facts), 'ended attempt')}"
-        failed = [status for one in facts for status in one.failed]
-        refused = sum(status == HTTP_TOO_MANY_REQUESTS for one in facts for status in (*one.failed, *one.wire_retries))
-        yield f"{len(failed)} failed{f' ({statuses_told(failed)})' if failed else ''}"
-        yield f"{refused} refused for their rate (429)"
+        failed = [status for one in facts for status in (*one.failed, *one.wire_retries)]
+        yield f"{len(failed)} failed{f' ({statuses_text(failed)})' if failed else ''}"
         if firsts := [one.first_token_s for one in facts if one.first_token_s is not None]:
             yield f"first token after {median(firsts):.2f} s (median)"
 

@@ -11,25 +11,24 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from pinchbench.errors import PinchBenchError
-from pinchbench.experiment.page import experiment_sections, read_experiment_runs
+from pinchbench.experiment.experiment_page import experiment_sections, read_experiment_runs
+from pinchbench.report.certificate import LOOK as CERTIFICATE
+from pinchbench.report.certificate import certificate_values
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, render
-from pinchbench.report.html.experiment import LOOK as EXPERIMENT
-from pinchbench.report.html.experiment import ShownVariant, experiment_values
-from pinchbench.report.html.judge_certificate import LOOK as CERTIFICATE
-from pinchbench.report.html.judge_certificate import certificate_values
-from pinchbench.report.html.safe import safe_line, script_json
+from pinchbench.report.html.safe_text import safe_line, script_json
 from pinchbench.report.html.trial_page import evidence_of
-from pinchbench.report.memorisation import memorisation_sections
+from pinchbench.report.html.variants_page import LOOK as EXPERIMENT
+from pinchbench.report.html.variants_page import ShownVariant, experiment_values, memorisation_sections
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.memorisation import memorisation_of
 from pinchbench.results.compare.samples import side_of
-from pinchbench.results.evidence import Evidence
-from pinchbench.results.judge_certificate import read_certificates
-from pinchbench.serve.catalogue import MOST_TRIALS
-from pinchbench.serve.downloads import kept_file, whole_file
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.judge_certificate import TOO_LITTLE, read_certificates
+from pinchbench.serve.file_sources import kept_file, whole_file
 from pinchbench.serve.live_run import run_url, trial_url
 from pinchbench.serve.remarks import run_remarks, trial_remarks
-from pinchbench.serve.table import shown_table
+from pinchbench.serve.run_catalogue import MOST_TRIALS
+from pinchbench.serve.site_table import shown_table
 from pinchbench.serve.trial_files import links_outside
 from pinchbench.serve.trial_view import trial_mark, trial_view
 
@@ -38,16 +37,15 @@ if TYPE_CHECKING:
 
     from starlette.datastructures import QueryParams
 
-    from pinchbench.experiment.record import ExperimentFiles
+    from pinchbench.experiment.experiment_record import ExperimentFiles
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_list import RunEntry
-    from pinchbench.serve.catalogue import Catalogue
-    from pinchbench.serve.filter_expression import Value
-    from pinchbench.serve.items import ItemTable, ListedItem
+    from pinchbench.serve.file_sources import TaskSources
     from pinchbench.serve.live_run import Json, ListedTrial, LiveRun
-    from pinchbench.serve.task_source import TaskSources
+    from pinchbench.serve.run_catalogue import Catalogue, ItemTable, ListedItem
+    from pinchbench.serve.site_table import Table, Value
 
 BUSY_S = 3.0  # for a run that another thread reads, before a page says so
 MOST_COMPARED = 6  # runs: each further one takes a second
@@ -55,12 +53,13 @@ REACH = "connect-src 'self'; form-action 'self'"
 TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
     "trial": lambda one: one.row.name,
     "task": lambda one: one.key.task_id,
+    "title": lambda one: one.title,
     "repetition": lambda one: float(one.key.repetition),
     "category": lambda one: one.category,
     "model": lambda one: one.model,
     "run": lambda one: one.run,
     "score": lambda one: one.row.score,
-    "state": lambda one: one.row.state.replace("left_out", "excluded"),
+    "state": lambda one: one.row.state.value,
     "reason": lambda one: one.row.reason,
     "attempts": lambda one: float(one.row.attempts),
     "time": lambda one: one.row.time_s,
@@ -68,9 +67,11 @@ TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
     "cost": lambda one: one.row.cost_usd,
     "note": lambda one: one.row.note,
 }
+TRIAL_CHOICES = ("category", "state", "reason")
 TRIAL_COLUMNS = ("trial", "category", "score", "state", "time", "tokens", "cost")
 ITEM_FIELDS: Mapping[str, Callable[[ListedItem], Value]] = {
     "task": lambda one: one.item.task_id,
+    "title": lambda one: one.title,
     "category": lambda one: one.category,
     "mean": lambda one: one.item.mean.value,
     "discrimination": lambda one: None if one.item.discrimination is None else one.item.discrimination.value,
@@ -78,7 +79,7 @@ ITEM_FIELDS: Mapping[str, Callable[[ListedItem], Value]] = {
     "variants": lambda one: float(one.item.subjects),
     "trials": lambda one: float(one.item.trials),
 }
-ITEM_COLUMNS = tuple(ITEM_FIELDS)
+ITEM_COLUMNS = tuple(name for name in ITEM_FIELDS if name != "title")
 RUN_FIELDS: Mapping[str, Callable[[RunEntry], Value]] = {
     "run": lambda one: one.run,
     "model": lambda one: one.model,
@@ -88,11 +89,12 @@ RUN_FIELDS: Mapping[str, Callable[[RunEntry], Value]] = {
     "state": lambda one: one.state.value,
     "trials": lambda one: float(one.planned),
     "passed": lambda one: float(one.passed),
-    "excluded": lambda one: float(one.without_score),
+    "excluded": lambda one: float(one.excluded),
     "tokens": lambda one: float(one.tokens),
     "cost": lambda one: one.cost_usd,
     "openclaw": lambda one: one.openclaw,
 }
+RUN_CHOICES = ("model", "suite", "state")
 RUN_COLUMNS = ("model", "suite", "date", "score", "state", "passed", "excluded", "cost")
 
 
@@ -124,7 +126,7 @@ def runs_page(catalogue: Catalogue, query: QueryParams) -> Page:
     return _page(
         "runs.html.j2",
         folder=safe_line(catalogue.output_dir),
-        table=shown_table(known, query.multi_items(), fields=RUN_FIELDS, columns=RUN_COLUMNS),
+        table=shown_table(known, query.multi_items(), fields=RUN_FIELDS, columns=RUN_COLUMNS, choices=RUN_CHOICES),
         unread=len(entries) - len(known),
         experiments=[one.name for one in catalogue.experiments()],
         urls={one.run: run_url(one.run) for one in known},
@@ -147,23 +149,27 @@ def trials_page(catalogue: Catalogue, query: QueryParams) -> Page:
             break
     return _page(
         "trials.html.j2",
-        table=shown_table(
-            trials, query.multi_items(), fields=TRIAL_FIELDS, columns=(*TRIAL_COLUMNS[:1], "model", *TRIAL_COLUMNS[1:])
-        ),
+        table=_trial_table(trials, query, columns=(*TRIAL_COLUMNS[:1], "model", *TRIAL_COLUMNS[1:])),
         runs=held,
         left_out=len(chosen) - held,
     )
 
 
-def run_page(catalogue: Catalogue, name: str, query: QueryParams, *, can_control: bool) -> Page:
-    """Return the page of a run, with what steers it if `can_control`. Raises NotFoundError, ResultsError."""
+def _trial_table(trials: Sequence[ListedTrial], query: QueryParams, *, columns: Sequence[str]) -> Table[ListedTrial]:
+    return shown_table(trials, query.multi_items(), fields=TRIAL_FIELDS, columns=columns, choices=TRIAL_CHOICES)
+
+
+def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
+    """Return the page of a run. Raises NotFoundError, ResultsError."""
     with catalogue.follow(run_files(catalogue, name), wait_s=BUSY_S) as run:
         trials = run.trials()
         snapshot = run.snapshot()
         facts, score, model = run.facts, run.score_so_far, run.model
         remarks = run_remarks(run)
+        left = 0 if run.is_running else run.state.unfinished(run.keys)
     return _page(
         "run.html.j2",
+        left=left,
         name=name,
         model=model,
         facts=facts,
@@ -172,8 +178,7 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams, *, can_control
         snapshot=snapshot,
         live=Markup(script_json(snapshot)),  # noqa: S704 - leaves nothing that HTML would interpret
         events=f"{run_url(name)}/events",
-        control=f"{run_url(name)}/control" if can_control else "",
-        table=shown_table(trials, query.multi_items(), fields=TRIAL_FIELDS, columns=TRIAL_COLUMNS),
+        table=_trial_table(trials, query, columns=TRIAL_COLUMNS),
         remarks=remarks,
     )
 
@@ -185,19 +190,12 @@ def live_data(catalogue: Catalogue, name: str, mark: object) -> LiveData:
     """
     with catalogue.follow(run_files(catalogue, name)) as run:
         value = run.snapshot()
-        now = run.version, run.told_at
+        now = run.version, run.snapshot_at
         return LiveData(value=None if now == mark else value, mark=now, goes_on=run.is_running)
 
 
-def trial_page(
-    catalogue: Catalogue, tasks: TaskSources, name: str, trial: str, attempt: str, *, can_control: bool
-) -> Page:
-    """Return the page of a trial, or of one attempt at it.
-
-    With `can_control`, it has forms for a grade by hand, which is that of the attempt that counts, and for notes.
-
-    Raises NotFoundError, ResultsError.
-    """
+def trial_page(catalogue: Catalogue, tasks: TaskSources, name: str, trial: str, attempt: str) -> Page:
+    """Return the page of a trial, or of one attempt at it. Raises NotFoundError, ResultsError."""
     with catalogue.follow(run_files(catalogue, name), wait_s=BUSY_S) as run:
         keys = run.keys
         key = _trial(run, trial)
@@ -206,8 +204,8 @@ def trial_page(
         goes_on = run.is_running and not run.is_over(key)
         model, remarks = run.model, trial_remarks(run, key)
     around = {"before": keys[place - 1] if place else None, "after": keys[place + 1] if place + 1 < len(keys) else None}
-    told = {
-        **view.told,
+    data = {
+        **view.data,
         "ways": {
             "home": run_url(name),
             **{way: "" if one is None else trial_url(name, one) for way, one in around.items()},
@@ -221,11 +219,10 @@ def trial_page(
         title=str(key),
         model=model,
         home_url=run_url(name),
-        told=Markup(script_json(told)),  # noqa: S704 - as above
+        data=Markup(script_json(data)),  # noqa: S704 - `script_json` leaves nothing that HTML would interpret
         files=f"{trial_url(name, key)}/file?{urlencode({'attempt': attempt})}&path=",
         groups=view.groups,
         remarks=remarks,
-        remark=f"{run_url(name)}/control" if can_control and not attempt else "",
     )
 
 
@@ -256,15 +253,18 @@ def trial_data(catalogue: Catalogue, name: str, trial: str, mark: object) -> Liv
         key = _trial(run, trial)
         now = trial_mark(run, key)
         goes_on = run.is_running and not run.is_over(key)
-        value = None if now == mark else trial_view(run, key, None, attempt=0).told
+        value = None if now == mark else trial_view(run, key, None, attempt=0).data
         return LiveData(value=value, mark=now, goes_on=goes_on)
 
 
 def compare_page(catalogue: Catalogue, names: Sequence[str]) -> Page:
-    """Return the page that compares runs, the first being the baseline. Raises NotFoundError, ResultsError."""
-    names = list(dict.fromkeys(names))
+    """Return the page that compares runs, the first being the baseline; by default the newest of each model.
+
+    Raises NotFoundError, ResultsError.
+    """
+    names = list(dict.fromkeys(names)) or _newest_of_models(catalogue)
     if not 2 <= len(names) <= MOST_COMPARED:  # noqa: PLR2004
-        raise NotFoundError(f"Choose 2 to {MOST_COMPARED} runs to be compared.")
+        raise NotFoundError(f"Choose 2 to {MOST_COMPARED} runs in the list of runs, to compare them.")
     runs = [catalogue.past(run_files(catalogue, name)) for name in names]
     labels = _labels(runs)
     variants = [
@@ -280,6 +280,16 @@ def compare_page(catalogue: Catalogue, names: Sequence[str]) -> Page:
         link=_link,
     )
     return _rendered(EXPERIMENT, home="/", **values)
+
+
+def _newest_of_models(catalogue: Catalogue) -> list[str]:
+    """Return the newest run of each model, of those of one suite that have a score; not more than can be compared."""
+    scored = [one for one in catalogue.entries() if one is not None and one.score.mean is not None]
+    newest: dict[str, str] = {}
+    for one in scored:
+        if one.suite == scored[0].suite:
+            newest.setdefault(one.model, one.run)
+    return list(newest.values())[:MOST_COMPARED]
 
 
 def experiment_page(catalogue: Catalogue, name: str) -> Page:
@@ -302,7 +312,9 @@ def experiment_page(catalogue: Catalogue, name: str) -> Page:
 def items_page(items: ItemTable, query: QueryParams) -> Page:
     """Return the page of the item statistics of all runs."""
     found = items.find()
-    table = shown_table(found.items, query.multi_items(), fields=ITEM_FIELDS, columns=ITEM_COLUMNS)
+    table = shown_table(
+        found.items, query.multi_items(), fields=ITEM_FIELDS, columns=ITEM_COLUMNS, choices=("category",)
+    )
     return _page(
         "items.html.j2",
         table=table,
@@ -316,16 +328,17 @@ def items_page(items: ItemTable, query: QueryParams) -> Page:
 def judges_page() -> Page:
     """Return the page of the judges that have a certificate."""
     certificates, problems = read_certificates()
-    told = [
+    listed = [
         {
             "identifier": one.identifier,
             "model": one.judge.get("model", ""),
-            "faults": list(map(str, one.faults)),
+            "finding": one.finding,
+            "badge": "bad" if one.faults else "" if one.finding == TOO_LITTLE else "good",
             "made": _date(one.made_at),
         }
         for one in certificates
     ]
-    return _page("judges.html.j2", certificates=told, problems=problems)
+    return _page("judges.html.j2", certificates=listed, problems=problems)
 
 
 def judge_page(identifier: str) -> Page:

@@ -1,12 +1,11 @@
-"""What users have said about a run and its trials, as their pages show it (pure)."""
+"""What users have said of a run: grades by hand and notes, as its result states them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinchbench.report.control import entry_told
-from pinchbench.results.control_json import OverriddenGrade, control_entry
-from pinchbench.results.control_state import ControlState
+from pinchbench.report.sentences import entry_sentences
+from pinchbench.results.control_state import ControlState, OverriddenGrade, control_entry
 from pinchbench.results.statistics import estimate
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def run_remarks(run: LiveRun) -> tuple[str, ...]:
         overridden=tuple(_overridden(run, key) for key in run.keys if key in by_hand),
         with_overrides=estimate(list(scores.values())) if scores else None,
     )
-    return () if entry is None else tuple(entry_told(entry, run.score_so_far))
+    return () if entry is None else tuple(entry_sentences(entry, run.score_so_far))
 
 
 def trial_remarks(run: LiveRun, key: TrialKey) -> tuple[str, ...]:
@@ -44,7 +43,7 @@ def trial_remarks(run: LiveRun, key: TrialKey) -> tuple[str, ...]:
         overridden=(_overridden(run, key),) if has_grade else (),
         with_overrides=None,
     )
-    return () if entry is None else tuple(entry_told(entry, None))
+    return () if entry is None else tuple(entry_sentences(entry, None))
 
 
 def _counts(run: LiveRun, key: TrialKey, attempt: int) -> bool:

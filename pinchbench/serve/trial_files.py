@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import os
 import stat
+from base64 import b64decode
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.files.archive import ArchiveLostError
-from pinchbench.files.archive_texts import KeptFile, NoText, kept_texts
-from pinchbench.report.html.safe import safe_line, safe_text
-from pinchbench.report.html.shortened import shortened
+from pinchbench.decoding import decode_json
+from pinchbench.errors import ResultsError
+from pinchbench.files.archive import ArchiveLostError, KeptFile, NoText, kept_texts
+from pinchbench.report.html.safe_text import safe_line, safe_text, shortened
+from pinchbench.report.html.trial_page import size_of
 from pinchbench.report.text import many, size
-from pinchbench.serve.downloads import kept_files
-from pinchbench.serve.rich_files import (
+from pinchbench.serve.file_sources import (
+    FILE_BYTES,
     IMAGE_BYTES,
     IMAGE_SUFFIXES,
     IMAGES_BYTES,
-    ShownRow,
-    delimiter_of,
+    first_files,
     image_uri,
-    table_rows,
+    kept_files,
 )
-from pinchbench.serve.task_source import FILE_BYTES, first_files
+from pinchbench.transcripts import read_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,10 +35,11 @@ if TYPE_CHECKING:
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.task import Task
-    from pinchbench.results.evidence import Evidence
+    from pinchbench.results.evidence_files import Evidence
 
 LOG_BYTES = 100_000  # of the end of a log
 WORKSPACE_BYTES = 1_000_000  # of the texts of a workspace
+TRANSCRIPT_BYTES = 100_000_000  # of a transcript whose images are looked for
 MOST_FILES = 500  # of a workspace that are listed
 MOST_LINES = 5_000  # of a file that is compared: that takes quadratic time
 REPLIES_BYTES = 1_000_000
@@ -52,7 +55,6 @@ class ShownText:
     remark: str = ""
     is_open: bool = False
     path: str = ""  # of a file of the workspace, by which it can be saved
-    rows: tuple[ShownRow, ...] = ()  # of a table
     images: tuple[tuple[str, str], ...] = ()  # what each is, and the image as a data URI
 
 
@@ -83,9 +85,10 @@ def links_outside(folder: Path, run_folder: Path) -> str:
 
 
 def trial_texts(evidence: Evidence, grade: Grade | None, task: Task | None) -> tuple[ShownGroup, ...]:
-    """Return what a trial's folder holds beside its transcript and its calls. Blocks."""
+    """Return what a trial's folder holds in addition to its transcript and its calls. Blocks."""
     groups = (
         _workspace(evidence.workspace, task),
+        ShownGroup(title="Images that tools gave the model", texts=tuple(_tool_images(evidence.transcript))),
         ShownGroup(title="Task", texts=tuple(_task(task)) if task is not None else ()),
         ShownGroup(title="Judge’s replies", texts=tuple(_replies(evidence, grade))),
         ShownGroup(title="Logs", texts=tuple(_logs(evidence))),
@@ -94,15 +97,17 @@ def trial_texts(evidence: Evidence, grade: Grade | None, task: Task | None) -> t
 
 
 def _logs(evidence: Evidence) -> Iterator[ShownText]:
-    told = {
+    logs = {
         evidence.check_log: "the check’s output",
+        evidence.chat: "the messages of the chat",
         evidence.user: "what the simulated user said",
+        evidence.store: "what OpenClaw stored, which the wire has corrected in the transcript",
         evidence.ledger: "what the sandbox’s ledger has of the agent",
         evidence.gateway_log: "the gateway’s log of this trial",
         **dict.fromkeys(evidence.service_logs, "the output of a service"),
         evidence.stdout: "OpenClaw’s output",
     }
-    for path, remark in told.items():
+    for path, remark in logs.items():
         data, left_out = read_end(path, LOG_BYTES)
         if data:
             cut = f"; {size(left_out)} before it are left out" if left_out else ""
@@ -112,7 +117,7 @@ def _logs(evidence: Evidence) -> Iterator[ShownText]:
 
 
 def read_end(path: Path, most: int) -> tuple[bytes, int]:
-    """Return the end of a regular file, and how many bytes are before it; nothing of what is none. Blocks."""
+    """Return the end of a regular file, and how many bytes are before it; nothing of any other file. Blocks."""
     try:
         number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
@@ -134,7 +139,7 @@ def _replies(evidence: Evidence, grade: Grade | None) -> Iterator[ShownText]:
     if left_out or not data:
         return
     try:
-        votes = msgspec.json.decode(data, type=_Replies).votes
+        votes = decode_json(data, _Replies).votes
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         yield ShownText(title="replies", text=safe_text(data.decode("utf-8", "replace"))[:MOST_TEXT])
         return
@@ -155,14 +160,14 @@ class _Replies(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _task(task: Task) -> Iterator[ShownText]:
-    told = {
+    sections = {
         "prompt": "\n\n".join(turn.prompt for turn in task.turns) or task.prompt,
         "expected behavior": task.expected_behavior,
         "grading criteria": "\n".join(task.grading_criteria),
         "check": task.automated_checks or "",
         "rubric of the judge": task.llm_judge_rubric or "",
     }
-    yield from (ShownText(title=title, text=shortened(text, MOST_TEXT)) for title, text in told.items() if text)
+    yield from (ShownText(title=title, text=shortened(text, MOST_TEXT)) for title, text in sections.items() if text)
 
 
 def _workspace(archive: Path, task: Task | None) -> ShownGroup:
@@ -179,6 +184,24 @@ def _workspace(archive: Path, task: Task | None) -> ShownGroup:
     if len(texts) > MOST_FILES:
         remark += f"; {many(len(texts) - MOST_FILES, 'file')} more are not listed"
     return ShownGroup(title=title, texts=texts[:MOST_FILES], remark=remark)
+
+
+def _tool_images(transcript: Path) -> Iterator[ShownText]:
+    """Yield the images of tools' results, such as screenshots, up to `IMAGES_BYTES`. Blocks."""
+    try:
+        messages = read_conversation(transcript) if size_of(transcript) <= TRANSCRIPT_BYTES else ()
+    except ResultsError:
+        return
+    left = IMAGES_BYTES
+    for one in messages:
+        shown = []
+        for number, data in enumerate(one.images, 1):
+            left -= len(data)
+            with suppress(ValueError):
+                if left >= 0 and (uri := image_uri(b64decode(data))):
+                    shown.append((f"image {number}", uri))
+        if shown:
+            yield ShownText(title=safe_line(one.tool, 200), text="", images=tuple(shown))
 
 
 def _images(archive: Path, kept: tuple[KeptFile, ...]) -> dict[str, bytes]:
@@ -199,8 +222,8 @@ def with_images(
     found = []
     for one in texts:
         now, old = images.get(one.path, b""), before.get(one.path, b"")
-        told = (("before", image_uri(old) if old and old != now else ""), ("now", image_uri(now)))
-        shown = tuple((what, uri) for what, uri in told if uri) if one.path in images else ()
+        versions = (("before", image_uri(old) if old and old != now else ""), ("now", image_uri(now)))
+        shown = tuple((what, uri) for what, uri in versions if uri) if one.path in images else ()
         remark = "unchanged" if now and old == now else one.remark
         found.append(replace(one, images=shown, remark=remark) if shown else one)
     return tuple(found)
@@ -234,7 +257,6 @@ def _changed(one: KeptFile, old: bytes | None, *, is_known: bool) -> ShownText:
             remark=f"{'new, ' if is_known else ''}{about}{cut}",
             text=shortened(one.text, MOST_TEXT),
             path=one.path,
-            rows=table_rows(one.text, delimiter, is_diff=False) if (delimiter := delimiter_of(one.path)) else (),
         )
     first, now = (text.split("\n")[:MOST_LINES] for text in (old[:FILE_BYTES].decode("utf-8", "replace"), one.text))
     diff = "\n".join(list(unified_diff(first, now, lineterm=""))[2:])  # without the names of files
@@ -244,5 +266,4 @@ def _changed(one: KeptFile, old: bytes | None, *, is_known: bool) -> ShownText:
         text=shortened(diff or "different beyond what is compared", MOST_TEXT),
         is_open=True,
         path=one.path,
-        rows=table_rows(diff, delimiter, is_diff=True) if (delimiter := delimiter_of(one.path)) else (),
     )

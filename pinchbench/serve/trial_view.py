@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from pinchbench.decoding import decode_json
 from pinchbench.report.html.calls import calls_json
-from pinchbench.report.html.safe import safe_line, safe_text
+from pinchbench.report.html.safe_text import safe_line, safe_text
 from pinchbench.report.html.trial_page import (
     CALLS_BYTES,
     STDERR_BYTES,
@@ -16,41 +19,45 @@ from pinchbench.report.html.trial_page import (
     size_of,
     trial_json,
 )
-from pinchbench.results.evidence import Evidence
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.serve.trial_files import ShownGroup, links_outside, read_end, trial_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.trial import TrialKey
-    from pinchbench.report.terminal.progress import Slot
+    from pinchbench.report.terminal.run_progress import Slot
+    from pinchbench.serve.file_sources import TaskSources
     from pinchbench.serve.live_run import Json, LiveRun
-    from pinchbench.serve.task_source import TaskSources
 
+MOST_LINE_BYTES = 1_000_000  # of a message of a chat
 MOST_READ_BYTES = 100_000_000  # of a transcript or a recording: reading more takes seconds, and memory
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialView:
-    """A trial: `told` is JSON for the page's script, `groups` are further texts."""
+    """A trial: `data` is JSON for the page's script, `groups` are further texts."""
 
-    told: Json
+    data: Json
     groups: tuple[ShownGroup, ...] = ()
 
 
 def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attempt: int) -> TrialView:
     """Return a trial, or one attempt at it; 0 is the one that counts. Without `tasks`, there are no groups. Blocks."""
     trial = run.attempts.get(key)
-    slot = next((slot for slot in run.progress.slots.values() if slot.key == key), None)
+    slot = run.slot(key)
+    row = run.row(key)
     numbers = () if trial is None else tuple(one.attempt for one in trial.outcomes)
     if trial is None or (attempt and slot is not None and attempt == slot.attempt and attempt not in numbers):
-        return TrialView(told={**_begun(run, key, slot), "state": _state("running" if slot else "not run", "warn")})
+        return TrialView(data={**_begun(run, key, slot), "state": _state(row.state.value, row.state.badge, row.reason)})
     outcome = next((one for one in reversed(trial.outcomes) if one.attempt == attempt), trial.counting)
     folder = evidence_of(run, outcome)
     if problem := links_outside(folder, run.files.folder):
-        return TrialView(told={**_nothing(key), "notes": [safe_line(problem)], "state": _state("not shown", "bad")})
+        return TrialView(
+            data={**_nothing(run, key), "notes": [safe_line(problem)], "state": _state("not shown", "bad")}
+        )
     evidence = Evidence(folder=folder)
-    told = trial_json(
+    data = trial_json(
         run,
         key,
         TrialAnchor(anchor=""),
@@ -60,19 +67,17 @@ def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attemp
         attempt=attempt,
     )
     if slot is not None:
-        told["facts"] = [["Now", f"attempt {slot.attempt} is running in slot {slot_number(run, slot)}"], *_facts(told)]
-    row = run.row(key)
-    badge = {"passed": "good", "failed": "bad"}.get(row.state, "warn")
-    told["state"] = _state(row.state.replace("left_out", "excluded"), badge, row.reason)
+        data["facts"] = [["Now", f"attempt {slot.attempt} is running in slot {slot_number(run, slot)}"], *_facts(data)]
+    data["state"] = _state(row.state.value, row.state.badge, row.reason)
     if tasks is None:
-        return TrialView(told=told)
+        return TrialView(data=data)
     grade = run.state.attempt_grades.get((key, outcome.attempt))
-    return TrialView(told=told, groups=trial_texts(evidence, grade, tasks.find(run.facts, outcome)))
+    return TrialView(data=data, groups=trial_texts(evidence, grade, tasks.find(run.facts, outcome)))
 
 
 def trial_mark(run: LiveRun, key: TrialKey) -> object:
     """Return what changes when the page of a trial does. Blocks."""
-    slot = next((slot for slot in run.progress.slots.values() if slot.key == key), None)
+    slot = run.slot(key)
     trial = run.state.trials.get(key)
     grades = () if trial is None else tuple((key, one.attempt) in run.state.attempt_grades for one in trial.outcomes)
     files = () if slot is None else _watched(Evidence(folder=run.files.trial(key, slot.attempt)))
@@ -86,20 +91,21 @@ def slot_number(run: LiveRun, slot: Slot) -> int:
 
 def _begun(run: LiveRun, key: TrialKey, slot: Slot | None) -> Json:
     """Return a trial none of whose attempts has ended: what was written of it so far."""
-    told = _nothing(key)
+    data = _nothing(run, key)
     if slot is None:
-        return {**told, "cut": "This trial has not run."}
+        return {**data, "cut": "This trial has not run."}
     folder = run.files.trial(key, slot.attempt)
     if problem := links_outside(folder, run.files.folder):
-        return {**told, "notes": [safe_line(problem)]}
+        return {**data, "notes": [safe_line(problem)]}
     evidence = Evidence(folder=folder)
     stderr, left_out = read_end(evidence.stderr, STDERR_BYTES)
     return {
-        **told,
+        **data,
         "facts": [
             ["Slot", str(slot_number(run, slot))],
             *([["Node", safe_line(slot.node)]] if slot.node else []),
             ["Attempt", str(slot.attempt)],
+            *([["Latest message", safe_line(at)]] if (at := _chatted_at(evidence)) else []),
         ],
         "stderr": {"text": safe_text(stderr.decode("utf-8", "replace")), "left_out": left_out},
         "folder": safe_line(folder),
@@ -107,15 +113,25 @@ def _begun(run: LiveRun, key: TrialKey, slot: Slot | None) -> Json:
         "its requests are recorded.",
         "wire": calls_json(
             evidence.wire,
-            command=f"pinchbench-async wire show {run.files.argument} {key} N",
+            command=f"pinchbench-async export {run.files.argument} --format wire",
             most_bytes=_room(evidence.wire, CALLS_BYTES),
         ),
     }
 
 
-def _nothing(key: TrialKey) -> Json:
+def _chatted_at(evidence: Evidence) -> str:
+    """Return when the last message of a trial's chat was sent, by its clock, which may be simulated; empty without."""
+    lines = read_end(evidence.chat, MOST_LINE_BYTES)[0].splitlines()
+    try:
+        return "" if not lines else str(decode_json(lines[-1])["at"])
+    except (msgspec.DecodeError, LookupError, TypeError):
+        return ""
+
+
+def _nothing(run: LiveRun, key: TrialKey) -> Json:
     return {
         "title": safe_line(key),
+        "task": safe_line(run.facts.title_of(key.task_id)),
         "facts": [],
         "notes": [],
         "grade": None,
@@ -133,11 +149,11 @@ def _room(path: Path, most: int) -> int:
 
 
 def _watched(evidence: Evidence) -> tuple[Path, ...]:
-    return evidence.wire, evidence.stderr, evidence.transcript
+    return evidence.wire, evidence.stderr, evidence.transcript, evidence.chat
 
 
-def _facts(told: Json) -> list[object]:
-    facts = told["facts"]
+def _facts(data: Json) -> list[object]:
+    facts = data["facts"]
     return facts if isinstance(facts, list) else []
 
 

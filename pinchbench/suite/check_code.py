@@ -1,10 +1,19 @@
-"""Detecting, without running it, whether a check's code can run."""
+"""The code of a check: whether it can run, which modules it imports, and the canaries in checks and solutions."""
 
 from __future__ import annotations
 
+import ast
+import re
+import secrets
 import symtable
+import sys
 import warnings
 from types import CodeType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from pathlib import Path
 
 
 def check_problem(code: str) -> tuple[int, str] | None:
@@ -26,4 +35,121 @@ def check_problem(code: str) -> tuple[int, str] | None:
     grade = names.lookup("grade") if "grade" in names.get_identifiers() else None
     if grade is None or not (grade.is_assigned() or grade.is_imported()):
         return 1, "the check defines no function `grade(transcript, workspace_path)`"
+    return None
+
+
+def imported_modules(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the first parts of the modules that those of these nodes import that are import statements.
+
+    Imports relative to a package are omitted.
+    """
+    for node in nodes:
+        match node:
+            case ast.Import():
+                yield from (alias.name.partition(".")[0] for alias in node.names)
+            case ast.ImportFrom() if node.module and not node.level:
+                yield node.module.partition(".")[0]
+            case _:
+                pass
+
+
+# Packages that are no agent's own. A check that does without one, if it is missing, grades the same work differently.
+PACKAGES = frozenset(
+    {
+        *("numpy", "pandas", "scipy", "statsmodels", "sklearn", "matplotlib", "yaml", "jsonschema", "tabulate"),
+        *("openpyxl", "xlrd", "docx", "pptx", "odf", "PIL", "cv2", "bs4", "lxml", "requests", "httpx", "chardet"),
+        *("pypdf", "PyPDF2", "pdfplumber", "pdfminer", "fitz", "icalendar", "dateutil", "pytz", "duckdb", "networkx"),
+    }
+)
+_CATCHES_IMPORTS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+_CHANGES_PATH = re.compile(r"\bsys\.path\b|\bsyspath_prepend\b|\baddsitedir\b")
+_GAP = r"(?:[ \t]|\\\r?\n)+"
+_MAY_IMPORT = re.compile(rf"\bfrom{_GAP}([\w.]+){_GAP}import\b|\bimport{_GAP}((?:[^\\\n;#\"']|\\\r?\n)+)")
+
+
+def needed_modules(code: str, *, own: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the modules that code needs besides Python's and its `own`; none for code that is not valid.
+
+    An import that may fail is no need, unless it is one of PACKAGES without another import in its place. Where code
+    changes `sys.path`, what its functions import may be the agent's.
+    """
+    if _names_after_import(code) <= sys.stdlib_module_names:
+        return ()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    nodes = list(ast.walk(tree))
+    guards = [node for node in nodes if isinstance(node, ast.Try) and any(map(_catches_imports, node.handlers))]
+    alternatives = {id(inner) for guard in guards for one in guard.handlers for inner in ast.walk(one)}
+    guarded = {id(inner) for guard in guards for one in guard.body for inner in ast.walk(one)}
+    replaced = {
+        id(inner)
+        for guard in guards
+        if any(imported_modules(inner for one in guard.handlers for inner in ast.walk(one)))
+        for one in guard.body
+        for inner in ast.walk(one)
+    }
+    changes_path = _CHANGES_PATH.search(code) is not None
+    inner_nodes = {id(one) for node in nodes if isinstance(node, ast.FunctionDef) for one in ast.walk(node)}
+
+    def is_needed(node: ast.AST, name: str) -> bool:
+        if id(node) in alternatives or id(node) in replaced:
+            return False
+        return name in PACKAGES or not (id(node) in guarded or (changes_path and id(node) in inner_nodes))
+
+    found = {name for node in nodes for name in imported_modules([node]) if is_needed(node, name)}
+    return tuple(sorted(found - sys.stdlib_module_names - set(own)))
+
+
+def _names_after_import(code: str) -> set[str]:
+    """Return all names that may be those of imported modules, and others, such as words of comments."""
+    listed = (name for names in _MAY_IMPORT.findall(code) for name in ",".join(names).split(","))
+    first = (words[0].partition(".")[0] for one in listed if (words := one.replace("\\", " ").split()))
+    return {name for name in first if name.isidentifier()}
+
+
+def _catches_imports(handler: ast.ExceptHandler) -> bool:
+    types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(one is None or (isinstance(one, ast.Name) and one.id in _CATCHES_IMPORTS) for one in types)
+
+
+def own_modules(code: str, folder: Path) -> tuple[Path, ...]:
+    """Return the files and folders of `folder` that code imports, and what these import of it in turn. Blocks."""
+    found: dict[str, Path] = {}
+    waiting = [code] if folder.is_dir() else []
+    while waiting:
+        for name in _names_after_import(waiting.pop()) - found.keys():
+            if (path := folder / f"{name}.py").is_file():
+                found[name] = path
+                waiting.append(path.read_text(encoding="utf-8", errors="replace"))
+            elif (path := folder / name / "__init__.py").is_file():
+                found[name] = path.parent
+                waiting.append(path.read_text(encoding="utf-8", errors="replace"))
+    return tuple(found[name] for name in sorted(found))
+
+
+_DIGITS = 32
+CANARY = re.compile(rb"pinchbench-canary-[0-9a-f]{%d}" % _DIGITS)
+LENGTH = len(b"pinchbench-canary-") + _DIGITS
+
+
+def new_canary() -> str:
+    """Return a canary that no other task has."""
+    return f"pinchbench-canary-{secrets.token_hex(_DIGITS // 2)}"
+
+
+def find_canary(chunks: Iterable[bytes]) -> str | None:
+    """Return the first canary in a text that comes in pieces, be it of this suite or of another; None without one.
+
+    An encoded canary is not found: not in Base64, nor in a compressed file.
+    """
+    before = b""
+    for chunk in chunks:
+        text = before + chunk
+        if (found := CANARY.search(text)) is not None:
+            return found[0].decode()
+        before = text[-(LENGTH - 1) :]
     return None

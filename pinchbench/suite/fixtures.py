@@ -1,11 +1,72 @@
-"""The files that a suite copies into workspaces: finding and hashing them."""
+"""The files that a suite copies into workspaces: their paths, finding and hashing them."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import MAX_ENTRIES, MAX_FILE_BYTES, MAX_KEPT_BYTES
+from pinchbench.sandbox.sandbox_spec import HOME, NODE, OPENCLAW, RESERVED, SYSTEM_DIRS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_DRIVE = re.compile(r"[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def relative_path(text: str) -> str:
+    """Return the path without `.` parts and doubled slashes.
+
+    Backslashes are refused, not read as separators: their meaning differs between systems.
+
+    Raises:
+        ValueError: the path is empty, absolute, leaves its folder, or is not the same on every system. The message
+            completes a sentence that begins with the path.
+    """
+    if not text.strip():
+        raise ValueError("is empty")
+    if _CONTROL.search(text):
+        raise ValueError("holds a control character")
+    if "\\" in text:
+        raise ValueError("holds a backslash: write / between the parts")
+    if text.startswith("/"):
+        raise ValueError("is absolute: it must be relative to the workspace")
+    parts = [part for part in text.split("/") if part not in {"", "."}]
+    if ".." in parts:
+        raise ValueError("holds `..`: it must stay inside its folder")
+    if not parts:
+        raise ValueError("names a folder, not a place in it")
+    if parts[0].startswith("~"):
+        raise ValueError("starts with ~: it must be relative to the workspace")
+    if _DRIVE.match(parts[0]):
+        raise ValueError("names a drive: it must be relative to the workspace")
+    return "/".join(parts)
+
+
+# What a sandbox has itself: nothing may be mounted over it, and nothing in it or above it.
+_TAKEN = tuple(
+    map(PurePosixPath, (*SYSTEM_DIRS, *RESERVED, HOME, OPENCLAW, NODE, "/etc", "/opt/files", "/tests", "/logs"))
+)
+_ROOT = PurePosixPath("/")
+
+
+def stated_path_problem(path: str) -> str:
+    """Return why nothing can be mounted at a path in a trial's namespaces, as `it is …`; empty if it can (pure)."""
+    place = PurePosixPath(path)
+    if not place.is_absolute() or ".." in place.parts or "\0" in path:
+        return "it is not an absolute path without `..`"
+    if place == _ROOT:
+        return "it is the root of everything"
+    for taken in _TAKEN:
+        if taken != _ROOT and (place.is_relative_to(taken) or taken.is_relative_to(place)):
+            return f"it is a place of the sandbox's own, {taken}"
+    return ""
+
 
 _FOLDERS = ("assets", "fixtures")
 
@@ -23,7 +84,7 @@ class FixtureFolders:
 
     @classmethod
     def of(cls, root: Path) -> FixtureFolders:
-        """Return the fixture folders of a tasks folder: `assets` and `fixtures` in it, then beside it."""
+        """Return the fixture folders of a tasks folder: `assets` and `fixtures` in it, then next to it."""
         resolved = root.resolve()
         named = tuple(base / name for base in (resolved, resolved.parent) for name in _FOLDERS)
         folders = tuple(folder.resolve() for folder in named if folder.is_dir())
@@ -34,6 +95,11 @@ class FixtureFolders:
         own = tuple(folder / task_id for folder in self.named)
         found = tuple(folder.resolve() for folder in own if folder.is_dir())
         return FixtureFolders(folders=(*found, *self.folders), named=(*own, *self.named))
+
+    def after(self, folder: Path) -> FixtureFolders:
+        """Return these folders with one before them, if it is there."""
+        found = (folder.resolve(),) if folder.is_dir() else ()
+        return FixtureFolders(folders=(*found, *self.folders), named=(folder.resolve(), *self.named))
 
     def resolve(self, source: Path) -> Path:
         """Return the absolute path of a relative source, with symbolic links resolved.
@@ -58,8 +124,10 @@ class FixtureFolders:
         raise FixtureError(f"the source {str(source)!r} is missing (looked in {places})")
 
 
-def fixture_hash(path: Path) -> bytes:
+def fixture_hash(path: Path, *, without: str = "") -> bytes:
     """Return a SHA-256 over a file, or over every file of a folder with its relative path.
+
+    Files in a folder named `without` do not count.
 
     Raises:
         FixtureError: something in it is not a regular file, can't be read, or is a symbolic link to the outside.
@@ -68,6 +136,8 @@ def fixture_hash(path: Path) -> bytes:
         if path.is_dir():
             total = hashlib.sha256()
             for name in _files(path):
+                if without in name.split("/")[:-1]:
+                    continue
                 total.update(
                     hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest() + _file_hash(f"{path}/{name}")
                 )
@@ -75,6 +145,28 @@ def fixture_hash(path: Path) -> bytes:
         return _file_hash(str(path))
     except OSError as error:
         raise FixtureError(f"the source {error.filename} can't be read: {error.strerror}") from error
+
+
+def refuse_unkept(sources: Iterable[Path]) -> None:
+    """Raise FixtureError if a task gives more than is kept of a workspace: its check would miss that. Blocks."""
+    entries = size = 0
+    for source in sources:
+        try:
+            files = [f"{source}/{name}" for name in _files(source)] if source.is_dir() else [str(source)]
+            for file in files:
+                entries, bytes_of_file = entries + 1, os.stat(file).st_size  # noqa: PTH116 - see `_file_hash`
+                size += bytes_of_file
+                if bytes_of_file > MAX_FILE_BYTES:
+                    raise FixtureError(
+                        f"the source {file} is larger than the {MAX_FILE_BYTES // 1024**2} MiB that are kept of a file"
+                    )
+        except OSError as error:
+            raise FixtureError(f"the source {error.filename} can't be read: {error.strerror}") from error
+    if entries > MAX_ENTRIES or size > MAX_KEPT_BYTES:
+        raise FixtureError(
+            f"the task gives {entries} files with {size // 1024**2} MiB, and of a workspace {MAX_ENTRIES} entries and"
+            f" {MAX_KEPT_BYTES // 1024**2} MiB are kept"
+        )
 
 
 def _file_hash(path: str) -> bytes:

@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import data_dir
-from pinchbench.suite.load import load_suite
+from pinchbench.suite.loading import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pinchbench.model.task import Task
-    from pinchbench.suite.reader import LoadedSuite
+    from pinchbench.suite.reading import LoadedSuite
 
-GENERATORS = "generators"
+PROGRAM = "__main__.py"  # in the suite's folder
 NEEDED_VARIABLE = "PINCHBENCH_FORM_TASKS"  # for the suite's program: ids separated by commas; empty: all
 TIME_LIMIT_S = 900.0  # a form of the bundled suite takes 30 s of CPU, and minutes on a busy machine
 DIGITS_SHOWN = 12
+KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TMPDIR")  # for the suite's program, which needs no keys of the user
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,11 +52,10 @@ def suite_root(folder: Path, form: int | None) -> Path:
     """
     if form is None:
         return folder
-    program = folder / GENERATORS
-    if not (program / "__main__.py").is_file():
-        raise SuiteError(f"The suite in {folder} makes no fresh forms: it has no {program}/__main__.py. Omit --form.")
-    forms = data_dir() / "forms"
-    target = forms / f"{_digest(folder)[:DIGITS_SHOWN]}-{form}"
+    if not (folder / PROGRAM).is_file():
+        raise SuiteError(f"The suite in {folder} makes no fresh forms: it has no {PROGRAM}. Omit --form.")
+    target = form_folder(folder, form)
+    forms = target.parent
     if target.is_dir():
         return target
     try:
@@ -75,13 +75,18 @@ def suite_root(folder: Path, form: int | None) -> Path:
     return target
 
 
+def form_folder(folder: Path, form: int) -> Path:
+    """Return where a suite's form is kept once it is made. Blocks. Raises SuiteError if the suite can't be read."""
+    return data_dir() / "forms" / f"{_digest(folder)[:DIGITS_SHOWN]}-{form}"
+
+
 def write_form(folder: Path, form: int, target: Path, *, needed: Sequence[str] = ()) -> None:
     """Have a suite's own program write a form into an empty folder. Blocks, for seconds. Raises SuiteError.
 
-    `needed` has the ids of the tasks that will be looked at. The program is told, and may leave out the others.
+    `needed` has the ids of the tasks that will be looked at. The program gets them, and may leave out the others.
     """
-    command = [sys.executable, "-I", "-B", str(folder / GENERATORS), "--form", str(form), str(target)]
-    environment = {**os.environ, NEEDED_VARIABLE: ",".join(needed)}
+    command = [sys.executable, "-I", "-B", str(folder), "--form", str(form), str(target)]
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
     try:
         done = subprocess.run(
             command,
@@ -89,15 +94,15 @@ def write_form(folder: Path, form: int, target: Path, *, needed: Sequence[str] =
             timeout=TIME_LIMIT_S,
             check=False,
             stdin=subprocess.DEVNULL,
-            env=environment,
+            env={**environment, NEEDED_VARIABLE: ",".join(needed)},
         )
     except subprocess.TimeoutExpired as error:
-        raise SuiteError(f"{folder / GENERATORS} has not made the form {form} within {TIME_LIMIT_S:.0f} s.") from error
+        raise SuiteError(f"{folder / PROGRAM} has not made the form {form} within {TIME_LIMIT_S:.0f} s.") from error
     except OSError as error:
-        raise SuiteError(f"{folder / GENERATORS} can't be started: {error.strerror}.") from error
+        raise SuiteError(f"{folder / PROGRAM} can't be started: {error.strerror}.") from error
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise SuiteError(f"{folder / GENERATORS} could not make the form {form}: {said or 'it gave no reason'}")
+        raise SuiteError(f"{folder / PROGRAM} could not make the form {form}: {said or 'it gave no reason'}")
 
 
 def load_form(form: int, named: FormTasks) -> FormTasks:

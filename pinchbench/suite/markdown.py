@@ -1,4 +1,4 @@
-"""Parsing a task's Markdown: its head, its `##` sections and the fences in them."""
+"""Markdown: the parts of a task file, and a suite as a table (pure)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pinchbench.model.task import Tier
+from pinchbench.suite.yaml_nodes import misspelt
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from pinchbench.model.task import Suite, Task
+
 
 # A fence may open after a list marker; otherwise its end would be read as an opening.
 _FENCE_OPEN = re.compile(
@@ -17,6 +23,13 @@ _FENCE_CLOSE = re.compile(r" *(?P<marks>`{3,}|~{3,}) *")
 _HEADING = re.compile(r" {0,3}##[ \t](?P<title>.*)")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _FIRST_INDENTED_CODE_COLUMN = 4
+# The sections of the Markdown formats. In a prompt, any other heading is part of its text.
+SECTIONS = frozenset(
+    {
+        *("prompt", "expected behavior", "grading criteria", "automated checks", "llm judge rubric"),
+        *("additional notes", "simulated user", "workspace path", "skills", "env", "warmup", "sub-problems"),
+    }
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,10 +44,11 @@ class CodeFence:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """The contents below one `##` heading. `line` is the heading's line in the file."""
+    """The contents below one `##` heading: `line` is the heading's line in the file, `text_line` that of the text."""
 
     title: str
     line: int
+    text_line: int
     text: str
     fences: tuple[CodeFence, ...]
 
@@ -45,13 +59,15 @@ class Document:
 
     `head` is the YAML between the `---` lines (None if there is no head) and starts on `head_line`. `sections` are
     keyed by their titles in lower case; if a title is repeated the last section counts, as in other PinchBench runners.
-    `open_fence` is the line of a fence that is never closed.
+    `open_fence` is the line of a fence that is never closed. `prompt_heading` is the line of the first `##` within the
+    prompt, in a fence or the heading of no known section: other PinchBench runners cut the prompt there.
     """
 
     head: str | None
     head_line: int
     sections: dict[str, Section]
     open_fence: int | None
+    prompt_heading: int | None
 
 
 def read_document(text: str) -> Document:
@@ -60,9 +76,18 @@ def read_document(text: str) -> Document:
     start = _first_line(lines)
     end = _head_end(lines, start)
     head, body_start = (None, 0) if end is None else ("\n".join(lines[start + 1 : end]), end + 1)
-    sections = {" ".join(section.title.lower().split()): section for section in _sections(lines, body_start)}
+    sections = {_key(section.title): section for section in _sections(lines, body_start)}
     unclosed = (fence.line for section in sections.values() for fence in section.fences if not fence.closed)
-    return Document(head=head, head_line=start + 2, sections=sections, open_fence=next(unclosed, None))
+    prompt = sections.get("prompt")
+    inner = prompt.text.split("\n") if prompt else ()
+    kept = next((number for number, line in enumerate(inner) if line.startswith(("## ", "##\t"))), None)
+    return Document(
+        head=head,
+        head_line=start + 2,
+        sections=sections,
+        open_fence=next(unclosed, None),
+        prompt_heading=None if kept is None or prompt is None else prompt.text_line + kept,
+    )
 
 
 def read_head(text: str) -> str | None:
@@ -110,7 +135,9 @@ def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
     fences: list[CodeFence] = []
 
     def section(end: int) -> Section:
-        return Section(title=title, line=first, text="\n".join(lines[first:end]).strip(), fences=tuple(fences))
+        text = "\n".join(lines[first:end])
+        begin = first + 1 + text[: len(text) - len(text.lstrip())].count("\n")
+        return Section(title=title, line=first, text_line=begin, text=text.strip(), fences=tuple(fences))
 
     number = start
     while number < len(lines):
@@ -119,10 +146,21 @@ def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
             fences.append(fence)
             continue
         if heading := _HEADING.fullmatch(lines[number]):
-            yield section(number)
-            title, first, fences = _CLOSING_HASHES.sub("", heading["title"].strip()), number + 1, []
+            found = _CLOSING_HASHES.sub("", heading["title"].strip())
+            if _key(title) != "prompt" or _is_section(_key(found)):
+                yield section(number)
+                title, first, fences = found, number + 1, []
         number += 1
     yield section(len(lines))
+
+
+def _key(title: str) -> str:
+    return " ".join(title.lower().split())
+
+
+def _is_section(key: str) -> bool:
+    """Return whether a title is that of a known section, even misspelt: agents must not see what follows."""
+    return key in SECTIONS or bool(misspelt([key], known=SECTIONS))
 
 
 def _fence_opening(line: str) -> re.Match[str] | None:
@@ -152,3 +190,43 @@ def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tup
 def _unindented(line: str, indent: int) -> str:
     """Remove at most as many leading spaces as the fence has."""
     return line[min(indent, len(line) - len(line.lstrip(" "))) :]
+
+
+BEGIN = "<!-- The table: made by `pinchbench-async tasks list --markdown`. -->"
+END = "<!-- The end of the table. -->"
+
+
+def suite_table(suite: Suite) -> str:
+    """Return a table with one row per task; core tasks are bold, hard ones in italics.
+
+    The columns are id, title, what a person asks, what a low score says, time limit, and a person's minutes.
+    """
+    core = set(suite.core)
+    head = "| task | title | a person asks | a low score says | limit | person |\n|---|---|---|---|--:|--:|\n"
+    return head + "".join(_row(task, is_core=task.task_id in core) for task in suite.tasks)
+
+
+def _row(task: Task, *, is_core: bool) -> str:
+    mark = "**" if is_core else "*" if task.tier is Tier.HARD else ""
+    name = f"{mark}{_cell(task.task_id)}{mark}"
+    asks, low_score = (_cell(str(task.frontmatter.get(key, ""))) for key in ("asks", "low_score"))
+    minutes = task.frontmatter.get("human_minutes")
+    person = "" if minutes is None else _cell(f"{minutes} min")
+    cells = (name, _cell(task.name), asks, low_score, f"{task.timeout_s:g} s", person)
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"\s+", " ", text).replace("|", "\\|").strip()
+
+
+def with_table(text: str, table: str) -> str:
+    """Return the text with the part between BEGIN and the next END replaced by the table.
+
+    Raises ValueError if one of the marks is missing.
+    """
+    before, found, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not found or not end:
+        raise ValueError(f"the marks {BEGIN} and {END} are missing")
+    return f"{before}{BEGIN}\n\n{table}\n{END}{after}"

@@ -5,27 +5,28 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.model.task import GradingType, SimulatedUser, Task, Tier, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
-from pinchbench.suite.dialect import PINCHBENCH
-from pinchbench.suite.keys import KeyScope, misspelt_keys
+from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.markdown import Document, Section, read_document, read_head
-from pinchbench.suite.paths import relative_path
-from pinchbench.suite.services import read_services
-from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
+from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, TaskProblem
+from pinchbench.suite.service_fields import read_services
+from pinchbench.suite.timeline_fields import NEEDS_GATEWAY, read_world
+from pinchbench.suite.yaml_nodes import KeyScope, YamlNode, YamlTextError, misspelt_keys, read_yaml, setup_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from pinchbench.model.task_programs import Service
-    from pinchbench.suite.dialect import TaskDialect
+    from pinchbench.suite.reading import TaskDialect
 
 DEFAULT_TIMEOUT_S = 120.0
-OWN_SERVERS = "own"  # what `network` may say beside true and false
+OWN_SERVERS = "own"  # what `network` may be apart from true and false
 MAX_TIMEOUT_S = 24 * 60 * 60.0
 DEFAULT_USER_MESSAGES = 10
 MAX_USER_MESSAGES = 50
@@ -33,8 +34,10 @@ MAX_USER_MESSAGES = 50
 # Such a task ran in a container: its check looks for the work at that path, and finds nothing in our workspaces.
 FIXED_WORKSPACE = "`## Workspace Path` is not part of this format: this looks like a task of the format wildclaw"
 
+NO_SETUP = "a task can have `workspace_files`, `services` and `prerequisites`"
+
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-# names of the links to the slots' workspaces, which are created beside the tasks' folders; `.new` while changing
+# names of the links to the slots' workspaces, which are created next to the tasks' folders; `.new` while changing
 _RESERVED_ID = re.compile(r"workspace(-\d+)?(\.new)?", re.IGNORECASE)
 _CRITERION = re.compile(r"\s*[-*+]\s+\[[ \txX]\]\s+(?P<text>\S.*)")
 _PYTHON = frozenset({"python", "py", "python3"})
@@ -42,39 +45,19 @@ _ID_LINE = re.compile(r"^[\"']?id[\"']?[ \t]*:[ \t]*(?P<id>[^#\n]*)", re.MULTILI
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TaskProblem:
-    """Why a file of a suite can't be used. `line` counts from 1."""
-
-    path: Path
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        """Return `path:line: reason`, which editors and terminals can link to."""
-        return f"{self.path}:{self.line}: {self.reason}"
-
-
-class BrokenTaskError(Exception):
-    """A task file has problems; `problems` holds all of them, at least one, sorted by line."""
-
-    def __init__(self, problems: Iterable[TaskProblem]) -> None:
-        """Keep the problems, sorted by line."""
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
-        super().__init__("\n".join(map(str, self.problems)))
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ParsedTask:
     """A task whose fixture sources are still relative and unchecked, and the lines of its values.
 
     `id_line` is the line of the id; `dest_lines` has one line for each workspace file, in the same order, and
-    `service_lines` one for each service.
+    `service_lines` one for each service. `prompt_heading` is that of the document. A `dest` that ends in `/` is a
+    folder, which holds the source under its own name.
     """
 
     task: Task
     id_line: int
     dest_lines: tuple[int, ...]
     service_lines: tuple[int, ...] = ()
+    prompt_heading: int | None = None
 
 
 def head_id(text: str) -> str | None:
@@ -97,6 +80,8 @@ def id_problem(task_id: str) -> str:
     return f"`id` {task_id!r} is reserved" if _RESERVED_ID.fullmatch(task_id) else ""
 
 
+# Some commands read the bundled suite more than once: for a name that is taken, for a run's tasks and for their forms.
+@lru_cache(maxsize=256)
 def parse_task(text: str, *, path: Path, dialect: TaskDialect = PINCHBENCH) -> ParsedTask:
     """Read one task file. `path` is only used in problems and kept in the task; nothing is opened.
 
@@ -134,13 +119,18 @@ class _TaskReader:
     def read(self) -> ParsedTask:
         for key, sentence in misspelt_keys(self._fields, KeyScope.HEAD):
             self._problem_at(self._fields[key], sentence)
+        for key in setup_keys(self._fields):
+            self._problem_at(self._fields[key], f"`{key}` prepares something that this runner does not: {NO_SETUP}")
         task_id = self._task_id()
         grading_type = self._grading_type()
-        turns = self._turns()
         files, dest_lines = self._workspace_files()
-        prompt = self._section_text("prompt") or "\n\n".join(turn.prompt for turn in turns)
         network = self._network()
         services, service_lines = self._services(has_network=network is True)
+        world = read_world(self._fields, {service.name for service in services}, self._problem_at)
+        if world.opening is not None:
+            self._refuse_with_gateway()
+        turns = world.turns(self._turns())
+        prompt = self._section_text("prompt") or "\n\n".join(turn.prompt for turn in turns)
         task = Task(
             task_id=task_id,
             name=self._text("name") or task_id,
@@ -163,6 +153,9 @@ class _TaskReader:
             services=services,
             simulated_user=self._simulated_user(),
             runs=self._whole_number("runs", default=1, most=MAX_RUNS),
+            abilities=world.abilities,
+            starts_at=world.starts_at,
+            timezone=world.timezone,
             frontmatter={key: node.value for key, node in self._fields.items()},
             path=self._path,
             rule=self._dialect.rule,
@@ -175,6 +168,7 @@ class _TaskReader:
             id_line=self._line(self._fields.get("id")),
             dest_lines=dest_lines,
             service_lines=service_lines,
+            prompt_heading=self._document.prompt_heading,
         )
 
     def _line(self, node: YamlNode | None) -> int:
@@ -327,6 +321,16 @@ class _TaskReader:
         services, lines = read_services(node.items, self._problem_at)
         return services, tuple(self._document.head_line + line - 1 for line in lines)
 
+    def _refuse_with_gateway(self) -> None:
+        """Report what a task whose agent lives in a gateway of its own can't have."""
+        reason = f"can't be used with {NEEDS_GATEWAY}"
+        if (sessions := self._field("sessions")) is not None:
+            self._problem_at(sessions, f"`sessions` {reason}: further messages are steps of the `timeline`")
+        if (network := self._field("network")) is not None and network.value in (True, OWN_SERVERS):
+            self._problem_at(network, f"`network: {network.text}` {reason}: their trials have a network of their own")
+        if (section := self._document.sections.get("simulated user")) is not None:
+            self._problem(section.line, f"`## Simulated User` {reason}: other people's messages are in the `timeline`")
+
     def _turns(self) -> tuple[Turn, ...]:
         node = self._field("sessions")
         if node is not None and node.items is None:
@@ -383,20 +387,27 @@ class _TaskReader:
         files: dict[str, WorkspaceFile] = {}
         lines: list[int] = []
         for item in node.items:
-            file = self._workspace_file(item)
+            file = self._bare_file(item) if item.text is not None else self._workspace_file(item)
             if file is None:
                 continue
-            if file.dest in files:
-                self._problem_at(item, f"two workspace files have the place {file.dest!r}")
+            place = f"{file.dest}{file.source.name}" if file.dest.endswith("/") and file.source else file.dest
+            if place in files:
+                self._problem_at(item, f"two workspace files have the place {place!r}")
                 continue
-            files[file.dest] = file
+            files[place] = file
             lines.append(self._line(item))
         return tuple(files.values()), tuple(lines)
+
+    def _bare_file(self, item: YamlNode) -> WorkspaceFile | None:
+        """Read the path of a source, which is its place too."""
+        path = self._relative("workspace_files", item)
+        return None if path is None else WorkspaceFile(dest=path, source=Path(path))
 
     def _workspace_file(self, item: YamlNode) -> WorkspaceFile | None:
         self._report_misspelt(item, KeyScope.FILE)
         fields = {key: node for key, node in (item.fields or {}).items() if key == "content" or not node.is_null}
         dest = fields.get("dest") or fields.get("path")
+        is_folder = dest is not None and (dest.text or "").rstrip().endswith("/")
         source, content = fields.get("source"), fields.get("content")
         if (source is None) == (content is None) or (content is not None and dest is None):
             self._problem_at(item, "a workspace file needs `source` (and `dest`), or `path` and `content`")
@@ -405,14 +416,15 @@ class _TaskReader:
             self._problem_at(content, "`content` must be text: put it into quotes or behind `|`")
             return None
         source_path = self._relative("source", source) if source else None
-        if source and source_path is None:
-            return None
         # The default for `dest` is the source's file name.
         place = self._relative("dest" if "dest" in fields else "path", dest) if dest else Path(source_path or "").name
-        if place is None:
+        if place is None or (source is not None and source_path is None):
             return None
         if source_path is not None:
-            return WorkspaceFile(dest=place, source=Path(source_path))
+            return WorkspaceFile(dest=f"{place}/" if is_folder else place, source=Path(source_path))
+        if is_folder:
+            self._problem_at(item, "`path` names a folder: a file with `content` needs a name")
+            return None
         return WorkspaceFile(dest=place, content=(content.text if content else None) or "")
 
     def _relative(self, key: str, node: YamlNode) -> str | None:

@@ -21,6 +21,7 @@ class Kind(StrEnum):
     PYTHON_VERSION = "Python version"
     MODULE = "Python module"
     VARIABLE = "environment variable"
+    SERVER = "running server"
     UNKNOWN = "unknown"
 
 
@@ -34,6 +35,8 @@ class Prerequisite:
 
     def __str__(self) -> str:
         """Return a phrase such as `the program gh`."""
+        if self.kind is Kind.SERVER:
+            return f"a running {self.name} server (which this program does not start)"
         return self.text if self.kind is Kind.UNKNOWN else f"the {self.kind} {self.name}"
 
 
@@ -58,6 +61,8 @@ _NAMES: Mapping[Kind, re.Pattern[str]] = MappingProxyType(
         Kind.VARIABLE: re.compile(r"(?P<name>[A-Za-z_]\w*)", re.ASCII),
     }
 )
+# Programs, by package or name, whose server tasks expect to be running with its variables in the agent's environment.
+_SERVERS = {"@juppytt/fws": "fws", "fws": "fws"}
 _NOT_PROGRAMS = frozenset({"internet", "network", "web", "online", "linux", "macos", "none"})
 
 
@@ -73,4 +78,6 @@ def parse_prerequisite(text: str) -> Prerequisite:
     found = _NAMES[kind].fullmatch(wanted) if kind in _NAMES else None
     if found is None or (not colon and wanted.lower() in _NOT_PROGRAMS):
         return Prerequisite(text=text, kind=Kind.UNKNOWN)
+    if (server := _SERVERS.get(found["name"])) and kind in (Kind.PROGRAM, Kind.NPM):
+        return Prerequisite(text=text, kind=Kind.SERVER, name=server)
     return Prerequisite(text=text, kind=kind, name=found["name"])

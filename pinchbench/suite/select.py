@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import SelectionError
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.task import GradingType, Tier
-from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pinchbench.model.task import Suite, Task
 
+_TOKENS = re.compile(r"[()]|[^\s()]+")
 KEYWORDS = ("all", "core", "hard", "automated-only")
-SHORT = "short:"  # before a number: so many tasks, chosen by past runs before the tasks are selected
 
 
 def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
@@ -32,10 +34,6 @@ def select_tasks(suite: Suite, expression: str) -> tuple[Task, ...]:
     names = [name for part in expression.split(",") if (name := part.strip())]
     if not names:
         raise SelectionError(f"--suite names no tasks. Use `all`, or names from the list: {_list_hint(suite)}")
-    if any(name.startswith(SHORT) for name in names):
-        raise SelectionError(
-            f"--suite {expression}: {SHORT}N is for `run` and experiments, with a number and without other names."
-        )
     found = {name: _named(suite, name) for name in names}
     unknown = [name for name, ids in found.items() if ids is None]
     if unknown:
@@ -57,6 +55,55 @@ def find_task(suite: Suite, task_id: str) -> Task:
         advice = f"Did you mean {near!r}?" if near else _list_hint(suite)
         raise SelectionError(f"{suite.root} has no task {task_id!r}. {advice}")
     return task
+
+
+def fits(expression: str, text: str) -> bool:
+    """Return whether a text fits words joined by `and`, `or`, `not` and parentheses; capitals make no difference.
+
+    Raises SelectionError for an expression that can't be read.
+    """
+    words = _Words(expression.casefold(), text.casefold())
+    with suppress(IndexError):
+        found = words.either()
+        if not words.waiting:
+            return found
+    raise SelectionError(f"-k {expression!r}: write words, joined by and, or, not and parentheses.")
+
+
+class _Words:
+    """Reads an expression from its left; a part that can't be read raises IndexError."""
+
+    def __init__(self, expression: str, text: str) -> None:
+        self.waiting = _TOKENS.findall(expression)[::-1]
+        self._text = text
+
+    def either(self) -> bool:
+        value = self._both()
+        while self.waiting[-1:] == ["or"]:
+            self.waiting.pop()
+            value = self._both() or value
+        return value
+
+    def _both(self) -> bool:
+        value = self._single()
+        while self.waiting[-1:] == ["and"]:
+            self.waiting.pop()
+            value = self._single() and value
+        return value
+
+    def _single(self) -> bool:
+        match self.waiting.pop():
+            case "not":
+                return not self._single()
+            case "(":
+                value = self.either()
+                if self.waiting.pop() == ")":
+                    return value
+                raise IndexError
+            case ")" | "and" | "or":
+                raise IndexError
+            case word:
+                return word in self._text
 
 
 def _named(suite: Suite, name: str) -> set[str] | None:
@@ -94,7 +141,7 @@ def _unknown_message(suite: Suite, unknown: list[str]) -> str:
 def _list_hint(suite: Suite) -> str:
     """Return a sentence on where the names are that can be used."""
     if suite.root == bundled_tasks_dir():
-        return "`pinchbench-async tasks list` shows all tasks and categories, `suite list` the suites that were added."
+        return "`pinchbench-async tasks list` shows all tasks and categories, `suite` the suites that were added."
     folder = shlex.quote(str(suite.root))
     return f"`pinchbench-async tasks list --tasks-dir {folder}` shows all tasks and categories."
 
@@ -106,7 +153,8 @@ def _spelled(known: Iterable[str]) -> dict[str, str]:
 
 def _near(name: str, spelled: Mapping[str, str]) -> str | None:
     folded = name.casefold()
-    # A name with the same beginning is a better suggestion than one that is only similar.
+    # A name that begins so, or has this among its words, is a better suggestion than one that is only similar.
     longer = [candidate for candidate in spelled if candidate.startswith(folded)]
+    longer = longer or [candidate for candidate in spelled if folded in candidate.split("_")]
     near = get_close_matches(folded, longer or spelled, n=1) or longer
     return spelled[near[0]] if near else None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Task
 
 SOLUTIONS = "solutions"
+SOLUTION_FILE = "solution.yaml"  # in the folder of a task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,12 +32,14 @@ class ToolStep:
 class SolutionTurn:
     """The tool calls of one turn, and the answer at its end.
 
-    `user` is what the simulated user says before it; empty in the turns that the task states.
+    `user` is what the simulated user says before it; empty in the turns that the task states. `when` is set in what is
+    no turn of the task's: what is done, at any time, in a conversation whose last message contains that text.
     """
 
     steps: tuple[ToolStep, ...]
     answer: str
     user: str = ""
+    when: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,11 +68,12 @@ ANY_SCORE = ScoreRange(low=0, high=1)
 class NearMiss:
     """Plausible but wrong or partial work, and the score that the check, or a fair judge, should give it.
 
-    At least one of the ranges is set, and neither includes 1.
+    At least one of the ranges is set, and neither includes 1. `cases` are as in a solution.
     """
 
     name: str
     turns: tuple[SolutionTurn, ...]
+    cases: tuple[SolutionTurn, ...] = ()
     check: ScoreRange | None = None
     judge: ScoreRange | None = None
 
@@ -78,12 +82,13 @@ class NearMiss:
 class Solution:
     """One complete way to do a task, with an entry for each of its turns, and its near misses.
 
-    `check` is the score that the check should give it, `idle_check` the score of doing nothing. `reads` are folders
-    outside the workspace that its commands need. `equivalent` are patterns (as of `fnmatch`) for the names of mutants
-    that are as good as the solution.
+    `cases` are what sub-agents and automations do, each for a text of their task. `check` is the score that the check
+    should give it, `idle_check` the score of doing nothing. `reads` are folders outside the workspace that its commands
+    need. `equivalent` are patterns (as of `fnmatch`) for the names of mutants that are as good as the solution.
     """
 
     turns: tuple[SolutionTurn, ...]
+    cases: tuple[SolutionTurn, ...] = ()
     near_misses: tuple[NearMiss, ...] = ()
     check: ScoreRange = FULL
     idle_check: ScoreRange = NEXT_TO_NOTHING
@@ -123,10 +128,13 @@ def script_problem(task: Task, script: Sequence[SolutionTurn]) -> str:
 def load_solution(root: Path, task_id: str) -> Solution | None:
     """Return a tasks folder's solution of a task, None if it has none.
 
+    It is `solution.yaml` in the task's own folder, or `<task id>.yaml` in `solutions`.
+
     Raises:
         SuiteError: the file exists but can't be read or used.
     """
-    path = root / SOLUTIONS / f"{task_id}.yaml"
+    own, path = root / task_id / SOLUTION_FILE, root / SOLUTIONS / f"{task_id}.yaml"
+    path = own if own.exists() else path
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -162,8 +170,10 @@ class _SolutionReader:
         misses = root.fields.get("near_misses")
         if misses is not None and not misses.is_null and misses.items is None:
             self._fail(misses.line, "`near_misses` must be a list")
+        turns, cases = self._turns(root, "a solution")
         return Solution(
-            turns=self._turns(root, "a solution"),
+            turns=turns,
+            cases=cases,
             near_misses=tuple(self._near_miss(item) for item in (misses.items if misses else None) or ()),
             equivalent=self._equivalent(root),
         )
@@ -192,11 +202,13 @@ class _SolutionReader:
             patterns.append(mutant.text)
         return tuple(patterns)
 
-    def _turns(self, node: YamlNode, what: str) -> tuple[SolutionTurn, ...]:
+    def _turns(self, node: YamlNode, what: str) -> tuple[tuple[SolutionTurn, ...], tuple[SolutionTurn, ...]]:
+        """Return the turns, and the cases that stand among them."""
         turns = (node.fields or {}).get("turns")
         if turns is None or not turns.items:
             self._fail((turns or node).line, f"{what} needs a list of `turns`")
-        return tuple(self._turn(item) for item in turns.items)
+        read = tuple(self._turn(item) for item in turns.items)
+        return tuple(turn for turn in read if not turn.when), tuple(turn for turn in read if turn.when)
 
     def _near_miss(self, node: YamlNode) -> NearMiss:
         fields = node.fields or {}
@@ -207,7 +219,8 @@ class _SolutionReader:
         check, judge = self._range(fields.get("check")), self._range(fields.get("judge"))
         if check is None and judge is None:
             self._fail(node.line, "a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both")
-        return NearMiss(name=name.text, turns=self._turns(node, "a near miss"), check=check, judge=judge)
+        turns, cases = self._turns(node, "a near miss")
+        return NearMiss(name=name.text, turns=turns, cases=cases, check=check, judge=judge)
 
     def _range(self, node: YamlNode | None) -> ScoreRange | None:
         if node is None or node.is_null:
@@ -223,19 +236,25 @@ class _SolutionReader:
 
     def _turn(self, node: YamlNode) -> SolutionTurn:
         fields = node.fields or {}
-        self._know(node, "steps", "answer", "user")
+        self._know(node, "steps", "answer", "user", "when")
         answer, steps = fields.get("answer"), fields.get("steps")
-        said = fields.get("user")
-        if said is not None and not (said.text or "").strip():
-            self._fail(said.line, "`user` must be a text: what the simulated user says before the turn")
-        user = (said.text or "").strip() if said is not None else ""
+        user = self._line(fields, "user", "what the simulated user says before the turn")
+        when = self._line(fields, "when", "what a message to a sub-agent or an automation contains")
         if answer is None or answer.text is None:
             self._fail(node.line, "a turn needs an `answer`, a text")
-        if steps is None or steps.is_null:
-            return SolutionTurn(steps=(), answer=answer.text, user=user)
-        if steps.items is None:
+        if steps is not None and not steps.is_null and steps.items is None:
             self._fail(steps.line, "`steps` must be a list")
-        return SolutionTurn(steps=tuple(self._step(item) for item in steps.items), answer=answer.text, user=user)
+        played = tuple(self._step(item) for item in (steps.items if steps is not None else None) or ())
+        return SolutionTurn(steps=played, answer=answer.text, user=user, when=when)
+
+    def _line(self, fields: Mapping[str, YamlNode], key: str, what: str) -> str:
+        node = fields.get(key)
+        if node is None:
+            return ""
+        text = (node.text or "").strip()
+        if not text:
+            self._fail(node.line, f"`{key}` must be a text: {what}")
+        return text
 
     def _step(self, node: YamlNode) -> ToolStep:
         fields = node.fields or {}

@@ -1,4 +1,4 @@
-"""YAML as nodes: every value has its line number, and text is kept as written."""
+"""YAML as nodes: every value has its line number, text is kept as written, and misspelt keys get suggestions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import re
 from bisect import bisect_right
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import yaml
 from yaml.composer import Composer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 
@@ -26,10 +30,14 @@ MAX_INT = 2**63 - 1
 _TAG = "tag:yaml.org,2002:"
 # What libyaml reads differently, or accepts where PyYAML does not: tabs and unusual spaces, tags, `?` inside
 # `{}` and `[]`, a comment directly after a block indicator, a missing value before `]`. Found by comparing both on
-# mutated texts.
+# mutated texts. In a text without brackets, a `!` or `?` after a letter or a digit only ends a sentence.
 _PYYAML_ONLY = re.compile(
-    r"[^\n -~\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|[!?]|[|>][^\n]*#|:\s+[]},]"
+    r"[^\n -~\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|(?<![A-Za-z0-9])[!?]|[|>][^\n]*#|:\s+[]},]"
 )
+_FLOW = re.compile(r"[\[{]")
+_MARKS = re.compile(r"[!?]")
+# YAML 1.1 reads 0600 as an octal number and 1:30 as 90. People mean 600, and no one number.
+_LEADING_ZERO = re.compile(r"[-+]?0[0-7]+")
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
@@ -90,7 +98,7 @@ def read_yaml(text: str) -> YamlNode | None:
 
 def _composed(text: str) -> yaml.Node | None:
     """Compose with libyaml, ten times as fast, where it agrees with PyYAML; otherwise with PyYAML."""
-    if not _PYYAML_ONLY.search(text):
+    if not _PYYAML_ONLY.search(text) and not (_FLOW.search(text) and _MARKS.search(text)):
         with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
             return yaml.compose(text, Loader=_FastLoader)
     return yaml.compose(text, Loader=yaml.SafeLoader)
@@ -160,12 +168,17 @@ class _Reader:
         except UnicodeEncodeError as error:
             reason = "an escape such as \\ud800 stands for half a character"
             raise YamlTextError(reason, line=self._lines.of(node.start_mark)) from error
+        if "\0" in text:
+            reason = "an escape such as \\0 stands for NUL, which no text of a task can hold"
+            raise YamlTextError(reason, line=self._lines.of(node.start_mark))
         return text
 
     def _scalar(self, node: yaml.Node) -> JsonValue:
         text = self._plain_text(node)
         value: object = None if node.tag == _TAG + "null" else text
-        if node.tag in {_TAG + "bool", _TAG + "int", _TAG + "float"}:
+        if node.tag == _TAG + "int" and _LEADING_ZERO.fullmatch(text):
+            value = int(text)
+        elif node.tag in {_TAG + "bool", _TAG + "int", _TAG + "float"} and ":" not in text:
             # An explicit tag may not fit (`!!int x`), or a number may have more digits than Python converts.
             with suppress(yaml.YAMLError, ValueError, KeyError, IndexError):
                 value = self._constructor.construct_object(node)
@@ -178,3 +191,120 @@ class _Reader:
                 return value
             case _:
                 return text
+
+
+SIMILARITY = 0.85  # a difflib ratio: one letter of four may be missing, or two of seven differ
+SHORTEST_PREFIX = 5  # letters: `timeout` stands for `timeout_seconds`, but `in` for nothing
+
+
+def misspelt(names: Iterable[str], *, known: Collection[str]) -> list[tuple[str, str]]:
+    """Return pairs (name, suggested known name) for unknown names that resemble a missing known one.
+
+    A known name that is among `names` is never suggested. Case, spaces, `-`, `_` and the order of the letters are
+    ignored. The beginning of a known name stands for it if it is unambiguous.
+    """
+    names = tuple(names)
+    missing = {_folded(one): one for one in reversed(tuple(known)) if one not in names}
+    found: list[tuple[str, str]] = []
+    for name in names:
+        if name in known:
+            continue
+        folded = _folded(name)
+        near = get_close_matches(folded, missing, n=1, cutoff=SIMILARITY)
+        swapped = [one for one in missing if sorted(one) == sorted(folded)]
+        longer = [one for one in missing if len(folded) >= SHORTEST_PREFIX and one.startswith(folded)]
+        if meant := near or swapped or (longer if len(longer) == 1 else []):
+            found.append((name, missing[meant[0]]))
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.casefold().translate(str.maketrans("", "", "-_ "))
+
+
+class KeyScope(Enum):
+    """A mapping in a task's YAML; the value holds the keys that it may have."""
+
+    HEAD = (
+        "id",
+        "name",
+        "category",
+        "tier",
+        "grading_type",
+        "grading_weights",
+        "timeout_seconds",
+        "workspace_files",
+        "prerequisites",
+        "sessions",
+        "network",
+        "services",
+        "user_messages",
+        "runs",
+        "abilities",
+        "clock",
+        "timezone",
+        "owner",
+        "timeline",
+    )
+    WEIGHTS = ("automated", "llm_judge")
+    FILE = ("source", "dest", "path", "content")
+    SERVICE = ("name", "command", "port", "folder", "ready", "limit", "env")
+    SESSION = ("id", "prompt", "message", "new_session")
+    STEP = ("message", "from", "interrupt", "after_calls", "advance", "advance_to", "service", "path", "body")
+
+
+_OTHER_KEYS = frozenset({"subcategory", "sub_category", "multi_session", "capabilities"})  # used by other task packs
+_SHAPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "workspace_files": ("list",),
+        "sessions": ("list",),
+        "services": ("list",),
+        "abilities": ("list",),
+        "timeline": ("list",),
+        "body": ("mapping",),
+        "command": ("list",),
+        "env": ("mapping",),
+        "grading_weights": ("mapping",),
+        "prerequisites": ("list", "text"),
+    }
+)
+
+
+def misspelt_keys(fields: Mapping[str, YamlNode], place: KeyScope) -> Iterator[tuple[str, str]]:
+    """Yield unknown keys that look like a missing known one, each with a sentence.
+
+    Task files may have keys of their own: a key is not reported if its value does not have the known key's type.
+    """
+    for key, meant in misspelt([key for key in fields if key not in _OTHER_KEYS], known=place.value):
+        if _shape(fields[key]) in _SHAPES.get(meant, ("text",)):
+            yield key, f"`{key}` has no meaning here: did you mean `{meant}`?"
+
+
+_SETUP_WORDS = frozenset(
+    {
+        *("setup", "teardown", "warmup", "cleanup", "bootstrap", "provision", "init", "startup", "install", "prepare"),
+        *("exec", "command", "commands", "cmd", "script", "scripts", "hook", "hooks", "run", "shell"),
+        *("docker", "dockerfile", "container", "compose", "image", "mcp", "plugin", "plugins", "server", "servers"),
+        *("env", "mock", "mocks", "daemon"),
+    }
+)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+def setup_keys(fields: Mapping[str, YamlNode]) -> Iterator[str]:
+    """Yield unknown keys that ask for set-up, such as `pre_exec_command`, unless they only say yes, no or a number."""
+    for key, node in fields.items():
+        words = {word.casefold() for word in _WORD.findall(key.replace("set_up", "setup").replace("set-up", "setup"))}
+        if (
+            key not in KeyScope.HEAD.value
+            and words & _SETUP_WORDS
+            and node.value
+            and not isinstance(node.value, int | float)
+        ):
+            yield key
+
+
+def _shape(node: YamlNode) -> str:
+    if node.fields is not None:
+        return "mapping"
+    return "text" if node.items is None else "list"

@@ -7,20 +7,13 @@ import logging
 import resource
 import socket
 import sys
-from typing import TYPE_CHECKING
 
 import anyio
 
-from pinchbench.wire.recording import RecordingWriter
-from pinchbench.wire.server import serve_wire
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.wire.lease import Recorder
+from pinchbench.wire.proxy_process import serve_wire
 
 # How long a chunk waits, at each call of the system, while a thread writes a long exchange. With Python's own 5 ms, the
-# 99th percentile of five calls beside such a thread was 10 to 15 ms; less than this was no better.
+# 99th percentile of five calls with such a thread was 10 to 15 ms; less than this was no better.
 SWITCH_INTERVAL_S = 0.0005
 PR_SET_DUMPABLE = 4  # linux/prctl.h
 
@@ -38,18 +31,13 @@ def allow_many_files() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def open_recorder(path: Path, secrets: tuple[str, ...]) -> Recorder:
-    """Open the recording of a trial. Raises OSError."""
-    return RecordingWriter(path, secrets)
-
-
 def main() -> None:
     """Serve until the runner has gone."""
     protect_memory()
     allow_many_files()
     sys.setswitchinterval(SWITCH_INTERVAL_S)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    anyio.run(serve_wire, socket.socket(fileno=int(sys.argv[1])), open_recorder)
+    anyio.run(serve_wire, socket.socket(fileno=int(sys.argv[1])))
 
 
 if __name__ == "__main__":

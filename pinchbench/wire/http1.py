@@ -1,24 +1,147 @@
-"""HTTP/1.1 on byte streams: requests of clients, and connections to a provider."""
+"""HTTP/1.1 on byte streams: requests of clients, connections to a provider, and where the body of a reply ends."""
 
 from __future__ import annotations
 
+import re
 import ssl
+from abc import ABC, abstractmethod
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
 import h11
-from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, fail_after
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, fail_after, move_on_after
 from anyio.lowlevel import checkpoint
 
+from pinchbench.wire.request_route import error_response
 from pinchbench.wire.transport import connect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Iterable
+    from http import HTTPStatus
 
-    from pinchbench.wire.reply_body import ReplyBody
+    from pinchbench.wire.redact import Masking
     from pinchbench.wire.request_route import Header, Origin
     from pinchbench.wire.transport import TransportStream
+
+
+WITHOUT_BODY = frozenset({204, 304})
+MAX_LINE_BYTES = 64 * 1024  # of the framing: the size of a chunk and its extensions, or a trailer
+LINE_END = b"\r\n"
+# The end of the chunk before, the size of the next, and extensions; and any part from the beginning of that.
+CHUNK_START = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
+CHUNK_START_BEGUN = re.compile(rb"\r(?:\n(?:[0-9A-Fa-f]{1,16}[ \t]*(?:;[^\r\n]*)?\r?)?)?")
+
+
+class ReplyBody(ABC):
+    """A body.
+
+    Attributes:
+        is_complete: whether its end has arrived.
+        has_end: whether that is known without the end of the connection.
+        surplus_bytes: how many of the bytes that were fed came after its end.
+    """
+
+    has_end = True
+
+    def __init__(self) -> None:
+        """Begin at the first byte after the head."""
+        self.is_complete = False
+        self.surplus_bytes = 0
+
+    @abstractmethod
+    def feed(self, raw: bytes) -> bytes:
+        """Take the next bytes that arrived; return the data in them. Raises ValueError if they are not of a body."""
+
+
+class UnboundedBody(ReplyBody):
+    """A body that ends with its connection."""
+
+    has_end = False
+
+    def feed(self, raw: bytes) -> bytes:
+        """Return the bytes."""
+        return raw
+
+
+class SizedBody(ReplyBody):
+    """A body whose size is known."""
+
+    def __init__(self, size_bytes: int) -> None:
+        """Take the size."""
+        super().__init__()
+        self._left = size_bytes
+        self.is_complete = not size_bytes
+
+    def feed(self, raw: bytes) -> bytes:
+        """Return the bytes up to the end."""
+        data = raw[: self._left]
+        self._left -= len(data)
+        self.is_complete = not self._left
+        self.surplus_bytes += len(raw) - len(data)
+        return data
+
+
+class ChunkedBody(ReplyBody):
+    """A body in chunks, with trailers after the last."""
+
+    def __init__(self) -> None:
+        """Begin before the first chunk, as if another had just ended."""
+        super().__init__()
+        self._left = 0  # of the data of a chunk
+        self._framing = LINE_END  # that has not arrived in full
+        self._is_in_trailers = False
+
+    def feed(self, raw: bytes) -> bytes:
+        """Return the data of the chunks."""
+        data = []
+        if self._framing:
+            raw, self._framing = self._framing + raw, b""
+        at = 0
+        while at < len(raw) and not self.is_complete:
+            if self._left:
+                data.append(raw[at : at + self._left])
+                at += len(data[-1])
+                self._left -= len(data[-1])
+            elif self._is_in_trailers:
+                at = self._skip_trailer(raw, at)
+            elif match := CHUNK_START.match(raw, at):
+                at = match.end()
+                self._left = int(match[1], 16)
+                self._is_in_trailers = not self._left
+            else:
+                self._keep(raw[at:])
+                if not CHUNK_START_BEGUN.fullmatch(self._framing):
+                    raise ValueError("where a chunk should begin, there is something else")
+                return b"".join(data)
+        self.surplus_bytes += len(raw) - at
+        return data[0] if len(data) == 1 else b"".join(data)
+
+    def _skip_trailer(self, raw: bytes, at: int) -> int:
+        end = raw.find(LINE_END, at)
+        if end < 0:
+            self._keep(raw[at:])
+            return len(raw)
+        self.is_complete = end == at
+        return end + len(LINE_END)
+
+    def _keep(self, framing: bytes) -> None:
+        if len(framing) > MAX_LINE_BYTES:
+            raise ValueError("a line of the framing is too long")
+        self._framing = framing
+
+
+def body_of(method: bytes, response: h11.Response) -> ReplyBody:
+    """Return the body that follows a head, which h11 has checked."""
+    headers = dict(response.headers)
+    if method == b"HEAD" or response.status_code in WITHOUT_BODY:
+        return SizedBody(0)
+    if b"transfer-encoding" in headers:
+        return ChunkedBody()
+    if size := headers.get(b"content-length"):
+        return SizedBody(int(size))
+    return UnboundedBody()
+
 
 MAX_HEAD_BYTES = 64 * 1024  # twice what Node accepts
 EARLY_BYTES = 64 * 1024  # of further requests, while one is being answered
@@ -26,6 +149,7 @@ CONNECT_LIMIT_S = 10.0  # as Node's own, after which OpenClaw would give up too
 # Shorter than servers keep idle connections: a request must not meet one that its server is just closing.
 IDLE_LIMIT_S = 4.0
 MAX_IDLE = 64
+DRAIN_LIMIT_S = 5.0  # for the rest of a request that is refused
 
 LOST = (BrokenResourceError, ClosedResourceError, EndOfStream)
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -65,6 +189,20 @@ class Inbound:
         """
         event = await self._next_event()
         return bytes(event.data) if isinstance(event, h11.Data) else b""
+
+    async def read_rest(self, keep: Callable[[bytes], bool]) -> bool:
+        """Call `keep` with each part of the rest of the body; return false as soon as it does. Raises as above."""
+        while not self.is_complete and (data := await self.receive_body()):
+            if not keep(data):
+                return False
+        return True
+
+    async def refuse(self, status: HTTPStatus, reason: str) -> bool:
+        """Send an error in place of an answer; return that the connection does not stay open."""
+        with move_on_after(DRAIN_LIMIT_S):  # else closing would reset the connection, and the client not see why
+            await self.read_rest(lambda _: True)
+        await self.stream.send(error_response(status, reason))
+        return False
 
     @property
     def early(self) -> bytes:
@@ -115,16 +253,11 @@ class Outbound:
         self.is_reused = False
         self.idle_since = 0.0
 
-    async def send_head(self, method: bytes, target: bytes, headers: list[Header]) -> None:
-        """Send the head of a request. Raises what the connection raises, as do the other sends."""
+    async def send(self, method: bytes, target: bytes, headers: list[Header], body: Iterable[bytes]) -> None:
+        """Send a request. Raises what the connection raises."""
         await self._send(h11.Request(method=method, target=target, headers=headers))
-
-    async def send_body(self, data: bytes) -> None:
-        """Send a part of the body."""
-        await self._send(h11.Data(data=data))
-
-    async def end_request(self) -> None:
-        """Send the end of the body."""
+        for part in body:
+            await self._send(h11.Data(data=part))
         await self._send(h11.EndOfMessage())
 
     async def _send(self, event: h11.Event) -> None:
@@ -152,13 +285,16 @@ class Outbound:
         except EndOfStream:
             return b""
 
-    async def forward_body(self, body: ReplyBody, client: TransportStream, keep: Callable[[bytes], None]) -> None:
+    async def forward_body(
+        self, body: ReplyBody, client: TransportStream, keep: Callable[[bytes], None], masking: Masking | None = None
+    ) -> None:
         """Pass the body of the reply on to a client as it arrives.
 
         Args:
             body: Finds its end.
             client: Where it is sent.
             keep: Called with each piece of it, without the framing. Must not raise.
+            masking: Masks a text in what is sent to the client; None to pass all on as it is.
 
         Raises:
             CutError: The connection was closed before the end, or what arrived is not HTTP.
@@ -175,13 +311,16 @@ class Outbound:
                 return True
             if data:
                 keep(data)  # before it is sent, so that its time is that of its arrival
-            client.write(raw[: len(raw) - body.surplus_bytes] if body.is_complete else raw)
+            piece = raw[: len(raw) - body.surplus_bytes] if body.is_complete else raw
+            client.write(piece if masking is None else masking.feed(piece, is_last=body.is_complete))
             return body.is_complete
 
         early, _ = self._parser.trailing_data
         is_over = take(early) if early else body.is_complete
         if not is_over:
             await self._stream.forward(client, take)
+        if masking is not None:
+            client.write(masking.feed(b"", is_last=True))
         await client.flush()
         self._is_body_complete = body.is_complete and not body.surplus_bytes
         if not body.is_complete and (body.has_end or self._stream.is_broken):

@@ -1,24 +1,44 @@
-"""A trial whose requests pass through the wire: what is open, and where it is recorded."""
+"""The trials whose requests pass through the wire, and whose connections are theirs."""
 
 from __future__ import annotations
 
+import socket
+import struct
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
+from anyio import to_thread
+
+from pinchbench.sandbox.socket_owner import Program, asked_inode, client_inode, find_owner, name_of
+from pinchbench.wire.exchange import Allowance
+from pinchbench.wire.exchange_facts import facts_of
 
 if TYPE_CHECKING:
     from anyio import CancelScope
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from pinchbench.wire.draft import Draft
-    from pinchbench.wire.exchange import Exchange
+    from pinchbench.model.usage import Usage
+    from pinchbench.wire.exchange import Draft, Exchange
     from pinchbench.wire.playback import Playback
-    from pinchbench.wire.request_owner import Mark
+    from pinchbench.wire.transport import TransportStream
+
+
+CREDENTIALS = struct.Struct("3i")  # process, user and group: unix(7)
+TAKES_ALL = sys.platform != "linux"  # which process has made a connection is known on Linux alone
 
 
 class Recorder(Protocol):
-    """Where a trial's exchanges go. Its calls may block: they are made in a thread, one at a time."""
+    """Where a trial's exchanges go. Its calls may block: they are made in a thread, one at a time.
+
+    Attributes:
+        size_bytes: how much is written.
+        line_bytes: how much that is without the compression.
+    """
+
+    size_bytes: int
+    line_bytes: int
 
     def append(self, exchange: Exchange) -> object:
         """Write one. Raises OSError."""
@@ -29,20 +49,92 @@ class Recorder(Protocol):
 
 @dataclass(kw_only=True, eq=False)
 class TrialLease:
-    """A trial that has a token. `turn` may be set. With `shared`, `mark` finds its requests among those of others."""
+    """A trial that has a token."""
 
     token: str
-    shared: str = ""
-    mark: Mark | None = None
     trial: str
-    turn: int
+    turn: int = 0
     recorder: Recorder | None
     playback: Playback | None = None
     drafts: MemoryObjectSendStream[Draft]
     exchanges: int = 0
+    model: str = ""  # that its first request named
+    allowance: Allowance = field(default_factory=Allowance)
+    connections: set[TransportStream] = field(default_factory=set)
+    exceeded: str = ""  # what it has used too much of
     waiting: int = 0  # of its exchanges, for their turn
     is_held: bool = False
     open: set[CancelScope] = field(default_factory=set)
     ended: anyio.Event | None = None  # that all exchanges have, once the lease has been released
     written: anyio.Event = field(default_factory=anyio.Event)
     problem: str = ""
+    admission: anyio.Lock = field(default_factory=anyio.Lock)  # of connections that have to be looked for
+    _program: Program = field(default_factory=lambda: Program(0))  # whose connections are the trial's in this turn
+
+    def begin_turn(self, turn: int) -> None:
+        """Count requests for another turn from now on, of which another process makes the connections."""
+        self.turn, self._program = turn, Program(0)
+
+    def recognises(self, connection: socket.socket) -> bool:
+        """Whether a connection is known to be the turn's own, without a look at processes. Raises OSError."""
+        if TAKES_ALL:
+            return True
+        if connection.family == socket.AF_UNIX:
+            return self._program.pid == _unix_client(connection) != 0
+        return asked_inode(*_ports(connection)) in self._program.known
+
+    def knows(self, connection: socket.socket) -> bool:
+        """Whether a connection has been made by the process of this trial, and of no other. Raises OSError."""
+        return not TAKES_ALL and self.recognises(connection)
+
+    async def foreign_client(self, connection: socket.socket) -> str:
+        """Return what `find_foreign` does. A burst of connections waits for one look at processes."""
+        if self.recognises(connection):
+            return ""
+        async with self.admission:
+            return "" if self.recognises(connection) else await to_thread.run_sync(self.find_foreign, connection)
+
+    def find_foreign(self, connection: socket.socket) -> str:
+        """Return the name of the process that made a connection if it is not the turn's own; else empty. Blocks.
+
+        Raises OSError if the client has closed the connection.
+
+        The turn's own is the process that makes the first connection: OpenClaw does before the agent can do anything.
+        Through a Unix socket it is the process that connects there for it, the first one of its namespaces.
+        """
+        if TAKES_ALL:
+            return ""
+        if connection.family == socket.AF_UNIX:
+            client = _unix_client(connection)
+            self._program.pid = self._program.pid or client
+            return "" if client == self._program.pid else name_of(client)
+        inode = client_inode(*_ports(connection))
+        if not inode and self._program.pid:  # else the system may not show connections at all
+            raise ConnectionResetError
+        if not inode or (self._program.pid and self._program.has_socket(inode)):
+            return ""
+        client = find_owner(inode)
+        if not client and client_inode(*_ports(connection)) != inode:
+            raise ConnectionResetError
+        if self._program.pid:
+            return name_of(client)
+        self._program = Program(client)
+        self._program.has_socket(inode)  # finds what else it has open by now
+        return ""
+
+    @staticmethod
+    def record(recorder: Recorder, draft: Draft, reads_usage: bool) -> Usage | None:
+        """Record an exchange; return what it used, if that is to be read and the provider reported it. Blocks."""
+        exchange = draft.exchange()
+        recorder.append(exchange)
+        return facts_of(exchange).reply.usage if reads_usage else None
+
+
+def _unix_client(connection: socket.socket) -> int:
+    pid: int
+    pid, _, _ = CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
+    return pid
+
+
+def _ports(connection: socket.socket) -> tuple[int, int]:
+    return connection.getsockname()[1], connection.getpeername()[1]

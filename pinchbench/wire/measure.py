@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from statistics import median
 from typing import TYPE_CHECKING
 
 from pinchbench.model.usage import Usage
-from pinchbench.wire.facts import facts_of
-from pinchbench.wire.protocols.values import ExchangeFacts, Role
+from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange_facts import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pinchbench.wire.exchange import Exchange, ExchangeEnd
+    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.protocols.call_facts import Conversation, ExchangeFacts
 
-P95 = 0.95
+FULL_TOKEN_CHARACTERS = 6  # honest prompts have at most 5 a token, and fewer without the tools' descriptions
+LEAST_WINDOW = 1024  # servers that count fewer tokens count something else, such as what was not cached
+FEWEST_TRUNCATED = 3
+RUN = re.compile(r"(.)\1{3,}", re.DOTALL)  # of one character, such as of spaces, which is one token
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,7 +36,6 @@ class FailedCall:
         status: the HTTP status; 0 without a reply.
         end: how the exchange ended.
         error: what the provider, or the connection, said; empty if a stream just ended early.
-        retried: whether OpenClaw called again in the same position of a conversation of that turn.
     """
 
     number: int
@@ -39,15 +43,6 @@ class FailedCall:
     status: int
     end: ExchangeEnd
     error: str = ""
-    retried: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gap:
-    """A time within a turn in which no exchange was going on: tools, or OpenClaw itself."""
-
-    after: int
-    seconds: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,49 +51,43 @@ class Measurements:
 
     Attributes:
         calls: requests to a model, failed ones included.
-        other_requests: requests that no known protocol describes, such as for a list of models.
         failed: the calls without a complete reply.
-        wire_retries: the statuses for which the wire itself asked again, which OpenClaw did not see.
+        last: the number of the last call that OpenClaw did not give up before a byte of the reply came; 0 if there is
+            none.
+        last_turn: the index of its turn.
+        silent_s: how long OpenClaw waited for the first byte of a later call that it gave up.
         usage: as the provider reported it, of all calls that have some; `requests` counts these. What a cut reply used
             and did not report is unknown.
         unreported: calls with a reply but without usage.
-        cost_usd: what the provider said that the calls cost; None if it never did.
-        unpriced: calls with usage but without a cost.
         models: the models that answered, as the provider names them, in the order of their first reply.
         first_token_median_s: from sending a request to the first text, reasoning or tool call, of streamed replies.
-        first_token_p95_s: as above; the smallest value that 95 % do not exceed.
         output_tokens_per_s: of complete streamed replies, from the first content on. Reasoning that a provider does not
             show counts as output but comes before, so that such models seem faster than they are.
         model_s: while at least one request was at the provider.
         queued_s: while the wire held requests back, summed.
-        gaps: the times without an exchange, which lie between two of the same turn.
+        gaps_s: while no exchange was going on between two of the same turn: tools, or OpenClaw itself.
+        truncated_to: the window of tokens to which the server truncated longer prompts; 0 if it did not.
     """
 
     calls: int = 0
-    other_requests: int = 0
     failed: tuple[FailedCall, ...] = ()
-    wire_retries: tuple[int, ...] = ()
+    last: int = 0
+    last_turn: int = 0
+    silent_s: float = 0.0
     usage: Usage = Usage()
     unreported: int = 0
-    cost_usd: float | None = None
-    unpriced: int = 0
     models: tuple[str, ...] = ()
     first_token_median_s: float | None = None
-    first_token_p95_s: float | None = None
     output_tokens_per_s: float | None = None
     model_s: float = 0.0
     queued_s: float = 0.0
-    gaps: tuple[Gap, ...] = ()
+    truncated_to: int = 0
+    gaps_s: float = 0.0
 
     @property
-    def gaps_s(self) -> float:
-        """Return how long no exchange was going on within turns."""
-        return math.fsum(gap.seconds for gap in self.gaps)
-
-    @property
-    def retries(self) -> int:
-        """Return how many failed calls were followed by another, of OpenClaw or of the wire."""
-        return sum(call.retried for call in self.failed) + len(self.wire_retries)
+    def last_failure(self) -> FailedCall | None:
+        """Return the last call, see `last`, if its reply is not complete."""
+        return next((call for call in self.failed if call.number == self.last), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,14 +98,17 @@ class _Call:
     facts: ExchangeFacts
 
     @property
-    def position(self) -> tuple[int, int]:
-        """Return turn and place in a conversation: retries change OpenClaw's prompt, but not the replies in it."""
-        messages = self.facts.request.conversation.messages
-        return self.exchange.turn, sum(message.role is Role.ASSISTANT for message in messages)
-
-    @property
     def is_failed(self) -> bool:
         return not self.facts.reply.complete
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether OpenClaw closed the connection before a byte of the reply's body came."""
+        return self.exchange.end is ExchangeEnd.CLIENT_LEFT and not self.exchange.chunks
+
+    @property
+    def ended_at(self) -> float:
+        return self.exchange.began_at + self.exchange.ended_s
 
 
 def measure(exchanges: Iterable[Exchange]) -> Measurements:
@@ -126,29 +118,28 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
     calls = [one for one in read if one.facts.protocol is not None]
     replies = [one.facts.reply for one in calls]
     used = [reply.usage for reply in replies if reply.usage is not None]
-    costs = [reply.cost_usd for reply in replies if reply.cost_usd is not None]
-    waits_s = sorted(_first_token_s(calls))
+    waits_s = list(_first_token_s(calls))
+    last = max((one for one in calls if not one.is_given_up), key=attrgetter("ended_at"), default=None)
+    given_up = [one.exchange for one in calls if one.is_given_up and (last is None or one.ended_at > last.ended_at)]
     return Measurements(
         calls=len(calls),
-        other_requests=len(read) - len(calls),
         failed=tuple(_failed_calls(calls)),
-        wire_retries=tuple(status for one in every for status in one.retried),
+        last=0 if last is None else last.exchange.number,
+        last_turn=0 if last is None else last.exchange.turn,
+        silent_s=max((one.ended_s - one.sent_s for one in given_up), default=0.0),
         usage=sum(used, Usage()),
         unreported=sum(reply.message is not None and reply.usage is None for reply in replies),
-        cost_usd=math.fsum(costs) if costs else None,
-        unpriced=len(used) - len(costs),
         models=tuple(dict.fromkeys(reply.model for reply in replies if reply.model)),
         first_token_median_s=median(waits_s) if waits_s else None,
-        first_token_p95_s=waits_s[math.ceil(P95 * len(waits_s)) - 1] if waits_s else None,
         output_tokens_per_s=_output_rate(calls),
-        model_s=math.fsum(end - begin for begin, end, _ in _united(every, from_sent=True)),
+        model_s=math.fsum(end - begin for begin, end in _united(every, from_sent=True)),
         queued_s=math.fsum(one.queued_s for one in every),
-        gaps=tuple(_gaps(every)),
+        truncated_to=_window(one.facts for one in calls),
+        gaps_s=math.fsum(_gaps_s(every)),
     )
 
 
 def _failed_calls(calls: Sequence[_Call]) -> Iterable[FailedCall]:
-    begun = {call.position: call.exchange.began_at for call in sorted(calls, key=lambda one: one.exchange.began_at)}
     for call in calls:
         if call.is_failed:
             one = call.exchange
@@ -158,7 +149,6 @@ def _failed_calls(calls: Sequence[_Call]) -> Iterable[FailedCall]:
                 status=one.status,
                 end=one.end,
                 error=call.facts.reply.error or one.error,
-                retried=begun[call.position] >= one.began_at + one.ended_s,
             )
 
 
@@ -167,6 +157,42 @@ def _first_token_s(calls: Iterable[_Call]) -> Iterable[float]:
         first_s = call.facts.reply.first_content_s
         if first_s is not None:
             yield max(0.0, first_s - call.exchange.sent_s)
+
+
+def _window(calls: Iterable[ExchangeFacts]) -> int:
+    """Return the window to which the server truncated prompts; 0 if it did not.
+
+    From some length on, every prompt has far more characters than its reported tokens can hold, and these are about
+    equally many. A server that does not count what was cached reports few for most of its prompts, or more for longer
+    ones.
+    """
+    prompts = [
+        (len(_prompt(talk)), usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens, talk)
+        for usage, talk in ((call.reply.usage, call.request.conversation) for call in calls)
+        if usage is not None
+    ]
+    window = max((tokens for _, tokens, _ in prompts), default=0)
+    if window < LEAST_WINDOW:
+        return 0
+    short = max((size for size, tokens, _ in prompts if size < FULL_TOKEN_CHARACTERS * tokens), default=0)
+    long = [one for one in prompts if one[0] > short]
+    is_truncated = len(long) >= FEWEST_TRUNCATED and all(
+        2 * tokens >= window and len(RUN.sub(r"\1", _prompt(talk))) >= FULL_TOKEN_CHARACTERS * tokens
+        for _, tokens, talk in long
+    )
+    if not is_truncated:
+        return 0
+    (least, fewest, _), (most, last, _) = (choose(long, key=itemgetter(0)) for choose in (min, max))
+    is_growing = last > fewest and most - least < FULL_TOKEN_CHARACTERS * (last - fewest)
+    return 0 if is_growing else window
+
+
+def _prompt(conversation: Conversation) -> str:
+    """Return the text of a prompt but for the tools, which some servers do not count."""
+    texts = [conversation.system]
+    for message in conversation.messages:
+        texts += [message.text, *(call.arguments for call in message.tool_calls)]
+    return "".join(texts)
 
 
 def _output_rate(calls: Iterable[_Call]) -> float | None:
@@ -181,25 +207,21 @@ def _output_rate(calls: Iterable[_Call]) -> float | None:
     return tokens / seconds if seconds else None
 
 
-def _united(exchanges: Iterable[Exchange], *, from_sent: bool) -> list[tuple[float, float, int]]:
-    """Join the times of exchanges that overlap: begin, end, and the number of the exchange that ended last."""
-    spans = sorted(
-        (one.began_at + (one.sent_s if from_sent else 0.0), one.began_at + one.ended_s, one.number) for one in exchanges
-    )
-    united: list[tuple[float, float, int]] = []
-    for begin, end, number in spans:
+def _united(exchanges: Iterable[Exchange], *, from_sent: bool) -> list[tuple[float, float]]:
+    """Return the times of exchanges, from begin to end, joined where they overlap."""
+    spans = sorted((one.began_at + (one.sent_s if from_sent else 0.0), one.began_at + one.ended_s) for one in exchanges)
+    united: list[tuple[float, float]] = []
+    for begin, end in spans:
         if end < begin:  # it was never sent
             continue
         if united and begin <= united[-1][1]:
-            first, last, before = united[-1]
-            united[-1] = (first, end, number) if end > last else (first, last, before)
+            united[-1] = (united[-1][0], max(end, united[-1][1]))
         else:
-            united.append((begin, end, number))
+            united.append((begin, end))
     return united
 
 
-def _gaps(exchanges: Iterable[Exchange]) -> Iterable[Gap]:
+def _gaps_s(exchanges: Iterable[Exchange]) -> Iterable[float]:
     for _, of_turn in groupby(sorted(exchanges, key=attrgetter("turn")), key=attrgetter("turn")):
-        spans = _united(of_turn, from_sent=False)
-        for (_, end, number), (begin, _, _) in pairwise(spans):
-            yield Gap(after=number, seconds=begin - end)
+        for (_, end), (begin, _) in pairwise(_united(of_turn, from_sent=False)):
+            yield begin - end

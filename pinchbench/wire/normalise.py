@@ -38,6 +38,7 @@ FILE_TIME = re.compile(rf"{MONTHS} [ \d]\d \d\d:\d\d(?::\d\d)?\b")
 STAMP = re.compile(rf"{DAYS}[a-z]*,? (?=<time>)")  # the day of the week in `[Mon 2026-11-23 01:50 UTC]`
 PORT = re.compile(r"(127\.0\.0\.1|localhost):\d{2,5}\b")
 PID = re.compile(r"\b(pid[ =:])\d+\b")
+REVISION = re.compile(r"(configRevision\W+sha256:)[\w+/=-]+")  # of an automation, from its times
 # The line in which OpenClaw tells the agent who and where it is. Node's and the model's names stay.
 RUNTIME = re.compile(r"^Runtime: .*$", re.MULTILINE)
 RUNTIME_FIELD = re.compile(r"\b(agent|session|sessionId|host|os|repo)=[^|\n]*(?= \||$)")
@@ -66,10 +67,12 @@ class Normaliser:
     Attributes:
         places: paths and other words that differ, with what stands for each. The longest counts first.
         today: the day of the requests: times and dates at most a day away depend on it, others are part of the text.
+        simulated_days: the first and the last day of a simulated clock, which count as today as well.
     """
 
     places: Mapping[str, str] = field(default_factory=dict)
     today: date
+    simulated_days: tuple[date, date] | None = None
     _texts: dict[str, str] = field(default_factory=dict)
 
     def text(self, text: str) -> str:
@@ -90,6 +93,7 @@ class Normaliser:
         text = SESSION.sub("<session>", text)
         text = IDS.sub("<id>", text)
         text = PORT.sub(r"\1:<port>", text)
+        text = REVISION.sub(r"\1<digest>", text)
         text = PID.sub(r"\1<pid>", text)
         text = MAIL_TIME.sub(lambda found: self._time(found[0], _mail_day(found[0])), text)
         text = FILE_TIME.sub("<time>", text)
@@ -111,7 +115,10 @@ class Normaliser:
         return stand_in if self._is_near(day) else text
 
     def _is_near(self, day: date | None) -> bool:
-        return day is not None and abs(day - self.today) <= ONE_DAY
+        if day is None:
+            return False
+        first, last = self.simulated_days or (self.today, self.today)
+        return abs(day - self.today) <= ONE_DAY or (first - day <= ONE_DAY and day - last <= ONE_DAY)
 
 
 def _iso_day(text: str) -> date | None:

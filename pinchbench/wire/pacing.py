@@ -36,7 +36,12 @@ class Window:
 
     def has_room(self, in_flight: int, *, now: float) -> bool:
         """Whether another request may be sent."""
-        return now >= self.paused_until and (self.size is None or in_flight < max(1, int(self.size)))
+        return now >= self.paused_until and (self.size is None or in_flight < self.requests)
+
+    @property
+    def requests(self) -> int:
+        """Its size in whole requests, once there is one."""
+        return max(1, int(self.size or 0))
 
     def succeed(self) -> None:
         """Count a request that was not refused."""
@@ -65,15 +70,6 @@ class Window:
         return True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pace:
-    """The state of a provider's pacing. `window` is None without a limit."""
-
-    window: int | None
-    in_flight: int
-    waiting: int
-
-
 class Permit:
     """The right to have one request in flight. Its owner says what became of the request."""
 
@@ -100,22 +96,17 @@ class _Waiter:
 class Pacer:
     """Admits requests to one provider. Each trial has a queue, and the queues take turns. Not thread-safe."""
 
-    def __init__(self, max_requests: int | None = None, *, changed: Callable[[Pace], None] | None = None) -> None:
-        """`changed` is called when the window has changed after a refusal."""
+    def __init__(self, max_requests: int | None = None, *, changed: Callable[[int], None] | None = None) -> None:
+        """`changed` is called with the window when a refusal has changed it."""
         self._window = Window(max_requests)
         self._in_flight = 0
         self._queues: OrderedDict[str, deque[_Waiter]] = OrderedDict()
         self._changed = changed
 
     @property
-    def pace(self) -> Pace:
-        """The state at this moment."""
-        size = self._window.size
-        return Pace(
-            window=None if size is None else max(1, int(size)),
-            in_flight=self._in_flight,
-            waiting=sum(map(len, self._queues.values())),
-        )
+    def waiting(self) -> int:
+        """How many requests wait for their turn."""
+        return sum(map(len, self._queues.values()))
 
     async def acquire(self, trial: str, *, waits: Callable[[], None] | None = None) -> Permit:
         """Wait for this trial's turn. The caller has to `release` the permit; a cancelled caller has none.
@@ -152,16 +143,14 @@ class Pacer:
 
     def on_refusal(self, permit: Permit, retry_after_s: float | None) -> None:
         """Count a 429."""
-        if (
-            self._window.refuse(
-                began_at=permit.began_at,
-                in_flight=self._in_flight,
-                now=anyio.current_time(),
-                retry_after_s=retry_after_s,
-            )
-            and self._changed is not None
-        ):
-            self._changed(self.pace)
+        is_smaller = self._window.refuse(
+            began_at=permit.began_at,
+            in_flight=self._in_flight,
+            now=anyio.current_time(),
+            retry_after_s=retry_after_s,
+        )
+        if is_smaller and self._changed is not None:
+            self._changed(self._window.requests)
 
     async def _wait(self, trial: str) -> None:
         waiter = _Waiter(admitted=anyio.Event())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
 
@@ -12,21 +13,20 @@ from anyio import to_thread
 
 from pinchbench.defaults import DivergencePolicy
 from pinchbench.wire.exchange import Chunk, DivergenceNote, ExchangeEnd
-from pinchbench.wire.facts import request_facts
+from pinchbench.wire.exchange_facts import request_facts
+from pinchbench.wire.http1 import WITHOUT_BODY
 from pinchbench.wire.normalise import home_of, workspace_of
 from pinchbench.wire.recording import Recording, read_recording
-from pinchbench.wire.replay import Divergence, Replay
-from pinchbench.wire.reply_body import WITHOUT_BODY
+from pinchbench.wire.redact import substituted
+from pinchbench.wire.reply_matching import Divergence, Replay
 from pinchbench.wire.request_route import response_head
-from pinchbench.wire.streamed_text import substituted
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from pinchbench.wire.draft import Draft
-    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.exchange import Draft, Exchange
     from pinchbench.wire.http1 import Inbound
-    from pinchbench.wire.messages import ReplaySource
+    from pinchbench.wire.wire_messages import ReplaySource
 
 FRAMING = frozenset({"transfer-encoding", "content-length"})
 LAST_CHUNK = b"0\r\n\r\n"
@@ -70,7 +70,10 @@ class Playback:
         if recording.problem:
             raise ValueError(recording.problem)
         return cls(
-            Replay(recording.exchanges), policy=source.policy, fork_at=source.fork_at, fork_turn=source.fork_turn
+            Replay(recording.exchanges, source.simulated),
+            policy=source.policy,
+            fork_at=source.fork_at,
+            fork_turn=source.fork_turn,
         )
 
     async def choose(self, draft: Draft) -> Choice:
@@ -106,7 +109,7 @@ class Playback:
         found = self._replay.match(draft.path, b"".join(draft.request), at=draft.began_at, turn=draft.turn)
         if not isinstance(found, Divergence):
             return Choice(exchange=found) if not self._forks_at(found, draft.turn) else Choice(is_live=True)
-        note = _note(found)
+        note = found.note
         if found.recorded is not None and self._forks_at(found.recorded, draft.turn):
             return Choice(divergence=note, is_live=True)
         match self._policy:
@@ -114,8 +117,6 @@ class Playback:
                 return Choice(divergence=note)
             case DivergencePolicy.CONTINUE:
                 return Choice(divergence=note, exchange=found.recorded)
-            case DivergencePolicy.LIVE:
-                return Choice(divergence=note, is_live=True)
             case _:
                 assert_never(self._policy)
 
@@ -135,22 +136,20 @@ def _in_json(text: str) -> bytes:
     return msgspec.json.encode(text)[1:-1]
 
 
-def _note(divergence: Divergence) -> DivergenceNote:
-    parts = [
-        f"system prompt:\n{divergence.system_diff}" if divergence.system_diff else "",
-        f"message {divergence.index}:\n{divergence.diff}" if divergence.diff else "",
-    ]
-    return DivergenceNote(
-        summary=divergence.summary, details="\n\n".join(filter(None, parts)), repeated=divergence.repeated
-    )
-
-
-async def play(exchange: Exchange, inbound: Inbound, draft: Draft) -> bool:
+async def play(choice: Choice, inbound: Inbound, draft: Draft) -> bool:
     """Send a recorded reply, and end as the recorded exchange did; return whether the connection stays open.
+
+    Without one, the request is refused.
 
     The chunks are sent without the pauses between them. Where the client had left before the end, it is waited for
     until it leaves again, or the trial ends.
     """
+    exchange = choice.exchange
+    if exchange is None:
+        draft.status = HTTPStatus.BAD_REQUEST
+        stays_open = await inbound.refuse(HTTPStatus.BAD_REQUEST, NOT_RECORDED)
+        draft.finish(ExchangeEnd.NOT_REACHED, NOT_RECORDED)
+        return stays_open
     draft.served = exchange.number
     if exchange.status:
         await _send(exchange, inbound, draft)

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import anyio
 import h11
-from anyio import CancelScope, create_memory_object_stream, to_thread
+from anyio import CancelScope, create_memory_object_stream, fail_after, to_thread
 
-from pinchbench.wire.draft import Allowance, Draft
-from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.facts import facts_of
+from pinchbench.wire.allow_list import (
+    NotAllowedError,
+    canonical_target,
+    named_models,
+    require_endpoint,
+    require_models,
+)
+from pinchbench.wire.exchange import Draft, ExchangeEnd
+from pinchbench.wire.forward import Call, Relay, Upstream
 from pinchbench.wire.http1 import LOST, Inbound
 from pinchbench.wire.lease import TrialLease
-from pinchbench.wire.messages import CallUsed, Held, PaceChanged, Released, RetrySettings
-from pinchbench.wire.playback import NOT_RECORDED, play
-from pinchbench.wire.relay import Call, Relay, Upstream
-from pinchbench.wire.request_owner import Mark, owner_of
+from pinchbench.wire.playback import play
 from pinchbench.wire.request_route import (
     Route,
-    not_found,
     parse_route,
     recorded_headers,
     recorded_target,
     request_headers,
-    response_head,
     with_key,
-    with_model,
+)
+from pinchbench.wire.transport import NewConnections
+from pinchbench.wire.wire_messages import (
+    CallUsed,
+    Held,
+    LimitExceeded,
+    PaceChanged,
+    RequestRefused,
 )
 
 if TYPE_CHECKING:
@@ -37,26 +47,18 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.model.usage import Usage
     from pinchbench.wire.lease import Recorder
-    from pinchbench.wire.messages import Provider, WireEvent
-    from pinchbench.wire.pacing import Pace
-    from pinchbench.wire.playback import Choice, Playback
-    from pinchbench.wire.request_route import Header
+    from pinchbench.wire.playback import Playback
     from pinchbench.wire.transport import TransportStream
+    from pinchbench.wire.wire_messages import Provider, WireEvent
 
 LOG = logging.getLogger(__name__)
-# A slot has a handful. More would use up the files that the proxy may open, and so fail other trials.
-MAX_CONNECTIONS = 512
-HTTP_BAD_REQUEST = 400
-HTTP_NOT_FOUND = 404
-HTTP_VERSION_NOT_SUPPORTED = 505
-REASONS = {
-    HTTP_BAD_REQUEST: b"Bad Request",
-    HTTP_NOT_FOUND: b"Not Found",
-    HTTP_VERSION_NOT_SUPPORTED: b"HTTP Version Not Supported",
-}
+MAX_TRIAL_CONNECTIONS = 128  # OpenClaw has a handful
+HEAD_LIMIT_S = 30.0  # for the head of a connection's first request
+GIB = 1024**3
+MAX_LINE_BYTES = GIB  # of a trial's recording without its compression, which readers have to hold
 TRIAL_OVER = "the trial ended first"
+NOT_OPENCLAW = "The wire answers OpenClaw's own process alone."
 NO_TRIAL = "No trial has this address now."
 
 
@@ -67,28 +69,24 @@ class Proxy:
         self,
         providers: Iterable[Provider],
         *,
-        retries: RetrySettings,
         report: Callable[[WireEvent], None],
         group: TaskGroup,
-        allowance: Allowance | None = None,
         reports_usage: bool = False,
+        max_recording_bytes: int | None = None,
     ) -> None:
         """Take the providers. `report` must not block. Raises ValueError if a base URL is not one of HTTP."""
         self._reports_usage = reports_usage
-        self._relay = Relay(retries, self._tell_held)
+        self._relay = Relay(self._report_held)
         self._report = report
         self._group = group
-        self._allowance = allowance or Allowance()
+        self._max_recording_bytes = max_recording_bytes
         self._leases: dict[str, TrialLease] = {}
-        self._connections = 0
+        self._ended: dict[str, str] = {}  # trials by the tokens that they had
+        self._new = NewConnections()
         self._upstreams = {one.id: Upstream(one, self._reporter(one.id)) for one in providers}
 
-    def _reporter(self, provider: str) -> Callable[[Pace], None]:
-        def changed(pace: Pace) -> None:
-            event = PaceChanged(provider=provider, window=pace.window, in_flight=pace.in_flight, waiting=pace.waiting)
-            self._report(event)
-
-        return changed
+    def _reporter(self, provider: str) -> Callable[[int], None]:
+        return lambda window: self._report(PaceChanged(provider=provider, window=window))
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -100,10 +98,7 @@ class Proxy:
         token: str,
         *,
         trial: str,
-        turn: int = 0,
         recorder: Recorder | None = None,
-        shared: str = "",
-        mark: str = "",
         playback: Playback | None = None,
     ) -> None:
         """Let a token's requests pass. Raises ValueError if it has a lease already."""
@@ -113,10 +108,7 @@ class Proxy:
         send, receive = create_memory_object_stream[Draft](float("inf"))
         lease = TrialLease(
             token=token,
-            shared=shared,
-            mark=Mark(mark) if mark else None,
             trial=trial,
-            turn=turn,
             recorder=recorder,
             playback=playback,
             drafts=send,
@@ -127,13 +119,14 @@ class Proxy:
     def set_turn(self, token: str, turn: int) -> None:
         """Count requests for another turn from now on. Nothing happens if the token has no lease."""
         if lease := self._leases.get(token):
-            lease.turn = turn
+            lease.begin_turn(turn)
 
-    async def release(self, token: str) -> Released:
-        """Stop answering a token, cut its exchanges, and wait until they are recorded."""
+    async def release(self, token: str) -> str:
+        """Stop answering a token, cut its exchanges, and wait until they are recorded; return what went wrong."""
         lease = self._leases.pop(token, None)
         if lease is None:
-            return Released(token=token, exchanges=0, problem="the token had no lease")
+            return "the token had no lease"
+        self._ended[token] = lease.trial
         if lease.open:
             lease.ended = anyio.Event()
             for scope in lease.open:
@@ -141,7 +134,7 @@ class Proxy:
             await lease.ended.wait()
         lease.drafts.close()
         await lease.written.wait()
-        return Released(token=token, exchanges=lease.exchanges, problem=lease.problem)
+        return lease.problem
 
     async def close(self) -> None:
         """Close idle connections to the providers."""
@@ -153,9 +146,10 @@ class Proxy:
             async for draft in drafts:
                 try:
                     if lease.recorder is not None:
-                        used = await to_thread.run_sync(_append, lease.recorder, draft, self._reports_usage)
+                        used = await to_thread.run_sync(lease.record, lease.recorder, draft, self._reports_usage)
                         if used is not None:
                             self._report(CallUsed(trial=lease.trial, usage=used))
+                        self._limit_recording(lease, lease.recorder)
                 except OSError as error:
                     lease.problem = f"an exchange could not be recorded: {error}"
                 finally:
@@ -168,11 +162,11 @@ class Proxy:
         lease.written.set()
 
     def knows(self, token: str) -> bool:
-        """Whether a running trial has this token, or shares it."""
-        return token in self._leases or any(one.shared == token for one in self._leases.values() if one.shared)
+        """Whether a running trial has this token."""
+        return token in self._leases
 
     def trial_of(self, token: str) -> str:
-        """Return the name of the trial that has this token for itself; empty if none does."""
+        """Return the name of the trial that has this token; empty if none does."""
         lease = self._leases.get(token)
         return lease.trial if lease is not None else ""
 
@@ -182,45 +176,58 @@ class Proxy:
         With a token, the client believes to speak to the provider itself, and its requests have no address of a slot.
         """
         async with stream:
-            if self._connections >= MAX_CONNECTIONS:
-                return
-            self._connections += 1
+            self._new.add(stream)
             try:
                 inbound = Inbound(stream)
-                while (head := await inbound.next_request()) is not None:
-                    if not await self._answer(inbound, head, token=token, provider=provider):
-                        return
-            except (h11.RemoteProtocolError, *LOST):
+                with fail_after(HEAD_LIMIT_S):
+                    head = await inbound.next_request()
+                while head is not None and await self._answer(inbound, head, token=token, provider=provider):
+                    head = await inbound.next_request()
+            except (h11.RemoteProtocolError, TimeoutError, *LOST):
                 return
             except Exception:
                 LOG.exception("A connection was closed because of an error in the proxy.")
             finally:
-                self._connections -= 1
+                self._new.discard(stream)
+                for lease in self._leases.values():
+                    lease.connections.discard(stream)
 
     async def _answer(self, inbound: Inbound, head: h11.Request, *, token: str, provider: str) -> bool:
         """Answer a request; return whether the connection stays open."""
         target = head.target.decode("latin-1")
         route = Route(token=token, provider=provider, rest=target) if token else parse_route(target)
         lease = self._leases.get(route.token) if route else None
-        sharing = [one for one in self._leases.values() if one.shared and one.shared == route.token] if route else []
-        if route is None or (lease is None and not sharing) or (lease is not None and lease.shared):
-            return await _refuse(inbound, HTTP_NOT_FOUND, NO_TRIAL)
+        if route is None or lease is None:
+            if route is not None:
+                self.name_ended(route.token, inbound.stream)
+            return await inbound.refuse(HTTPStatus.NOT_FOUND, NO_TRIAL)
         upstream = self._upstreams.get(route.provider)
         if upstream is None:
-            return await _refuse(inbound, HTTP_NOT_FOUND, f"The wire has no provider {route.provider}.")
+            return await inbound.refuse(HTTPStatus.NOT_FOUND, f"The wire has no provider {route.provider}.")
         if head.http_version < b"1.1":
-            return await _refuse(inbound, HTTP_VERSION_NOT_SUPPORTED, "The wire speaks HTTP/1.1 only.")
-        draft = Draft(self._allowance, provider=route.provider, method=head.method.decode("latin-1"))
-        overflow = None
-        if lease is None:  # whose request it is, only its body tells
-            overflow = await _read_request(inbound, draft)
-            lease = owner_of(sharing, route.rest, b"".join(draft.request))
-            if lease is None:  # a gateway's own, such as for the list of models, or a title
-                lease = next((one for one in sharing if one.mark is None), None)
-            if lease is None or lease.token not in self._leases:
-                draft.discard()
-                return await _refuse(inbound, HTTP_NOT_FOUND, NO_TRIAL)
-        return await self._exchange(inbound, head, route, lease, upstream, draft=draft, overflow=overflow)
+            return await inbound.refuse(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "The wire speaks HTTP/1.1 only.")
+        draft = Draft(lease.allowance, provider=route.provider, method=head.method.decode("latin-1"))
+        try:
+            is_own = await self._owns_connection(lease, inbound.stream)
+        except BaseException:  # such as of a client that has gone
+            draft.discard()
+            raise
+        if self._leases.get(lease.token) is not lease:  # it may have been released meanwhile
+            draft.discard()
+            return await inbound.refuse(HTTPStatus.NOT_FOUND, NO_TRIAL)
+        if not is_own:
+            draft.discard()
+            return await inbound.refuse(HTTPStatus.FORBIDDEN, NOT_OPENCLAW)
+        return await self._exchange(inbound, head, route, lease, upstream, draft=draft)
+
+    def name_ended(self, token: str, stream: TransportStream) -> None:
+        """Report a request with the token of a trial that has ended, for the trial that makes it if that is known."""
+        if (trial := self._ended.get(token)) is None:
+            return
+        asking = ""
+        with suppress(OSError):  # it has been closed
+            asking = next((one.trial for one in self._leases.values() if one.knows(stream.socket)), "")
+        self._report(RequestRefused(trial=asking, what=f"the address of {trial}, which has ended"))
 
     async def _exchange(
         self,
@@ -231,27 +238,43 @@ class Proxy:
         upstream: Upstream,
         *,
         draft: Draft,
-        overflow: bytes | None,
     ) -> bool:
-        lease.exchanges += 1
         provider, token = upstream.provider, route.token
-        draft.assign(number=lease.exchanges, trial=lease.trial, turn=lease.turn)
-        target = upstream.origin.path + (route.rest or "/")
-        draft.path = recorded_target(target.replace(token, provider.key), key=provider.key)
+        if lease.exceeded:
+            draft.discard()
+            return await inbound.refuse(HTTPStatus.FORBIDDEN, f"The trial has used {lease.exceeded}.")
+        try:
+            rest = canonical_target(route.rest or "/")
+            require_endpoint(head.method.decode("latin-1"), rest, provider.api)
+        except NotAllowedError as error:
+            draft.discard()
+            return await self._forbid(inbound, lease, error)
+        lease.exchanges += 1
+        is_kept = draft.assign(
+            lease.allowance,
+            number=lease.exchanges,
+            trial=lease.trial,
+            turn=lease.turn,
+            exceed=partial(self._exceed, lease),
+        )
+        target = upstream.origin.path + rest
+        draft.path = recorded_target(target, token=token, secret=upstream.secret)
         headers = request_headers(head.headers.raw_items(), origin=upstream.origin, token=token, key=provider.key)
-        draft.request_headers = recorded_headers(headers, key=provider.key)
+        draft.request_headers = recorded_headers(headers, secret=upstream.secret)
         stays_open = False
         with self._ending(lease, draft):
             try:
-                if overflow is None:
-                    overflow = await _read_request(inbound, draft)
+                if not is_kept or not await inbound.read_rest(draft.add_request):
+                    draft.finish(ExchangeEnd.CLIENT_LEFT, f"the trial used {lease.exceeded}")
+                    return False
                 if lease.playback is not None:
                     choice = await lease.playback.choose(draft)
                     draft.divergence = choice.divergence
                     if not choice.is_live:
-                        return await _play(choice, inbound, draft)
-                if provider.model and not overflow:
-                    headers = _ask_for(provider.model, draft, headers)
+                        return await play(choice, inbound, draft)
+                _require_model(lease, draft, rest, provider)
+                if provider.model:
+                    headers = draft.ask_for(provider.model, headers)
                 call = Call(
                     inbound=inbound,
                     head=head,
@@ -260,34 +283,82 @@ class Proxy:
                     lease=lease,
                     upstream=upstream,
                     draft=draft,
-                    overflow=overflow,
                 )
                 stays_open = await self._relay.relay(call)
+            except NotAllowedError as error:
+                draft.is_refused = True
+                return await self._forbid(inbound, lease, error)
             except (h11.RemoteProtocolError, *LOST):
                 draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
         return stays_open
+
+    async def _forbid(self, inbound: Inbound, lease: TrialLease, error: NotAllowedError) -> bool:
+        """Refuse a request that is not for the run's model, and report it if OpenClaw does not ask so by itself."""
+        if error.named:
+            self._report(RequestRefused(trial=lease.trial, what=error.named))
+        return await inbound.refuse(HTTPStatus.FORBIDDEN, str(error))
 
     @contextmanager
     def _ending(self, lease: TrialLease, draft: Draft) -> Generator[None]:
         """Hand the exchange over to the recording at the end of the block, however it ends."""
         with CancelScope() as scope:
             lease.open.add(scope)
-            self._tell_held(lease)
+            self._report_held(lease)
             try:
                 yield
             except anyio.get_cancelled_exc_class():
-                draft.finish(ExchangeEnd.CLIENT_LEFT, TRIAL_OVER)
+                draft.finish(
+                    ExchangeEnd.CLIENT_LEFT, f"the trial used {lease.exceeded}" if lease.exceeded else TRIAL_OVER
+                )
                 raise
             finally:
                 draft.finish(ExchangeEnd.CUT, "an error in the proxy ended it")  # unless it has ended already
                 lease.open.discard(scope)
-                self._tell_held(lease)
-                self._report(draft.event())
-                lease.drafts.send_nowait(draft)
+                self._report_held(lease)
+                if draft.is_refused:
+                    draft.discard()
+                else:
+                    if failure := draft.failure:
+                        self._report(failure)
+                    lease.drafts.send_nowait(draft)
                 if not lease.open and lease.ended is not None:
                     lease.ended.set()
 
-    def _tell_held(self, lease: TrialLease) -> None:
+    async def _owns_connection(self, lease: TrialLease, stream: TransportStream) -> bool:
+        """Whether a connection is the trial's; count it then, and report it if it is another process's."""
+        if stream in lease.connections:
+            return True
+        try:
+            foreign = await lease.foreign_client(stream.socket)
+        except OSError:  # it has been closed
+            return False
+        if foreign:
+            self._report(RequestRefused(trial=lease.trial, what=f"a connection by {foreign}"))
+            return False
+        self._new.discard(stream)
+        lease.connections.add(stream)
+        if len(lease.connections) > MAX_TRIAL_CONNECTIONS:
+            self._exceed(lease, f"more than {MAX_TRIAL_CONNECTIONS} connections at a time")
+        return True
+
+    def _limit_recording(self, lease: TrialLease, recorder: Recorder) -> None:
+        limit, size = self._max_recording_bytes, recorder.size_bytes
+        if limit is not None and size > limit:
+            self._exceed(
+                lease, f"{size / GIB:.3g} GiB of disk space for its requests; the limit is {limit / GIB:.3g} GiB"
+            )
+        if recorder.line_bytes > MAX_LINE_BYTES:
+            self._exceed(lease, f"more than {MAX_LINE_BYTES / GIB:.3g} GiB of requests and replies")
+
+    def _exceed(self, lease: TrialLease, used: str) -> None:
+        """Cut the exchanges of a trial that has used too much, and answer it no more. Others are not affected."""
+        if not lease.exceeded:
+            lease.exceeded = used
+            self._report(LimitExceeded(trial=lease.trial, used=used))
+            for scope in lease.open:
+                scope.cancel()
+
+    def _report_held(self, lease: TrialLease) -> None:
         """Report when a trial begins or ceases to wait for nothing but its turn."""
         is_held = 0 < lease.waiting == len(lease.open)
         if is_held is not lease.is_held:
@@ -295,48 +366,13 @@ class Proxy:
             self._report(Held(trial=lease.trial, is_held=is_held))
 
 
-def _append(recorder: Recorder, draft: Draft, reads_usage: bool) -> Usage | None:
-    """Record an exchange; return what it used, if that is to be read and the provider reported it."""
-    exchange = draft.exchange()
-    recorder.append(exchange)
-    return facts_of(exchange).reply.usage if reads_usage else None
+def _require_model(lease: TrialLease, draft: Draft, target: str, provider: Provider) -> None:
+    """Raise NotAllowedError unless a request is for the run's model.
 
-
-async def _refuse(inbound: Inbound, status: int, reason: str) -> bool:
-    # else closing would reset the connection, and the client not see why
-    while not inbound.is_complete and await inbound.receive_body():
-        pass
-    body = not_found(reason)
-    headers = [
-        (b"Content-Type", b"application/json"),
-        (b"Content-Length", str(len(body)).encode()),
-        (b"Connection", b"close"),
-    ]
-    await inbound.stream.send(response_head(status, REASONS[status], headers) + body)
-    return False
-
-
-async def _play(choice: Choice, inbound: Inbound, draft: Draft) -> bool:
-    """Serve what a replay has for a request; return whether the connection stays open."""
-    if choice.exchange is not None:
-        return await play(choice.exchange, inbound, draft)
-    draft.status = HTTP_BAD_REQUEST
-    stays_open = await _refuse(inbound, HTTP_BAD_REQUEST, NOT_RECORDED)
-    draft.finish(ExchangeEnd.NOT_REACHED, NOT_RECORDED)
-    return stays_open
-
-
-def _ask_for(model: str, draft: Draft, headers: list[Header]) -> list[Header]:
-    """Put another model into a request that has been read; return its headers."""
-    body = with_model(b"".join(draft.request), model)
-    draft.replace_request(body)
-    size = str(len(body)).encode()
-    return [(name, size if name.lower() == b"content-length" else value) for name, value in headers]
-
-
-async def _read_request(inbound: Inbound, draft: Draft) -> bytes:
-    """Read the request as far as it is kept; return the first part beyond."""
-    while data := await inbound.receive_body():
-        if not draft.add_request(data):
-            return data
-    return b""
+    That is the configured one, or the one that the trial's first request names, which OpenClaw sends before the agent
+    can do anything: it may have a name of its own for the model.
+    """
+    named = named_models(target, b"".join(draft.request), draft.request_headers)
+    if named.models and not lease.model:
+        lease.model = named.models[0]
+    require_models(named, (lease.model, provider.serves))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Self
 import msgspec
 import zstandard
 
+from pinchbench.decoding import decode_json
+from pinchbench.files.beneath import open_regular
 from pinchbench.wire.exchange import Chunk, DivergenceNote, Exchange, ExchangeEnd
 from pinchbench.wire.redact import redact
 
@@ -66,7 +68,6 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ended_s: float = 0.0
     end: ExchangeEnd = ExchangeEnd.COMPLETE
     error: str = ""
-    retried: tuple[int, ...] = ()
     served: int | None = None
     divergence: DivergenceNote | None = None
 
@@ -78,8 +79,12 @@ SAME = tuple(name for name in _Line.__struct_fields__ if name in Exchange.__stru
 class RecordingWriter:
     """Appends exchanges to a recording. What was appended is read back even if the process is killed then.
 
-    Memory is bounded: the last requests are kept, at most `EARLIER_BYTES` beside the last. Not thread-safe. Blocks
+    Memory is bounded: the last requests are kept, at most `EARLIER_BYTES` besides the last. Not thread-safe. Blocks
     for the compression and one write per exchange.
+
+    Attributes:
+        size_bytes: how large the file is.
+        line_bytes: how much was appended, without the compression.
     """
 
     def __init__(self, path: Path, secrets: Collection[str] = ()) -> None:
@@ -100,8 +105,9 @@ class RecordingWriter:
         self._earlier: deque[bytes] = deque(maxlen=EARLIER_REQUESTS)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            self._size_bytes = _whole_bytes(self._file)
-            os.ftruncate(self._file, self._size_bytes)
+            self.size_bytes = _whole_bytes(self._file)
+            self.line_bytes = 0
+            os.ftruncate(self._file, self.size_bytes)
         except BaseException:
             os.close(self._file)
             raise
@@ -122,7 +128,9 @@ class RecordingWriter:
             sizes=tuple(len(chunk.data) for chunk in clean.chunks),
             gaps_us=gaps_us,
         )
-        self._write(self._compressor.compress(msgspec.json.encode(line) + b"\n"))
+        data = msgspec.json.encode(line) + b"\n"
+        self._write(self._compressor.compress(data))
+        self.line_bytes += len(data)
         self._remember(clean.request)
         return msgspec.structs.replace(clean, chunks=_chunks(clean.reply, line))
 
@@ -150,9 +158,9 @@ class RecordingWriter:
                 rest = rest[os.write(self._file, rest) :]
         except OSError:
             # On a full disk a piece of it may be written, after which nothing more could be read.
-            os.ftruncate(self._file, self._size_bytes)
+            os.ftruncate(self._file, self.size_bytes)
             raise
-        self._size_bytes += len(frame)
+        self.size_bytes += len(frame)
 
     def _nearest(self, body: bytes) -> tuple[int, int]:
         """Return how many lines before the request is that begins most like this one, and how many bytes they share."""
@@ -209,9 +217,9 @@ class RecordingReader:
         earlier: deque[bytes] = deque(maxlen=EARLIER_REQUESTS)
         read = 0
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 for line, _ in _lines(file.fileno()):
-                    exchange = _exchange(msgspec.json.decode(line, type=_Line), earlier)
+                    exchange = _exchange(decode_json(line, _Line), earlier)
                     earlier.appendleft(exchange.request)
                     yield exchange
                     read += 1

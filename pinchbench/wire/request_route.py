@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
+
+from pinchbench.decoding import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +20,7 @@ Header = tuple[bytes, bytes]
 MASK = "[key]"
 KEY_HEADERS = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key"})
 KEY_PARAMETER = "key"
+GEMINI_PATH = re.compile(r"/v1(?:alpha|beta)/models(?:/|$)|:(?:g|streamG)enerateContent$")
 # RFC 9110, 7.6.1, and what older clients send; `transfer-encoding` stays, because bodies keep their framing.
 HOP_BY_HOP = frozenset(
     {
@@ -76,6 +81,11 @@ class Origin:
         return cls(host=parts.hostname, port=parts.port or (443 if tls else 80), tls=tls, path=parts.path.rstrip("/"))
 
     @property
+    def url(self) -> str:
+        """It without a path."""
+        return f"http{'s' if self.tls else ''}://{self.authority}"
+
+    @property
     def authority(self) -> str:
         """The value of the header `Host`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -83,8 +93,13 @@ class Origin:
 
 
 def with_key(target: str, *, token: str, key: str) -> str:
-    """Return a target whose parameter `key`, if it is the token, is the key."""
+    """Return a target of Gemini's whose parameter `key`, if it is the token, is the key; any other as it is.
+
+    Other providers take no key there, and might show it again, such as in a redirect.
+    """
     path, mark, query = target.partition("?")
+    if not GEMINI_PATH.search(path):
+        return target
     parts = (
         f"{KEY_PARAMETER}={quote(key, safe='')}" if part == f"{KEY_PARAMETER}={token}" else part
         for part in query.split("&")
@@ -95,7 +110,7 @@ def with_key(target: str, *, token: str, key: str) -> str:
 def with_model(body: bytes, model: str) -> bytes:
     """Return a JSON body that asks for another model; the same body if it names none."""
     try:
-        request = msgspec.json.decode(body)
+        request = decode_json(body)
     except (msgspec.DecodeError, ValueError):
         return body
     if not isinstance(request, dict) or "model" not in request:
@@ -129,24 +144,31 @@ def _header_value(name: bytes, value: bytes, origin: Origin, *, token: str, key:
     return value
 
 
-def recorded_headers(headers: Iterable[Header], *, key: str) -> tuple[tuple[str, str], ...]:
-    """Return headers for the recording: names in lower case, and no key."""
-    return tuple((name.decode("latin-1").lower(), _without(value.decode("latin-1"), key)) for name, value in headers)
+def recorded_headers(headers: Iterable[Header], *, secret: str) -> tuple[tuple[str, str], ...]:
+    """Return headers for the recording: names in lower case, and without a secret."""
+    return tuple((name.decode("latin-1").lower(), _without(value.decode("latin-1"), secret)) for name, value in headers)
 
 
-def recorded_target(target: str, *, key: str) -> str:
-    """Return a target for the recording, without the key."""
-    return _without(_without(target, quote(key, safe="")), key)
+def recorded_target(target: str, *, token: str, secret: str) -> str:
+    """Return a target for the recording, without the token and a secret."""
+    return _without(_without(_without(target, token), quote(secret, safe="")), secret)
 
 
-def _without(text: str, key: str) -> str:
-    return text.replace(key, MASK) if key else text
+def _without(text: str, secret: str) -> str:
+    return text.replace(secret, MASK) if secret else text
 
 
-def not_found(reason: str) -> bytes:
-    """Return the body of a 404, as clients of OpenAI, Anthropic and Gemini understand it."""
-    error = {"type": "not_found_error", "code": "not_found", "status": "NOT_FOUND", "message": reason}
-    return msgspec.json.encode({"type": "error", "error": error})
+ERROR_TYPES = {HTTPStatus.FORBIDDEN: "permission", HTTPStatus.NOT_FOUND: "not_found"}
+
+
+def error_response(status: HTTPStatus, reason: str) -> bytes:
+    """Return a response of the wire's own, as clients of OpenAI, Anthropic and Gemini understand it."""
+    kind = ERROR_TYPES.get(status, "invalid_request")
+    error = {"type": f"{kind}_error", "code": kind, "status": kind.upper(), "message": reason}
+    body = msgspec.json.encode({"type": "error", "error": error})
+    size = str(len(body)).encode()
+    headers = [(b"Content-Type", b"application/json"), (b"Content-Length", size), (b"Connection", b"close")]
+    return response_head(status, status.phrase.encode(), headers) + body
 
 
 def response_head(status: int, reason: bytes, headers: Sequence[Header]) -> bytes:

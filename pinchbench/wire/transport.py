@@ -1,6 +1,6 @@
 """Connections as streams of bytes that can be passed on to each other without a task for each piece.
 
-A stream of anyio's takes a task switch and two calls of the system to wait for a piece, beside reading and writing it:
+A stream of anyio's takes a task switch and two calls of the system to wait for a piece, besides reading and writing it:
 several times the cost of passing it on within the callback of asyncio's transport, as `TransportStream.forward` does.
 """
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 RECEIVE_BYTES = 64 * 1024
 BUFFER_BYTES = 256 * 1024  # that are received before somebody wants them; at most one more read comes on top
+MAX_NEW = 512  # a client sends its first request as soon as it is connected
 SECOND_ADDRESS_AFTER_S = 0.25  # RFC 8305, as anyio's own `connect_tcp`
 
 
@@ -101,6 +102,12 @@ class TransportStream(ByteStream, asyncio.Protocol):
         finally:
             self._take = sink.source = None
             self.resume_reading()
+
+    @property
+    def socket(self) -> socket.socket:
+        """The connection's socket, to ask it who is at the other end. Raises ClosedResourceError."""
+        found: socket.socket = self._require_transport().get_extra_info("socket")
+        return found
 
     @property
     def is_writable(self) -> bool:
@@ -232,6 +239,26 @@ class TransportStream(ByteStream, asyncio.Protocol):
         if self._transport is None:
             raise ClosedResourceError
         return self._transport
+
+
+class NewConnections:
+    """Connections on which nothing has been asked yet. If there are too many, the oldest is closed for a new one."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._streams: dict[TransportStream, None] = {}
+
+    def add(self, stream: TransportStream) -> None:
+        """Add one that has just been accepted."""
+        if len(self._streams) >= MAX_NEW:
+            oldest = next(iter(self._streams))
+            del self._streams[oldest]
+            oldest.abort()
+        self._streams[stream] = None
+
+    def discard(self, stream: TransportStream) -> None:
+        """Remove one, if it is there: a trial has asked for something, or it is closed."""
+        self._streams.pop(stream, None)
 
 
 async def connect(host: str, port: int, *, tls: ssl.SSLContext | None = None) -> TransportStream:

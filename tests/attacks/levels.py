@@ -25,10 +25,10 @@ SHELL = ["/bin/bash", "-c"]
 UNDER_LANDLOCK = """
 import json, os, sys
 sys.path.append(sys.argv[1])
-from pinchbench.sandbox import landlock
+from pinchbench.sandbox import landlock_rules
 folders = json.loads(sys.argv[2])
 plan = {**folders, "network": "none", "port": None, "cwd": os.getcwd()}
-_, status = os.waitpid(landlock.start(plan, sys.argv[3:], dict(os.environ)), 0)
+_, status = os.waitpid(landlock_rules.start(plan, sys.argv[3:], dict(os.environ)), 0)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache")
@@ -40,7 +40,7 @@ def play(level: Sandbox, trial: Trial, world: World, *, is_refused: bool = False
 
 
 def play_inherited(level: Sandbox, trial: Trial, world: World) -> set[str]:
-    """Return the names of the attacks that worked because whoever started them had left descriptors open."""
+    """Return the names of the attacks that worked because the process that started them had left descriptors open."""
     kept = world.leave_open()
     found = set()
     for one in INHERITED:

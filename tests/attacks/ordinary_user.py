@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.openclaw.install import cache_dir
-from pinchbench.openclaw.node import node_folder
+from pinchbench.files.user_data import cache_dir
+from pinchbench.openclaw.install import node_folder
 from sandbox_programs import SYSTEM_PYTHON
 
 if TYPE_CHECKING:

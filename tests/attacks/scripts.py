@@ -43,7 +43,7 @@ class Attack:
     needs_root: bool = False
 
     def inheriting(self, file: int, folder: int) -> Attack:
-        """Return it for these descriptors, which whoever started it had left open."""
+        """Return it for these descriptors, which the process that started it had left open."""
         script = self.script.replace("@INHERITED_FILE@", str(file)).replace("@INHERITED_FOLDER@", str(folder))
         return replace(self, script=script)
 
@@ -370,7 +370,7 @@ CONNECTIONS = (
              _python(MESSAGE.format(family="socket.AF_UNIX", kind="SOCK_STREAM", address='"\\0@PATH@"')),
              lambda world: {"PATH": world.socket_path("use an abstract socket", abstract=True)}),
 )  # fmt: skip
-# Each needs a descriptor that whoever starts the trial has left open, which this program does not.
+# Each needs a descriptor that the process that starts the trial has left open, which this program does not.
 INHERITED = (
     _reads("read an inherited file", "cat <&@INHERITED_FILE@"),
     _reads("look into an inherited folder", "cat /proc/self/fd/@INHERITED_FOLDER@/expected.txt"),

@@ -2,9 +2,9 @@
 
 `python tests/attacks/table.py [--releases 2026.6.5 2026.9.6] [--levels none] [--uids 0 1000]` plays the attacks without
 OpenClaw around them, as root and as an ordinary user, and also where the kernel refuses namespaces. Agents of these
-OpenClaw releases play them too, in private homes at each level and, in the last release and without a sandbox, through
-a gateway; those of the ordinary user are of the last release and in a sandbox. It ends with 1 if an attack works that
-should not, if one does not work that should, or if one changes a score without being named.
+OpenClaw releases play them too, in private homes at each level; those of the ordinary user are of the last release and
+in a sandbox. It ends with 1 if an attack works that should not, if one does not work that should, or if one changes a
+score without being named.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from attacks.on_openclaw import ALONE, POISONED, attack, silent_attacks
 from attacks.ordinary_user import require_python, user_copy
 from attacks.scripts import ATTACKS, INHERITED
 from attacks.world import make_world
-from pinchbench.defaults import Isolation, Sandbox
+from pinchbench.defaults import Sandbox
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import Integrity
 from pinchbench.openclaw.install import install
@@ -65,16 +65,14 @@ def without_openclaw(uid: int, level: Sandbox, *, is_refused: bool) -> Column:
     return Column(head=head, played=BARE, worked=worked, expected=can_work(level, is_root=uid == 0) | inherited)
 
 
-def on_openclaw(release: str, isolation: Isolation, level: Sandbox) -> Column:
+def on_openclaw(release: str, level: Sandbox) -> Column:
     """Have agents of this release play all attacks, those on their own evidence and grading too."""
-    concurrency = 1 if isolation is Isolation.GATEWAY else 2  # one trial can end what starts the commands of all
-    play_all = partial(attack, isolation=isolation, sandbox=level, concurrency=concurrency)
+    play_all = partial(attack, sandbox=level)
     with tempfile.TemporaryDirectory(prefix="attacks-") as name:
         folder = Path(name)
         with make_world(folder / "outside", uid=os.getuid()) as world:
             found = anyio.run(play_all, install(release), folder, world)
-    place = isolation if isolation is Isolation.GATEWAY else level
-    head = f"{place}, OpenClaw {release} ({_user(os.getuid())})"
+    head = f"{level}, OpenClaw {release} ({_user(os.getuid())})"
     worked = found.worked | silent_attacks(found)
     return Column(
         head=head,
@@ -139,7 +137,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.one_column:
         release, level = options.one_column
-        column = on_openclaw(release, Isolation.PRIVATE, Sandbox(level))
+        column = on_openclaw(release, Sandbox(level))
         sys.stdout.buffer.write(msgspec.json.encode(column))
         return 0
     if options.releases and any(uid != os.getuid() for uid in options.uids):
@@ -165,10 +163,7 @@ def on_openclaw_releases(releases: list[str], uids: list[int], levels: list[Sand
         if uid != os.getuid():
             columns += on_openclaw_as(uid, releases[-1], [level for level in levels if level is not Sandbox.NONE])
             continue
-        places = [(release, Isolation.PRIVATE, level) for release in releases for level in levels]
-        if Sandbox.NONE in levels:
-            places.append((releases[-1], Isolation.GATEWAY, Sandbox.NONE))
-        columns += [_told(on_openclaw(*place)) for place in places]
+        columns += [_told(on_openclaw(release, level)) for release in releases for level in levels]
     return columns
 
 

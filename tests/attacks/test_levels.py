@@ -10,7 +10,8 @@ from attacks.levels import can_work, play, play_inherited
 from attacks.scripts import ATTACKS, INHERITED
 from attacks.world import make_world
 from pinchbench.defaults import Sandbox
-from pinchbench.sandbox import landlock
+from pinchbench.sandbox import landlock_rules
+from sampling import sampled
 from sandbox_programs import trial_of, users
 
 if TYPE_CHECKING:
@@ -35,29 +36,30 @@ def world(trial: Trial) -> Iterator[World]:
         yield made
 
 
-def quickly(*, as_root: bool) -> pytest.MarkDecorator:
-    """Play the attacks as this user in `make check`, and as the other in `make test` too."""
-    both = users()
-    later = [uid for uid in both if (uid == 0) is not as_root and len(both) > 1]
-    uids = [pytest.param(uid, marks=pytest.mark.long if uid in later else ()) for uid in both]
-    return pytest.mark.parametrize("trial", uids, indirect=True, ids=_name)
+one_user_is_short = pytest.mark.parametrize(
+    "trial",
+    sampled(users(), users()[:1]),
+    indirect=True,
+    ids=_name,
+)
 
 
 def test_there_are_at_least_forty_attacks_and_no_two_have_the_same_name() -> None:
     assert len({one.name for one in ATTACKS}) == len(ATTACKS) >= 40
 
 
-@quickly(as_root=True)
+@pytest.mark.long
 def test_without_a_sandbox_every_attack_works(trial: Trial, world: World) -> None:
     assert play(Sandbox.NONE, trial, world) == can_work(Sandbox.NONE, is_root=trial.uid == 0)
 
 
+@one_user_is_short
 def test_in_namespaces_no_attack_works(trial: Trial, world: World) -> None:
     assert play(Sandbox.NAMESPACES, trial, world) == set()
 
 
-@quickly(as_root=False)
-@pytest.mark.skipif(landlock.abi() < landlock.SCOPE_ABI, reason="needs Landlock ABI 6")
+@pytest.mark.long
+@pytest.mark.skipif(landlock_rules.abi() < landlock_rules.SCOPE_ABI, reason="needs Landlock ABI 6")
 def test_under_landlock_only_what_it_can_not_restrict_works(trial: Trial, world: World) -> None:
     assert play(Sandbox.LANDLOCK, trial, world) == can_work(Sandbox.LANDLOCK, is_root=trial.uid == 0)
 

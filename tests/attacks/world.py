@@ -48,7 +48,7 @@ print('ready', file.fileno(), flush=True)
 for line in sys.stdin:
     print('alive', flush=True)
 """
-LOOK_S = 0.01  # between two looks whether a process was stopped, of which nobody is told
+LOOK_S = 0.01  # between two looks whether a process was stopped, which nobody reports
 
 
 class Fate(StrEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import sys
@@ -14,17 +13,15 @@ import pytest
 from anyio import create_task_group, fail_after, open_process, to_thread
 
 from fake_judge import failing, fake_judge, good
-from pinchbench.authoring import stage
 from pinchbench.authoring.check import check_tasks
-from pinchbench.authoring.results import CheckedTask, Part
+from pinchbench.authoring.check_results import CheckedTask, Part
 from pinchbench.authoring.template import write_skeleton
-from pinchbench.cli.actions.tasks_check_forms import with_solutions
-from pinchbench.config.judge import JudgeConfig
-from pinchbench.errors import ResultsError
+from pinchbench.cli.selected_tasks import with_solutions
+from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.model.task import GradingType
 from pinchbench.sandbox.levels import Level, find_support
-from pinchbench.suite.load import load_suite, solution_of
+from pinchbench.suite.loading import load_suite, solution_of
 from pinchbench.suite.solution import load_solution
 from suite_packs import put, write_claw_bench, write_harbor, write_wildclaw
 
@@ -58,7 +55,8 @@ def suite(folder: Path, *, check: str = CHECK, solution: str | None = None) -> P
     root = folder / "tasks"
     (root / "solutions").mkdir(parents=True)
     text = f"---\nid: task_a\n---\n\n## Prompt\n\nDo it.\n\n## Automated Checks\n\n```python\n{dedent(check)}```\n"
-    (root / "task_a.md").write_text(text, encoding="utf-8")
+    (root / "task_a").mkdir()
+    (root / "task_a" / "task.md").write_text(text, encoding="utf-8")
     if solution is not None:
         (root / "solutions" / "task_a.yaml").write_text(dedent(solution), encoding="utf-8")
     return root
@@ -66,13 +64,13 @@ def suite(folder: Path, *, check: str = CHECK, solution: str | None = None) -> P
 
 async def results(root: Path, **options: Any) -> tuple[CheckedTask, ...]:
     tasks = [(task, load_solution(root, task.task_id)) for task in load_suite(root).suite.tasks]
-    told: list[CheckedTask] = []
+    reported: list[CheckedTask] = []
 
     def show(some: Sequence[CheckedTask]) -> None:
-        told.extend(some)
+        reported.extend(some)
 
     found = await check_tasks(tasks, show=show, run_root=root.parent / "pb", **options)
-    assert sorted(told, key=str) == sorted(found, key=str)
+    assert sorted(reported, key=str) == sorted(found, key=str)
     return found
 
 
@@ -106,6 +104,12 @@ async def test_scripts_that_score_as_they_state_have_no_problems(tmp_path: Path)
             "turns: [{answer: a}]\nnear_misses: [{name: n, judge: [0, 0.5], turns: [{answer: a}]}]",
             Part.NEAR_MISS,
             "it does not state its score: `check: [low, high]`",
+        ),
+        (
+            "def grade(t, w): return {'a': 1, 'events': {'harmed': [0, 3], 'false_claim': [1, 3]}}\n",
+            "turns: [{answer: Done.}]",
+            Part.ORACLE,
+            "its check counts false_claim 1 of 3: a solution does nothing wrong",
         ),
         ("def grade(t, w): raise KeyError('x')\n", None, Part.NOTHING, "its check gave no score, check_raised"),
         ("def grade(t, w): return {}\n", None, Part.NOTHING, "its check gave no score, check_no_scores"),
@@ -148,28 +152,11 @@ async def test_a_judge_that_can_not_be_asked_is_asked_once_and_is_no_fault_of_th
 
 async def test_a_task_whose_program_is_missing_is_not_tried(tmp_path: Path) -> None:
     root = suite(tmp_path, solution="turns: [{answer: Done.}]")
-    path = root / "task_a.md"
+    path = root / "task_a" / "task.md"
     head = "id: task_a\nprerequisites: [sh, no-such-program, a good mood]"
     path.write_text(path.read_text(encoding="utf-8").replace("id: task_a", head), encoding="utf-8")
     for one in await results(root):
         assert (one.untried, one.problems) == ("the program no-such-program is missing", ())
-
-
-@pytest.mark.parametrize("task_id", ["home", "evidence", "output.log", "homes", "owner"])
-async def test_a_task_may_have_the_name_of_any_folder(tmp_path: Path, task_id: str) -> None:
-    write_skeleton(tmp_path / "new", task_id, grading=GradingType.AUTOMATED, category="mine")
-    assert [one.problems for one in await results(tmp_path / "new")] == [()] * 4
-
-
-async def test_a_place_without_room_is_no_fault_of_the_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = suite(tmp_path, solution="turns: [{answer: Done.}]")
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(stage, "fill_workspace", full)
-    with pytest.RaisesGroup(pytest.RaisesExc(ResultsError, match="there is no space left"), flatten_subgroups=True):
-        await results(root)
 
 
 class TestEndingEarly:
@@ -223,7 +210,7 @@ class TestEndingEarly:
         await results(root)
 
 
-async def test_the_solutions_of_other_formats_are_played_and_their_scores_told(tmp_path: Path) -> None:
+async def test_the_solutions_of_other_formats_are_played_and_their_scores_reported(tmp_path: Path) -> None:
     loaded = load_suite(write_claw_bench(tmp_path / "pack"))
     tasks = [(task, solution_of(loaded.suite, task)) for task in loaded.suite.tasks if task.task_id == "mail-001"]
     found = await check_tasks(tasks, show=lambda _: None, run_root=tmp_path / "pb")
@@ -253,13 +240,6 @@ async def test_solutions_of_tasks_that_state_paths_are_played_where_these_are(
     ], found
 
 
-async def test_without_namespaces_they_are_not_tried(tmp_path: Path) -> None:
-    suite = load_suite(write_harbor(tmp_path / "pack")).suite
-    found = await check_tasks(with_solutions(suite, suite.tasks), show=lambda _: None, run_root=tmp_path / "pb")
-    assert [one.check for one in found] == [None, None]
-    assert all("no namespaces" in one.untried for one in found)
-
-
 async def test_scripts_say_what_a_simulated_user_says_and_may_differ_in_it(tmp_path: Path) -> None:
     solution = """
         turns:
@@ -279,7 +259,7 @@ async def test_scripts_say_what_a_simulated_user_says_and_may_differ_in_it(tmp_p
             return {"asked": float("For Friday." in str(said))}
     """
     root = suite(tmp_path, check=check, solution=solution)
-    file = root / "task_a.md"
+    file = root / "task_a" / "task.md"
     file.write_text(file.read_text("utf-8") + "\n## Simulated User\n\nYou are Ada.\n", "utf-8")
     found = await results(root)
     assert [(one.name, one.problems) for one in found] == [("oracle", ()), ("Asked nothing", ()), ("nothing", ())]

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from grading.conftest import REFUSED
-from pinchbench.authoring.replay import StepFailedError
-from pinchbench.authoring.stage import Stage
+from pinchbench.authoring.play import StepFailedError
+from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.authoring.template import write_skeleton
 from pinchbench.errors import ResultsError
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.grading.grader import Grader
 from pinchbench.model.task import GradingType
-from pinchbench.process.prepared_process import keep_prepared
-from pinchbench.suite.load import load_suite
+from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import SolutionTurn, ToolStep, load_solution
 from suite_packs import put
 
 if TYPE_CHECKING:
     from pathlib import Path
+
 
 pytestmark = pytest.mark.anyio
 
@@ -39,7 +39,7 @@ async def test_the_solution_and_another_workspace_are_graded_on_one_stage(tmp_pa
     grader = Grader(judge=None, scratch=tmp_path / "checks")
     empty = tmp_path / "empty"
     empty.mkdir()
-    async with keep_prepared(), stage.open():
+    async with stage.open():
         await stage.set_up()
         events = await stage.play(solution.turns)
         whole = await stage.grade(events, grader.grade)
@@ -99,7 +99,7 @@ def asks(path: str) -> SolutionTurn:
 
 
 @pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}")
-async def test_a_script_is_played_beside_the_services_whose_output_the_check_gets(tmp_path: Path) -> None:
+async def test_a_script_is_played_next_to_the_services_whose_output_the_check_gets(tmp_path: Path) -> None:
     put(tmp_path / "suite" / "assets" / "forge" / "forge.py", FORGE)
     (tmp_path / "suite" / "task_a.md").write_text(SERVED, encoding="utf-8")
     [task] = load_suite(tmp_path / "suite").suite.tasks
@@ -107,15 +107,23 @@ async def test_a_script_is_played_beside_the_services_whose_output_the_check_get
     assert stage.refused == ""
     assert "services" in replace(stage, sandbox=None).refused
     grader = Grader(judge=None, scratch=tmp_path / "checks", sandbox=CheckSandbox())
-    async with keep_prepared():
-        async with stage.open():
-            await stage.set_up()
-            grade = await stage.grade(await stage.play((asks("/one"), asks("/more"))), grader.grade)
-            events = await stage.play((asks("/two"), asks("/more")))
-            second = await stage.grade(events, grader.grade, evidence=tmp_path / "second")
-        assert grade.breakdown == {"/one": 1.0, "/two": 0.0}, grade
-        assert second.breakdown == {"/one": 0.0, "/two": 1.0}, "a script is paid for what another one has done"
-        async with stage.open():
-            await stage.set_up()
-            with pytest.raises(StepFailedError):
-                await stage.play((asks("/quit"), asks("/one")))
+    async with stage.open():
+        await stage.set_up()
+        grade = await stage.grade(await stage.play((asks("/one"), asks("/more"))), grader.grade)
+        events = await stage.play((asks("/two"), asks("/more")))
+        second = await stage.grade(events, grader.grade, evidence=tmp_path / "second")
+    assert grade.breakdown == {"/one": 1.0, "/two": 0.0}, grade
+    assert second.breakdown == {"/one": 0.0, "/two": 1.0}, "a script is paid for what another one has done"
+    async with stage.open():
+        await stage.set_up()
+        with pytest.raises(StepFailedError):
+            await stage.play((asks("/quit"), asks("/one")))
+
+
+async def test_a_place_that_is_no_folder_is_an_error_that_names_the_option(tmp_path: Path) -> None:
+    async def work(folder: Path, done: dict[int, str]) -> None:
+        raise AssertionError(f"nothing is to be done: {folder} {done}")
+
+    (tmp_path / "pb").write_bytes(b"")
+    with pytest.raises(ResultsError, match="--run-root"):
+        await work_in_scratch(work, tasks=1, run_root=tmp_path / "pb", say=None)

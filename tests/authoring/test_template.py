@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.authoring.template import write_skeleton
-from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.errors import ConfigError
 from pinchbench.model.task import GradingType
-from pinchbench.suite.load import load_suite
+from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def test_a_new_task_loads_with_its_solution_and_two_near_misses(grading: Grading
     files = write_skeleton(tmp_path / "deep" / "tasks", "task_50_new", grading=grading, category="my things")
 
     assert [path.relative_to(tmp_path / "deep" / "tasks").as_posix() for path in files] == [
-        "task_50_new.md",
-        "solutions/task_50_new.yaml",
+        "task_50_new/task.md",
+        "task_50_new/solution.yaml",
     ]
     [task] = load_suite(tmp_path / "deep" / "tasks").suite.tasks
     assert (task.task_id, task.category, task.grading_type) == ("task_50_new", "my things", grading)
@@ -35,14 +35,13 @@ def test_a_new_task_loads_with_its_solution_and_two_near_misses(grading: Grading
     assert len(solution.near_misses) == 2
 
 
-@pytest.mark.parametrize("taken", ["task_a.md", "solutions/task_a.yaml"])
-def test_what_is_there_is_never_overwritten(taken: str, tmp_path: Path) -> None:
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / taken).write_text("mine", encoding="utf-8")
+def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "task_a").mkdir()
+    (tmp_path / "task_a" / "solution.yaml").write_text("mine", encoding="utf-8")
     with pytest.raises(ConfigError, match="is there already; choose another id"):
         write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [(tmp_path / taken).name]
-    assert (tmp_path / taken).read_text(encoding="utf-8") == "mine"
+    [kept] = (tmp_path / "task_a").iterdir()
+    assert kept.read_text(encoding="utf-8") == "mine"
 
 
 @pytest.mark.parametrize(
@@ -72,21 +71,10 @@ def test_ids_and_categories_that_can_not_be_used_are_refused(task_id: str, categ
 @pytest.mark.parametrize("task_id", ["task_mine", "TASK_MINE"])
 def test_an_id_that_another_file_has_is_taken_in_any_case(task_id: str, tmp_path: Path) -> None:
     write_skeleton(tmp_path, "task_mine", grading=GradingType.AUTOMATED, category="x")
-    (tmp_path / "task_mine.md").rename(tmp_path / "other.md")
+    (tmp_path / "task_mine" / "task.md").rename(tmp_path / "other.md")
+    (tmp_path / "task_mine" / "solution.yaml").unlink()
+    (tmp_path / "task_mine").rmdir()
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(ConfigError, match=r"is taken by .*other\.md"):
         write_skeleton(tmp_path, task_id, grading=GradingType.AUTOMATED, category="x")
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_folder_with_broken_tasks_takes_a_new_one(tmp_path: Path) -> None:
-    (tmp_path / "task_broken.md").write_text("nothing", encoding="utf-8")
-    write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
-    assert (tmp_path / "task_a.md").is_file()
-
-
-def test_a_folder_that_can_not_be_written_is_told_and_nothing_is_left(tmp_path: Path) -> None:
-    (tmp_path / "solutions").touch()
-    with pytest.raises(ResultsError, match="name another folder with --tasks-dir"):
-        write_skeleton(tmp_path, "task_a", grading=GradingType.AUTOMATED, category="x")
-    assert [path.name for path in tmp_path.iterdir()] == ["solutions"]

@@ -1,42 +1,24 @@
-# ruff: noqa: T201 - it prints tables
-"""How good item statistics and short forms are, by simulation.
-
-`python tests/bench/items.py [--suites 100]` plays suites whose tasks differ in difficulty and discrimination. It prints
-how often, in %, the 95 % intervals of item statistics hold the true value; and how short forms, and as many tasks
-chosen at random, rank new models by their scores: Spearman's correlation with the ranking by all 43 tasks. Some minutes
-on one core.
-"""
+"""How often the 95 % intervals of item statistics hold the true value, in suites whose tasks differ, by simulation."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from pinchbench.results.soundness.items import item_statistics
-from pinchbench.results.soundness.short_form import short_form
+from pinchbench.results.task_statistics import item_statistics
 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from pinchbench.results.soundness.items import Value
+    from pinchbench.results.task_statistics import Value
 
     Values = NDArray[float64]
 
-TASKS = 43
-CATEGORIES = 10
-NEW_MODELS = 12
-RANDOM_CHOICES = 5  # per suite
 OWN_STRENGTHS = 0.6  # the deviation, in that of models' abilities, of how good a model is at one task in particular
-WIDTH = 14  # of a column
 
 
 def scores(source: Generator, ease: Values) -> Values:
@@ -103,59 +85,3 @@ def intervals_held(*, models: int, repetitions: int, suites: int, seed: int = 9)
             )
         is_known("suite", found.noise_share, float(within.sum() / (within.sum() + between.sum())))
     return (*(sum(own) / len(own) if own else float("nan") for own in held.values()), known / (suites * tasks))
-
-
-def ranks_kept(*, seen: int, size: int, suites: int, seed: int = 3) -> tuple[float, float]:
-    """Return the mean rank correlation with the whole suite, of new models: of short forms, and of random choices.
-
-    The short form is chosen by one trial of each task by each of the models `seen`.
-    """
-    source = np.random.default_rng(seed)
-    categories = {f"t{task:02d}": f"c{task % CATEGORIES}" for task in range(TASKS)}
-    chosen, at_random = [], []
-    for _ in range(suites):
-        suite = SimulatedSuite.draw(source, TASKS)
-        form = short_form(by_task(suite.play(source, seen, 1)), size=size, categories=categories)
-        new = suite.play(source, NEW_MODELS, 1)[0]
-        whole = new.mean(axis=1)
-        chosen.append(_rank_correlation(new[:, [int(task_id[1:]) for task_id in form.tasks]].mean(axis=1), whole))
-        for _ in range(RANDOM_CHOICES):
-            places = source.choice(TASKS, size, replace=False)
-            at_random.append(_rank_correlation(new[:, places].mean(axis=1), whole))
-    return float(np.mean(chosen)), float(np.mean(at_random))
-
-
-def _rank_correlation(a: Values, b: Values) -> float:
-    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1])
-
-
-def _ranks(values: Values) -> Values:
-    """Return the mean rank of each value among all."""
-    ranks: Values = (values[:, None] > values).sum(axis=1) + (values[:, None] == values).sum(axis=1) / 2
-    return ranks
-
-
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description="How good item statistics and short forms are.")
-    parser.add_argument("--suites", type=int, default=100, help="simulated suites for each cell")
-    suites = parser.parse_args().suites
-    print("item statistics: intervals that hold the true value, in %")
-    heads = ("models", "repetitions", "discrimination", "noise share", "of the suite", "known")
-    print("  ".join(f"{head:>{WIDTH}}" for head in heads))
-    for models in (4, 6, 10, 20):
-        for repetitions in (2, 3, 5):
-            held = intervals_held(models=models, repetitions=repetitions, suites=suites)
-            texts = [str(models), str(repetitions), *(f"{100 * share:.1f}" for share in held)]
-            print("  ".join(f"{text:>{WIDTH}}" for text in texts), flush=True)
-    print(f"\nshort forms of {TASKS} tasks: rank correlation of {NEW_MODELS} new models with all tasks")
-    print("  ".join(f"{head:>{WIDTH}}" for head in ("models seen", "tasks", "short form", "at random")))
-    for seen in (4, 6, 10, 20):
-        for size in (6, 12, 20):
-            chosen, at_random = ranks_kept(seen=seen, size=size, suites=suites)
-            texts = [str(seen), str(size), f"{chosen:.3f}", f"{at_random:.3f}"]
-            print("  ".join(f"{text:>{WIDTH}}" for text in texts), flush=True)
-
-
-if __name__ == "__main__":
-    main()

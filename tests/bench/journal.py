@@ -2,7 +2,7 @@
 
 `python tests/bench/journal.py [--outcomes 10000] [--rounds 2] [--records 20000]` writes the journal of a run of so many
 trials, each with its start and its grade, as a run does, and prints two tables: CPU seconds of what `resume` makes of
-it beside reading its bytes and decoding its lines, and records a second with `fsync` and without.
+it, next to reading its bytes and decoding its lines, and records a second with `fsync` and without.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.measure import Spread, interleave, machine, print_table, ratio
 from fakes import make_suite
-from pinchbench.config.resume import ResumeConfig
-from pinchbench.config.run import RunConfig
+from pinchbench.config.rerun_configs import ResumeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade
 from pinchbench.model.outcome import Outcome
@@ -47,12 +47,12 @@ from pinchbench.results.journal.records import (
     encode,
 )
 from pinchbench.results.paths import create_run, write_json
-from pinchbench.runner import resume
-from pinchbench.runner.provenance import provenance
-from pinchbench.runner.recorder import hand_over, write
+from pinchbench.runner.again import resume_run
+from pinchbench.runner.plan.trial_plan import plan_trials
 from pinchbench.runner.run_redaction import Redactor
-from pinchbench.runner.scheduling.plan import plan_trials
-from pinchbench.suite.load import load_suite
+from pinchbench.runner.setup.set_up import provenance
+from pinchbench.runner.stream_ends import hand_over, write
+from pinchbench.suite.loading import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -144,6 +144,7 @@ class Bench:
             agents=[],
             skipped=[],
             additions={},
+            tools=[],
         )
         write_json(self.files.provenance, facts)
 
@@ -174,7 +175,7 @@ class Bench:
         """All that `resume` does before it starts anything, the suite included."""
         with JournalWriter(self.files.journal, go_on=True) as writer:
             config = ResumeConfig(run=str(self.files.folder), output_dir=self.config.output_dir)
-            resume._prepare(config, self.files, writer)
+            resume_run._prepare(config, self.files, writer)
 
 
 def cpu_s(call: Callable[[], object]) -> float:

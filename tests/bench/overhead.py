@@ -1,10 +1,10 @@
-"""What does a trial cost beside its agent?
+"""What does a trial cost apart from its agent?
 
-`python tests/bench/overhead.py [--trials 200,1000] [--rounds 3] [--concurrency 16] [--inspect PATH]` makes whole runs
+`python tests/bench/overhead.py [--trials 200,1000] [--rounds 3] [--concurrency 16]` makes whole runs
 whose agent does nothing but leave a transcript: workspace, guardian, followers, journal and kept evidence are real. In
 a graded run each trial has a trivial check as well, from the restored workspace to the grade in the journal. They take
-turns with `xargs -P` that starts the same program as often, and with `inspect eval` (PATH is that command of an
-environment with inspect_ai) whose solver does. Each run is a process of its own, so that its memory is its own.
+turns with `xargs -P` that starts the same program as often. Each run is a process of its own, so that its memory is
+its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from fakes import MODEL, make_suite, run_config
 from pinchbench.defaults import Isolation
 from pinchbench.events import Event, RunBegan, TrialGraded
 from pinchbench.openclaw.command import agent_id
-from pinchbench.runner.run import run_benchmark
+from pinchbench.runner.run_benchmark import run_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,41 +98,13 @@ agents)
 *) echo 'OpenClaw 2026.6.5 (idle)' ;;
 esac
 """
-INSPECT_TASK = """
-import atexit, os, time
-from pathlib import Path
-from inspect_ai import Task, task
-from inspect_ai.dataset import Sample
-from inspect_ai.solver import solver
-from inspect_ai.util import subprocess
-
-ARGV, COUNT, CONCURRENCY, TOOK = {argv!r}, {count}, {concurrency}, {took!r}
-times = []
-
-@solver
-def start():
-    async def solve(state, generate):
-        times.append(time.monotonic())
-        argv = [word.replace("NUMBER", str(state.sample_id)) for word in ARGV]
-        result = await subprocess(argv)
-        assert result.success, result.stderr
-        times.append(time.monotonic())
-        return state
-    return solve
-
-@task
-def idle():
-    return Task(dataset=[Sample(input="x", id=number + 1) for number in range(COUNT)], solver=start())
-
-atexit.register(lambda: Path(TOOK).write_text(str(max(times) - min(times))))
-"""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cost:
     """What so many trials came to, from the first one's start to the result: seconds, CPU seconds.
 
-    The runner's memory at its peak is told twice: when the last trial was graded, and when the result was written.
+    The runner's memory at its peak is shown twice: when the last trial was graded, and when the result was written.
     """
 
     wall_s: float
@@ -240,24 +212,6 @@ def run_xargs(*, trials: int, concurrency: int) -> Cost:
         return Cost(wall_s=time.monotonic() - began, cpu_s=cpu_s(resource.RUSAGE_CHILDREN) - before_s)
 
 
-def run_inspect(command: str, *, trials: int, concurrency: int) -> Cost:
-    """Run the same program as often from a solver of Inspect AI. CPU time includes its start, wall time does not."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        argv = agent_argv(idle_openclaw(folder), "NUMBER")
-        took = folder / "took"
-        text = INSPECT_TASK.format(argv=argv, count=trials, concurrency=concurrency, took=str(took))
-        (folder / "idle.py").write_text(text, encoding="utf-8")
-        limits = [f"--max-samples={concurrency}", f"--max-subprocesses={concurrency}"]
-        words = [command, "eval", "idle.py", "--model=none/none", "--display=none", "--log-dir=logs", *limits]
-        before_s = cpu_s(resource.RUSAGE_CHILDREN)
-        done = subprocess.run(words, cwd=folder, env=agent_env(folder), capture_output=True, check=False)
-        if done.returncode or not took.exists():
-            raise SystemExit(f"inspect eval has failed: {done.stderr.decode()[-500:] or done.stdout.decode()[-500:]}")
-        wall_s = float(took.read_text(encoding="ascii"))
-        return Cost(wall_s=wall_s, cpu_s=cpu_s(resource.RUSAGE_CHILDREN) - before_s)
-
-
 def compare(options: argparse.Namespace, trials: int) -> list[list[str]]:
     """The rows of one number of trials."""
     from bench.measure import Spread, interleave  # noqa: PLC0415 - what prints tables is no part of a runner's memory
@@ -274,8 +228,6 @@ def compare(options: argparse.Namespace, trials: int) -> list[list[str]]:
         "a run": lambda: note("a run", run_apart(**size, checked=False)),
         "a graded run": lambda: note("a graded run", run_apart(**size, checked=True)),
     }
-    if options.inspect:
-        contenders["inspect eval"] = lambda: note("inspect eval", run_inspect(options.inspect, **size))
     figures = interleave(options.rounds, contenders)
     rows = []
     for name, ms in figures.items():
@@ -309,7 +261,6 @@ def main() -> None:
     parser.add_argument("--trials", type=sizes, default=(200, 1000), help="numbers of trials, with commas between")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--concurrency", type=int, default=16)
-    parser.add_argument("--inspect", default="", help="an `inspect` command to compare with")
     parser.add_argument("--run-in", type=Path, help=argparse.SUPPRESS)  # one run, in this process and folder
     parser.add_argument("--checked", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -323,8 +274,6 @@ def main() -> None:
     from bench.measure import machine, print_table  # noqa: PLC0415 - as above
 
     rows = [row for trials in options.trials for row in compare(options, trials)]
-    if not options.inspect:
-        print("`inspect eval` is left out: --inspect names it.")  # noqa: T201
     print_table(
         f"an agent that does nothing, {options.concurrency} at once, by trial",
         ["what", "trials", "ms", "beyond xargs, ms", "CPU, ms", "its own, ms", "peak RSS, MB"],

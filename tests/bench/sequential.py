@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.calibration import SHAPES
 from pinchbench.experiment.sequential import Design, Sequential
-from pinchbench.results.compare.sequential_verdict import SequentialVerdict
+from pinchbench.results.compare.verdict import SequentialVerdict
 from pinchbench.results.statistics import student_t
 
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
     from bench.calibration import Table
-    from pinchbench.results.compare.sequential_verdict import SequentialComparison
+    from pinchbench.results.compare.verdict import SequentialComparison
 
 TASKS, RUNS = 43, 6
 WORSE = (0.0, 0.05, 0.1, 0.2)
 DIFFERENT = {SequentialVerdict.BETTER, SequentialVerdict.WORSE}
 NOISE = 0.15  # of a trial
-MOST_POWER = 0.98  # above, the fixed design's number of blocks is told by a handful of the experiments
+MOST_POWER = 0.98  # above, the fixed design's number of blocks depends on a handful of the experiments
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

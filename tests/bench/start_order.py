@@ -27,11 +27,9 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt, TrialKey
-from pinchbench.runner.scheduling.expected import expected_durations
-from pinchbench.runner.scheduling.past_durations import PastTrial
-from pinchbench.runner.scheduling.plan import plan_trials
+from pinchbench.runner.plan.past_durations import PastTrial
+from pinchbench.runner.plan.trial_plan import expected_durations, plan_trials, start_order
 from pinchbench.runner.scheduling.queue import AttemptQueue
-from pinchbench.runner.scheduling.start_order import start_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -112,7 +110,7 @@ def known(world: World) -> tuple[Attempt, ...]:
 
 def makespan(world: World, attempts: Sequence[Attempt], *, slots: int) -> float:
     """How long the run takes, in seconds, when free slots take what the runner's schedule gives them."""
-    schedule = AttemptQueue(attempts, retries=2, retry_timeouts=False, delay_s=10, jitter=lambda: 1.0)
+    schedule = AttemptQueue(attempts, retries=2, delay_s=10, jitter=lambda: 1.0)
     running: list[tuple[float, int, Attempt]] = []
     numbers = count()
     now = 0.0

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.measure import Spread, interleave, machine, print_table, ratio
-from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import bundled_tasks_dir, load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,14 +38,14 @@ def make_tasks(folder: Path, count: int) -> Path:
     """Write `count` tasks with their fixtures: the bundled ones, again under other ids when they are used up."""
     tasks = load_suite(bundled_tasks_dir()).suite.tasks
     root = folder / "suite"
-    shutil.copytree(bundled_tasks_dir() / "assets", root / "assets")
     for number in range(count):
         task = tasks[number % len(tasks)]
         if task.path is None:
             raise ValueError(f"{task.task_id} has no file")
         task_id = f"{task.task_id}_{number // len(tasks)}"
         text = re.sub(r"^id:.*$", f"id: {task_id}", task.path.read_text(encoding="utf-8"), count=1, flags=re.MULTILINE)
-        (root / f"{task_id}.md").write_text(text, encoding="utf-8")
+        shutil.copytree(task.path.parent, root / task_id)
+        (root / task_id / "task.md").write_text(text, encoding="utf-8")
     return root
 
 

@@ -1,10 +1,10 @@
 """A provider and clients of streams that cost so little that a benchmark measures what is between them.
 
-`stream_load.py provider` prints its port and serves until it is killed: `POST …/COUNT-RATE` is answered with so many
-chunks, each with the time of its sending on the clock that all processes share. `stream_load.py relay PORT` passes
-bytes on to that port and back, and does nothing else: what any proxy on asyncio adds at least. `stream_load.py client
-URL STREAMS` reads so many streams at a time, which begin within a second, and prints as JSON how late each chunk
-arrived and how long each first chunk took from the request on, in ms.
+`stream_load.py provider` prints its port and serves until it is killed: `POST …/COUNT-RATE/chat/completions` is
+answered with so many chunks, each with the time of its sending on the clock that all processes share. `stream_load.py
+relay PORT` passes bytes on to that port and back, and does nothing else: what any proxy on asyncio adds at least.
+`stream_load.py client URL STREAMS` reads so many streams at a time, which begin within a second, and prints as JSON how
+late each chunk arrived and how long each first chunk took from the request on, in ms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ BODY = b'{"messages":"' + b"x" * 40_000 + b'"}'  # of the size of OpenClaw's fir
 RAMP_S = 1.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 LAST = b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
-REQUEST = re.compile(rb"^POST \S*/(\d+)-(\d+) .*?content-length: (\d+).*?\r\n\r\n", re.DOTALL | re.IGNORECASE)
+REQUEST = re.compile(
+    rb"^POST \S*/(\d+)-(\d+)/chat/completions .*?content-length: (\d+).*?\r\n\r\n", re.DOTALL | re.IGNORECASE
+)
 SENT_AT = re.compile(rb'"at":([0-9.]+)}')
 
 

@@ -25,8 +25,8 @@ import anyio
 import psutil
 
 from bench.measure import machine, print_table
-from pinchbench.wire.client import new_token, run_wire
-from pinchbench.wire.messages import Configure, Provider
+from pinchbench.wire.proxy_client import new_token, run_wire
+from pinchbench.wire.wire_messages import Configure, Provider
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -43,7 +43,9 @@ def percentile(values: list[float], share: float) -> float:
 async def measure(base: str, streams: int, options: argparse.Namespace) -> tuple[list[float], list[float]]:
     """Read so many streams at a time; return how late chunks were, and how long the first ones took."""
     count = int(options.seconds * options.rate)
-    done = await anyio.run_process([*LOAD, "client", f"{base}/{count}-{options.rate}", str(streams)], stderr=None)
+    done = await anyio.run_process(
+        [*LOAD, "client", f"{base}/{count}-{options.rate}/chat/completions", str(streams)], stderr=None
+    )
     result = json.loads(done.stdout)
     if any(len(one) != count for one in result["late"]):
         raise SystemExit("a stream was lost")
@@ -110,8 +112,9 @@ async def compare(options: argparse.Namespace, folder: Path) -> None:
                     "relay": Way(base=relayed, process=relay),
                     "wire": Way(base=wire.base_url(token, "openai"), process=proxy),
                 }
-                async with wire.lease(token, trial="bench", path=path):
-                    for _ in range(options.rounds):
+                async with wire.lease(token, trial="bench", path=path) as lease:
+                    for number in range(options.rounds):
+                        await lease.set_turn(number)  # each round has clients of another process
                         for way in ways.values():
                             await way.measure(streams, options)
                 size = path.stat().st_size / options.rounds / streams
@@ -120,7 +123,7 @@ async def compare(options: argparse.Namespace, folder: Path) -> None:
                     ["", "wire", *added(ways["wire"], ways["direct"]), f"{size / 1000:.1f}"],
                 ]
     print_table(
-        "Added by a bare relay and by the wire, ms (beside what it takes without)",
+        "Added by a bare relay and by the wire, ms (in addition to what it takes without)",
         ["streams", "", "chunk p50", "chunk p99", "first p50", "first p99", "CPU µs/chunk", "kB/exchange"],
         rows,
         note=f"{options.rate} chunks/s a stream, {options.seconds:.0f} s, {options.rounds} rounds; {machine()}",

@@ -18,14 +18,12 @@ from chaos.ledger import Findings, Ledger, differences, timeless
 from chaos.session import COMMAND, Place, Session, wait_until_gone
 from chaos.suite import write_suite
 from fakes import MODEL, fake_openclaw
-from pinchbench.defaults import Isolation
 from processes import lives
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from random import Random
 
-SOON_S = 1.0  # who outlives a runner for longer is counted
 IMMEDIATELY = 0.25  # of the resumes: before those of the dead runner are gone
 TORN = Path(__file__).with_name("torn_writes.py")
 STORES = ("jsonl", "sqlite")
@@ -51,7 +49,6 @@ def new_place(folder: Path, *, trials: int, store: str, concurrency: int) -> Pla
         f"--openclaw={program}",
         f"--concurrency={concurrency}",
         "--sandbox=none",  # the fake and its Python exist outside only
-        f"--isolation={Isolation.GATEWAY if store == 'sqlite' else Isolation.PRIVATE}",  # what `auto` would take
     )
     return Place(folder=folder, options=options)
 
@@ -144,10 +141,8 @@ class Campaign:
             if immediately:
                 self._ghosts = session.survivors()
             else:
-                took_s, left = wait_until_gone(session.survivors)
-                self._note_left(took_s, left)
-        if was_hit and blow is not None:
-            self._note_hit(blow)
+                self._note_left(wait_until_gone(session.survivors))
+        self.findings.kills += was_hit
         self._settle(session, may_fail=was_hit or may_fail)
         return was_hit
 
@@ -160,23 +155,13 @@ class Campaign:
         if not may_fail and session.code not in (0, -signal.SIGKILL):
             self.findings.other.append(f"session {self._number} ended with {session.code}: {shown[-1:]}")
 
-    def _note_hit(self, blow: Blow) -> None:
-        self.findings.kills += 1
-        self.findings.hits[blow.first.name] += 1
-        if blow.again is not None:
-            self.findings.hits[f"then {blow.again.name}"] += 1
-        self.findings.hits[f"at: {blow.moment.value}"] += 1
-
-    def _note_left(self, took_s: float, left: list[str]) -> None:
-        self.findings.slowest_s = max(self.findings.slowest_s, took_s)
-        self.findings.slow += took_s > SOON_S
+    def _note_left(self, left: list[str]) -> None:
         self.findings.left += [f"after session {self._number}: {one}" for one in left]
 
     def _look_for_ghosts(self) -> None:
         """See whether those of the runner before have gone meanwhile."""
         _, living = psutil.wait_procs(self._ghosts, timeout=0)
-        took_s, left = wait_until_gone(lambda: [one for one in living if lives(one)])
-        self._note_left(took_s, left)
+        self._note_left(wait_until_gone(lambda: [one for one in living if lives(one)]))
         self._ghosts = []
 
     def close(self, expected: Undisturbed | None) -> None:
@@ -237,8 +222,6 @@ def tear(folder: Path, rng: Random, peace: Peace, *, deaths: int) -> Findings:
         campaign.go_on(command=(sys.executable, str(TORN), str(rng.randrange(2**32)), str(operations)))
         if campaign.code == -signal.SIGKILL:
             findings.kills += 1
-            findings.hits["SIGKILL"] += 1
-            findings.hits["at: write of the journal"] += 1
     if not campaign.is_over:
         campaign.go_on()
     campaign.close(peace.with_store(store))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -54,14 +53,11 @@ SHOWN_DIFFERENCES = 10
 class Findings:
     """What came out. All but the figures are sentences, and there should be none of them."""
 
-    hits: Counter[str] = field(default_factory=Counter)
     kills: int = 0
     sessions: int = 0
     ends: int = 0  # of trials, that were shown
     grades: int = 0
     torn: int = 0  # journal lines that a death has cut
-    slow: int = 0  # deaths after which somebody lived for more than a second
-    slowest_s: float = 0.0
     runs: int = 0
     lost: list[str] = field(default_factory=list)
     twice: list[str] = field(default_factory=list)
@@ -74,15 +70,6 @@ class Findings:
     def bad(self) -> list[str]:
         """All that should not be."""
         return [*self.lost, *self.twice, *self.left, *self.journal, *self.differs, *self.other]
-
-    def merge(self, other: Findings) -> None:
-        """Take in those of another scene."""
-        self.hits += other.hits
-        for name in ("kills", "sessions", "ends", "grades", "torn", "slow", "runs"):
-            setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.slowest_s = max(self.slowest_s, other.slowest_s)
-        for name in ("lost", "twice", "left", "journal", "differs", "other"):
-            getattr(self, name).extend(getattr(other, name))
 
 
 class Ledger:
@@ -242,9 +229,17 @@ def cut_line(path: Path) -> int | None:
 
 
 def timeless(value: object) -> object:
-    """A result without what differs between any two runs: times, names made of them, and what disturbance has cost."""
+    """A result without what differs between any two runs: times, names made of them, and what disturbance has cost.
+
+    Of the processes that an agent left, only whether there were any: one that has just been started still has the name
+    of its shell.
+    """
     if isinstance(value, dict):
-        return {key: timeless(one) for key, one in value.items() if key not in TIMES | SPENT}
+        return {
+            key: bool(one) if key == "leftovers" else timeless(one)
+            for key, one in value.items()
+            if key not in TIMES | SPENT
+        }
     return [timeless(one) for one in value] if isinstance(value, list) else value
 
 

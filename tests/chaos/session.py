@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOOK_S = 0.002  # how often a runner is looked at: finer than anything it does
 LIMIT_S = 400.0  # a session of a few hundred short trials, on a machine with other work
-GONE_S = 10.0  # after this, who outlives a runner is left
+GONE_S = 60.0  # after this, whatever outlives a runner is reported; long enough for a busy machine
 COMMAND = (sys.executable, "-m", "pinchbench")
 
 
@@ -67,7 +67,7 @@ class Place:
         """What goes on with the run, or begins it."""
         if self.run is not None:
             return ["resume", str(self.run)]
-        return [*self.options, f"--output-dir={self.output_dir}", f"--run-root={self.run_root}", "--no-upload"]
+        return [*self.options, f"--output-dir={self.output_dir}", f"--run-root={self.run_root}"]
 
     def environment(self) -> dict[str, str]:
         """That of a user who has set nothing, with a home here."""
@@ -121,10 +121,6 @@ class Session:
         """The whole lines on stderr so far."""
         return self._stderr.read_bytes().decode("utf-8").split("\n")[:-1]
 
-    def shown_bytes(self) -> int:
-        """How much it has shown: cheaper to ask for than the lines."""
-        return self._stderr.stat().st_size
-
     def wait(self, condition: Callable[[], bool] = lambda: False, *, limit_s: float = LIMIT_S) -> bool:
         """Wait until the condition holds or the runner is dead; false when neither comes in time."""
         due = time.monotonic() + limit_s
@@ -142,7 +138,7 @@ class Session:
         return True
 
     def survivors(self) -> list[psutil.Process]:
-        """The living processes of this runner, whoever they pretend to be."""
+        """The living processes of this runner, whatever they call themselves."""
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error, OSError):
@@ -162,14 +158,14 @@ class Session:
         return Path(process.cwd()).is_relative_to(self._place.folder)
 
 
-def wait_until_gone(find: Callable[[], list[psutil.Process]]) -> tuple[float, list[str]]:
-    """Wait until nobody is found; return how many seconds that took, and the command lines of those who stay."""
-    began = time.monotonic()
+def wait_until_gone(find: Callable[[], list[psutil.Process]]) -> list[str]:
+    """Wait until nobody is found; return the command lines of those who stay."""
+    due = time.monotonic() + GONE_S
     while found := find():
-        if time.monotonic() - began > GONE_S:
-            return time.monotonic() - began, [describe(process) for process in found]
+        if time.monotonic() > due:
+            return [describe(process) for process in found]
         time.sleep(LOOK_S)
-    return time.monotonic() - began, []
+    return []
 
 
 def describe(process: psutil.Process) -> str:

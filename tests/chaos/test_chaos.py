@@ -1,7 +1,8 @@
-"""The chaos harness in short, and that it notices what it is there to notice."""
+"""Runs that are killed, torn and out of room come to their result, and the ledger notices where they do not."""
 
 from __future__ import annotations
 
+import os
 import sys
 from random import Random
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import pytest
 
 from chaos.campaign import Peace, tear, torment
 from chaos.full_disk import fill_results, fill_workspaces, why_not
-from chaos.ledger import Findings, Ledger, differences, read_shown, timeless
+from chaos.ledger import Findings, Ledger
 from chaos.session import Place, Session, wait_until_gone
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Grade
@@ -23,8 +24,10 @@ from pinchbench.results.journal.records import GradeGiven, RunStarted, TrialFini
 if TYPE_CHECKING:
     from pathlib import Path
 
-TRIALS = 16
-KILLS = 8
+# make chaos asks for more
+TRIALS = int(os.environ.get("PINCHBENCH_CHAOS_TRIALS", "16"))
+KILLS = int(os.environ.get("PINCHBENCH_CHAOS_KILLS", "8"))
+SEED = os.environ.get("PINCHBENCH_CHAOS_SEED", "short")
 DEATHS = 6
 SHOWN = ("10:00:00          completed  task_001  0.5 s, 220 tokens", "10:00:01             graded  task_001  0.50")
 
@@ -35,39 +38,39 @@ def peace(tmp_path_factory: pytest.TempPathFactory) -> Peace:
     return Peace(tmp_path_factory.mktemp("chaos") / "peace", trials=TRIALS, concurrency=4)
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 def test_a_run_that_is_killed_again_and_again_comes_to_the_result_of_one_that_was_left_alone(
     peace: Peace, tmp_path: Path
 ) -> None:
-    findings = torment(tmp_path, Random("short"), peace, kills=KILLS)
+    findings = torment(tmp_path, Random(SEED), peace, kills=KILLS)
     assert findings.bad == []
     assert findings.kills == KILLS
     assert findings.runs >= 1
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 def test_a_run_whose_journal_is_torn_again_and_again_comes_to_the_same_result(peace: Peace, tmp_path: Path) -> None:
-    findings = tear(tmp_path, Random("torn"), peace, deaths=DEATHS)
+    findings = tear(tmp_path, Random(SEED), peace, deaths=DEATHS)
     assert findings.bad == []
     assert findings.kills >= 1
     assert findings.runs == 1
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_a_full_disk_under_the_results_ends_the_run_with_a_sentence_and_loses_nothing(
     peace: Peace, tmp_path: Path
 ) -> None:
-    findings = fill_results(tmp_path, Random("results"), peace)
+    findings = fill_results(tmp_path, Random(SEED), peace)
     assert findings.bad == []
     assert findings.kills == 1
     assert findings.runs == 1
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
 def test_a_full_disk_under_the_workspaces_is_no_models_fault(peace: Peace, tmp_path: Path) -> None:
-    findings = fill_workspaces(tmp_path, Random("workspaces"), peace)
+    findings = fill_workspaces(tmp_path, Random(SEED), peace)
     assert findings.bad == []
     assert findings.kills == 1
     assert findings.runs == 1
@@ -94,35 +97,12 @@ def journal(folder: Path, *records: TrialStarted | TrialFinished | GradeGiven) -
     return path
 
 
-def test_what_was_shown_is_read_from_plain_lines() -> None:
-    retried = "10:00:02        no_transcript  task_002, attempt 2  1.0 s, 0 tokens, will be tried again"
-    ungraded = "10:00:03           ungraded  task_003@2  check_died, its check alone gives 0.50"
-    others = ("10:00:04            started  task_004", "task_005         success  completed   0.50")
-    assert read_shown((*SHOWN, retried, ungraded, *others)) == (
-        [("task_001", "completed"), ("task_002", "no_transcript")],
-        [("task_001", "0.50"), ("task_003@2", "check_died")],
-    )
-
-
-def test_books_that_are_right_give_no_findings(tmp_path: Path) -> None:
-    findings = Findings()
-    Ledger(findings).take(journal(tmp_path, begun(), outcome(), grade(0.5)), SHOWN, None)
-    assert findings.bad == []
-    assert (findings.ends, findings.grades) == (1, 1)
-
-
 @pytest.mark.parametrize("records", [(), (begun(),), (outcome("task_002"), grade(0.5)), (outcome(), grade(0.6))])
 def test_a_shown_result_that_is_not_in_the_journal_is_lost(
     tmp_path: Path, records: tuple[TrialStarted | TrialFinished | GradeGiven, ...]
 ) -> None:
     findings = Findings()
     Ledger(findings).take(journal(tmp_path, *records), SHOWN, None)
-    assert findings.lost
-
-
-def test_a_result_without_a_journal_is_lost() -> None:
-    findings = Findings()
-    Ledger(findings).take(None, SHOWN, None)
     assert findings.lost
 
 
@@ -154,19 +134,6 @@ def test_a_trial_that_is_started_behind_its_end_is_run_twice(tmp_path: Path) -> 
     assert len(findings.twice) == 1
 
 
-def test_an_agent_that_is_started_for_an_ended_trial_is_run_twice(tmp_path: Path) -> None:
-    findings = Findings()
-    ledger = Ledger(findings)
-    path = journal(tmp_path, begun(), outcome())
-    calls = tmp_path / "calls.log"
-    calls.write_text('["agent", "--session-id=task_001_17"]\n', encoding="utf-8")
-    ledger.take(path, (), calls)
-    assert findings.twice == []
-    calls.write_text(calls.read_text("utf-8") * 2, encoding="utf-8")
-    ledger.take(path, (), calls)
-    assert len(findings.twice) == 1
-
-
 def test_only_the_line_that_a_death_has_cut_may_be_unreadable(tmp_path: Path) -> None:
     findings = Findings()
     ledger = Ledger(findings)
@@ -194,11 +161,4 @@ def test_who_outlives_a_runner_is_found_whatever_it_has_dropped(tmp_path: Path, 
             process.kill()
     assert session.code == 0
     assert len(survivors) == 1
-    assert wait_until_gone(session.survivors)[1] == []
-
-
-def test_results_are_compared_without_their_times() -> None:
-    one: dict[str, object] = {"tasks": [{"score": 0.5, "started_at": 1.0}], "timestamp": 1.0}
-    other: dict[str, object] = {"tasks": [{"score": 0.6, "started_at": 2.0}], "timestamp": 2.0}
-    assert differences(timeless(one), timeless(one)) == []
-    assert differences(timeless(one), timeless(other)) == [".tasks[0].score: 0.5 and not 0.6"]
+    assert wait_until_gone(session.survivors) == []

@@ -14,39 +14,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+import click
 import pytest
 
 from command_line import Completed, call, clean_environment
 from fakes import MODEL, fake_openclaw, make_suite
-from pinchbench.cli import cli
+from pinchbench.cli.program import cli
+from pinchbench.cli.run import run
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
-from pinchbench.openclaw.node import node_folder
-from pinchbench.results.journal.records import ProbeEnded, TrialFinished, encode
-from pinchbench.results.probe_json import ProbeFacts
+from pinchbench.model.usage import Usage
+from pinchbench.results.journal.records import TrialFinished, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FULL = Path("/dev/full")
-HEAVY = (
-    "anyio",
-    "rich",
-    "asyncio",
-    "msgspec",
-    "yaml",
-    "starlette",
-    "uvicorn",
-    "psutil",
-    "json5",
-    "sqlite3",
-    "httpx2",
-    "numpy",
-    "stamina",
-    "zstandard",
-    "time_machine",
-)
 
 
 def _pinchbench(*args: str | bytes, cwd: Path, stdout: Path | None = None, **env: str) -> Completed:
@@ -79,6 +63,20 @@ def test_json_prints_the_whole_result_and_nothing_else(tmp_path: Path) -> None:
     data = json.loads(done.stdout)
     assert [run["repetition"] for run in data["tasks"][0]["runs"]] == [1, 2]
     assert json.loads(next((tmp_path / "out").glob("*.json")).read_text(encoding="utf-8")) == data
+
+
+def test_a_quiet_run_prints_its_path_alone_and_what_failed_in_it_is_run_again(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "one", "two", "three")
+    failed = _pinchbench(*args, "--last-failed", "--dry-run", cwd=tmp_path)
+    quiet = _pinchbench(*args, "-q", "-k", "task_1 or task_2", cwd=tmp_path)
+    again = _pinchbench(*args, "--last-failed", "--limit", "1", "--dry-run", cwd=tmp_path)
+    nothing = _pinchbench(*args, "-k", "task_9", "--dry-run", cwd=tmp_path)
+
+    assert (quiet.returncode, quiet.stderr, len(quiet.stdout.splitlines())) == (0, "", 1)
+    assert re.findall(r"task_\d", again.stdout) == ["task_1"], "none has a score without a judge"
+    assert f"--last-failed: {tmp_path / 'out'} has no run of {MODEL}." in failed.stderr
+    assert "No task of --suite all is left by -k." in nothing.stderr
+    assert (failed.returncode, nothing.returncode) == (2, 2)
 
 
 def test_a_reader_that_goes_away_does_not_end_the_run(tmp_path: Path) -> None:
@@ -145,7 +143,7 @@ def test_a_reader_that_goes_on_sees_everything_from_the_first_line_to_the_summar
     assert re.findall(r"set-up  (.*?)(?: \(\d+\.\d s so far\))?\n", text) == steps
     assert re.search(r", set up in \d+\.\d s\n", text)
     assert "task_0 stdout: xxx" in text
-    assert "1 of 1 trials" in text
+    assert "1 of 1 trial" in text
     assert "lines were not shown" not in text
 
 
@@ -171,7 +169,7 @@ def test_on_a_terminal_the_run_is_drawn_and_the_summary_stays(tmp_path: Path) ->
         assert started.stdout.read().strip()
 
     assert b" of 30 s" in shown
-    assert shown.rindex(b"\x1b[?25l") < shown.rindex(b"\x1b[?25h") < shown.index(b"1 of 1 trials")
+    assert shown.rindex(b"\x1b[?25l") < shown.rindex(b"\x1b[?25h") < shown.index(b"1 of 1 trial")
     assert b"\x1b[32m" in shown
 
 
@@ -188,20 +186,11 @@ def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
     assert done.stderr.splitlines()[-1] == sentence
 
 
-@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
-@pytest.mark.parametrize("args", [("--model", "a/b", "--dry-run"), ("tasks", "list"), ("tasks", "check")])
-def test_what_cannot_be_printed_is_an_error(tmp_path: Path, args: tuple[str, ...]) -> None:
-    done = _pinchbench(*args, cwd=tmp_path, stdout=FULL)
-
-    assert done.returncode == 6
-    assert done.stderr.splitlines()[-1] == "Error: The result could not be printed: No space left on device."
-
-
 def test_trials_that_say_nothing_about_the_model_give_exit_code_5_and_are_named(tmp_path: Path) -> None:
     done = _pinchbench(*_run_args(tmp_path, "scenario: silent"), "--infra-retries", "0", cwd=tmp_path)
 
     assert done.returncode == 5
-    assert "task_0: no_model_call (infrastructure failure; not in the score)" in done.stderr
+    assert "task_0: no model call (infrastructure failure; not in the score)" in done.stderr
 
 
 def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path) -> None:
@@ -237,7 +226,6 @@ def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path
         (("--model", "a/b", "--output-dir", "~nosuch/x"), 2, "--output-dir '~nosuch/x' names a home folder"),
         (("--model", "a/b", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
         (("tasks", "list", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
-        (("--model", "a/b", "--run-root", "x" * 300), 6, "the name is too long"),
         (("--model", "a/b", "--tasks-dir", "x" * 300), 3, "File name too long"),
         (("tasks", "check", "--tasks-dir", "x" * 300), 3, "File name too long"),
         (("--model", b"a/\xff"), 2, "--model is not valid UTF-8"),
@@ -294,7 +282,13 @@ def test_tasks_list_and_show_go_on_past_files_that_can_not_be_used(tmp_path: Pat
     missing = _pinchbench("tasks", "show", "task_lost", *where, cwd=tmp_path)
 
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["task_good"]
-    assert [row["task_id"] for row in json.loads(as_json.stdout)] == ["task_good"]
+    good, *refused = json.loads(as_json.stdout)
+    assert good["task_id"] == "task_good"
+    assert [(row["path"], row["line"]) for row in refused] == [
+        (f"{suite}/task_lost.md", 5),
+        (f"{suite}/manifest.yaml", 1),
+    ]
+    assert "the source 'gone.csv' is missing" in refused[0]["refused"]
     assert shown.stdout.startswith("task_other: ")
     for done in (listed, as_json, missing):
         assert f"{suite}/task_lost.md:5: the source 'gone.csv' is missing" in done.stderr
@@ -303,12 +297,54 @@ def test_tasks_list_and_show_go_on_past_files_that_can_not_be_used(tmp_path: Pat
     assert [done.returncode for done in (listed, as_json, shown, missing)] == [3, 3, 0, 2]
 
 
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("--jobs=3", "No such option '--jobs'. Did you mean '--concurrency'?"),
+        ("--concurency=3", "No such option '--concurency'. Did you mean '--concurrency'?"),
+        ("--tag=a", "No such option '--tag'.\n"),
+        ("--max-cost=much", "'much' is not a valid number."),
+        ("--concurrency=2.5", "'2.5' is not a valid integer."),
+        ("--suite=sanity", "'sanity' (did you mean 'task_00_sanity'?)"),
+    ],
+)
+def test_a_wrong_word_is_met_with_the_right_one_if_there_is_one(tmp_path: Path, word: str, sentence: str) -> None:
+    done = _pinchbench("--model", "a/b", "--dry-run", word, cwd=tmp_path)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(("runn",), "run"), (("histroy",), "history"), (("tasks", "chek"), "check"), (("xyz",), "")]
+)
+def test_an_unknown_command_is_met_with_the_most_similar_one(words: tuple[str, ...], meant: str) -> None:
+    with pytest.raises(click.UsageError) as refused:
+        cli.main(words, standalone_mode=False)
+
+    assert refused.value.message.startswith(f"No such command {words[-1]!r}.")
+    assert (f"Did you mean {meant!r}?" in refused.value.message) is bool(meant)
+
+
+def test_help_that_cannot_be_printed_is_one_clear_error(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "pinchbench", "--help"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (6, "Error: The output could not be printed: No space left on device.\n")
+
+
+@pytest.mark.parametrize("command", [(), ("run",), ("compare",), ("tasks", "list")])
+def test_every_command_tells_the_version(tmp_path: Path, command: tuple[str, ...]) -> None:
+    assert _pinchbench(*command, "--version", cwd=tmp_path).stdout.startswith("pinchbench-async, version ")
+
+
 def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path) -> None:
     shown = _pinchbench("--model", "a/b", "--dry-run", "--concurrency", "4", cwd=tmp_path)
     as_json = _pinchbench("--model", "a/b", "--dry-run", "--json", "--suite", "task_00_sanity", cwd=tmp_path)
 
     assert shown.returncode == 0
     assert "task_05_outage_brief" in shown.stdout
+    assert "Not checked: whether OpenClaw knows the model, its key, its endpoint" in shown.stderr
     assert "Nothing was started." in shown.stdout
     assert json.loads(as_json.stdout) == {
         "model": "a/b",
@@ -316,6 +352,7 @@ def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path
         "slots": 1,
         "worst_case_s": 120.0,
         "expected_s": None,
+        "expected_usd": None,
     }
     assert list(tmp_path.iterdir()) == []
 
@@ -324,7 +361,11 @@ def test_a_dry_run_shows_what_is_started_first_and_how_long_it_takes_going_by_ea
     took = {"task_a": 5.0, "task_b": 20.0}
     outcomes = [
         Outcome(
-            key=TrialKey(task_id=task_id, repetition=1), reason=Reason.COMPLETED, digest="", execution_time_s=took_s
+            key=TrialKey(task_id=task_id, repetition=1),
+            reason=Reason.COMPLETED,
+            digest="",
+            execution_time_s=took_s,
+            usage=Usage(requests=1, total_tokens=9, cost_usd=0.5),
         )
         for task_id, took_s in took.items()
     ]
@@ -339,30 +380,15 @@ def test_a_dry_run_shows_what_is_started_first_and_how_long_it_takes_going_by_ea
     shown = _pinchbench("--model", "a/b", "--dry-run", "--concurrency", "2", *where, cwd=tmp_path)
     as_json = _pinchbench("--model", "a/b", "--dry-run", "--json", "--concurrency", "2", *where, cwd=tmp_path)
 
-    assert re.findall(r"task_\w", shown.stdout) == ["task_b", "task_c", "task_a"]
-    assert "30.0 s    20.0 s" in shown.stdout.splitlines()[1]
-    assert "at most 1 min 00 s (all limits used up), and about 25.0 s going by earlier runs." in shown.stdout
-    told = json.loads(as_json.stdout)
-    assert [row["expected_s"] for row in told["trials"]] == [20, 20, 5], (
-        "the unknown one as much of its limit as others"
+    assert re.findall(r"task_\w", shown.stdout) == ["task_c", "task_b", "task_a"]
+    assert "30.0 s    30.0 s" in shown.stdout.splitlines()[1]
+    assert (
+        "at most 1 min 00 s (all limits used up), and about 30.0 s going by earlier runs, at about $1.50 without a"
+        in shown.stdout
     )
-    assert told["expected_s"] == 25
-
-
-def test_a_dry_run_tells_how_many_probes_are_sent_and_what_earlier_ones_took_and_cost(tmp_path: Path) -> None:
-    where = ("--tasks-dir", str(make_suite(tmp_path, {"task_a": "Hi", "task_b": "Hi"})), "--probes", "2")
-    unknown = _pinchbench("--model", "a/b", "--dry-run", *where, cwd=tmp_path)
-    before = tmp_path / "results" / "a-b_20260102-030405-9f3a"
-    before.mkdir(parents=True)
-    probe = ProbeEnded(at=1.0, probe=ProbeFacts(at=0.0, point=0, duration_s=2.0, cost_usd=0.01))
-    (before / "journal.jsonl").write_bytes(encode(probe))
-    shown = _pinchbench("--model", "a/b", "--dry-run", *where, cwd=tmp_path)
-    as_json = _pinchbench("--model", "a/b", "--dry-run", "--json", *where, cwd=tmp_path)
-
-    assert " Beside them 6 probes (time unknown, cost unknown). Nothing was started." in unknown.stdout
-    assert " Beside them 6 probes (about 12.0 s, about $0.0600). Nothing was started." in shown.stdout
-    told = json.loads(as_json.stdout)
-    assert (told["probes"], told["expected_probes_s"], told["expected_probes_cost_usd"]) == (6, 12.0, 0.06)
+    reported = json.loads(as_json.stdout)
+    assert [row["expected_s"] for row in reported["trials"]] == [30, 20, 5], "the unknown one takes its limit"
+    assert (reported["expected_s"], reported["expected_usd"]) == (30, 1.5)
 
 
 def test_the_plan_and_the_list_of_tasks_tell_how_often_a_task_is_run(tmp_path: Path) -> None:
@@ -383,39 +409,8 @@ def test_the_plan_and_the_list_of_tasks_tell_how_often_a_task_is_run(tmp_path: P
     assert "is run 3 times, unless --runs says otherwise" in shown.stdout
 
 
-def test_a_task_with_services_and_a_simulated_user_is_told_by_what_it_has(tmp_path: Path) -> None:
-    suite = make_suite(tmp_path, {"task_a": "Hi\n\n## Simulated User\n\nYou are Ada."}, timeout_s=30,
-                       head="services:\n- {name: desk, command: [python3, desk.py], port: 8020}")  # fmt: skip
-
-    listed = _pinchbench("tasks", "list", "--tasks-dir", str(suite), cwd=tmp_path)
-    as_json = _pinchbench("tasks", "list", "--json", "--tasks-dir", str(suite), cwd=tmp_path)
-    shown = _pinchbench("tasks", "show", "task_a", "--tasks-dir", str(suite), cwd=tmp_path)
-
-    assert listed.stdout.endswith("task_a  (has services)  (has a simulated user)\n")
-    [row] = json.loads(as_json.stdout)
-    assert (row["services"], row["simulated_user"]) == (["desk"], True)
-    assert "Simulated user, 10 messages at most:\nYou are Ada.\n" in shown.stdout
-
-
-def test_a_dry_run_tells_how_many_turns_a_trial_has_at_most_where_a_simulated_user_may_end_it(tmp_path: Path) -> None:
-    suite = make_suite(tmp_path, {"task_a": "Hi\n\n## Simulated User\n\nYou are Ada.", "task_b": "Hi"}, timeout_s=30)
-    user = ("--user-model", "c/d", "--user-base-url", "http://127.0.0.1:9/v1")
-
-    planned = _pinchbench("--model", "a/b", *user, "--dry-run", "--tasks-dir", str(suite), cwd=tmp_path)
-
-    assert [line.split("  ")[-2] for line in planned.stdout.splitlines()[:3]] == ["turns", "1 to 11", "1"]
-
-
-def test_a_seed_shuffles_what_takes_equally_long_the_same_way_each_time(tmp_path: Path) -> None:
-    where = ("--tasks-dir", str(make_suite(tmp_path, {f"task_{number}": "Hi" for number in range(9)})))
-    plan = [_pinchbench("--model", "a/b", "--dry-run", *where, *seed, cwd=tmp_path).stdout
-            for seed in ((), ("--seed", "7"), ("--seed", "7"))]  # fmt: skip
-
-    assert plan[0] != plan[1] == plan[2]
-
-
 def test_every_option_of_run_has_an_environment_variable_of_its_name(tmp_path: Path) -> None:
-    for option in cli.commands["run"].params:
+    for option in (one for one in run.params if one.expose_value):  # all but `--version`
         long = next(name for name in option.opts if name.startswith("--"))
         assert option.envvar == "PINCHBENCH_" + long[2:].replace("-", "_").upper()
 
@@ -432,15 +427,14 @@ def test_every_option_of_run_has_an_environment_variable_of_its_name(tmp_path: P
 
 
 def test_an_empty_environment_variable_is_one_that_is_not_set(tmp_path: Path) -> None:
-    names = [str(option.envvar) for option in cli.commands["run"].params]
+    names = [str(option.envvar) for option in run.params]
     empty = dict.fromkeys(names, "")
     done = _pinchbench("--model", "a/b", "--dry-run", "--json", cwd=tmp_path, stdout=None, **empty)
     assert done.returncode == 0, done.stderr
     assert len(json.loads(done.stdout)["trials"]) > 1
 
     without_args = _pinchbench(cwd=tmp_path, PINCHBENCH_MODEL="")
-    assert without_args.stderr.startswith("Usage:") or without_args.stdout.startswith("Usage:")
-    assert "Missing option" not in without_args.stderr
+    assert without_args.stderr.startswith("PinchBench async")
 
 
 def test_a_current_folder_that_is_gone_is_one_clear_error(tmp_path: Path) -> None:
@@ -452,7 +446,7 @@ def test_a_current_folder_that_is_gone_is_one_clear_error(tmp_path: Path) -> Non
     done = subprocess.run(command, cwd=gone, capture_output=True, text=True, timeout=240, check=False)
 
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("Error: --output-dir 'results': the current folder can't be told")
+    assert done.stderr.splitlines()[-1].startswith("Error: --output-dir 'results': the current folder can't be found")
 
 
 def test_task_text_reaches_the_terminal_without_control_characters_and_without_markup(tmp_path: Path) -> None:
@@ -494,25 +488,24 @@ def test_tasks_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
 def test_checks_are_attacked_and_a_weak_one_is_named(tmp_path: Path) -> None:
     new = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "mine", cwd=tmp_path)
     assert new.returncode == 0
-    attack = ("tasks", "check", "--tasks-dir", "mine", "--attack", "--mutants", "5")
-    shown = _pinchbench(*attack, cwd=tmp_path)
-    again = _pinchbench(*attack, "--json", cwd=tmp_path)
-    [found] = json.loads(again.stdout)
-    assert shown.stdout.splitlines()[0].split() == ["task", "mutants", "killed", "score", "best", "cheat"]
-    assert shown.stdout.splitlines()[1].split()[0] == "task_mine"
-    assert len(found["mutants"]) == 5
-    assert {shown.returncode, again.returncode} == {0}, shown.stderr
+    attack = ("tasks", "check", "--tasks-dir", "mine", "--attack", "--mutants", "3")
+    sound = _pinchbench(*attack, "--json", cwd=tmp_path)
+    [found] = json.loads(sound.stdout)
+    assert len(found["mutants"]) == 3
+    assert sound.returncode == 0, sound.stderr
 
-    path = tmp_path / "mine" / "task_mine.md"
+    path = tmp_path / "mine" / "task_mine" / "task.md"
     text = path.read_text(encoding="utf-8")
     start = text.index("def grade")
     generous = "def grade(transcript, workspace_path):\n    return {'all': 1.0}\n"
     path.write_text(f"{text[:start]}{generous}{text[text.index('```', start) :]}", encoding="utf-8")
     weak = _pinchbench(*attack, cwd=tmp_path)
     assert weak.returncode == 3
+    assert weak.stdout.splitlines()[0].split() == ["task", "mutants", "killed", "score", "best", "cheat"]
+    assert weak.stdout.splitlines()[1].split()[0] == "task_mine"
     assert (
-        "Error: 1 of 1 check fall short of the goal (mutation score at least 0.95, no cheat above 0.2): task_mine."
-        in weak.stderr
+        "Error: 1 of 1 check fall short of the goal (mutation score at least 0.95, no points for the opposite,"
+        " no cheat above 0.2): task_mine." in weak.stderr
     )
 
 
@@ -534,11 +527,11 @@ def test_a_new_task_passes_the_check_until_it_is_changed_for_the_worse(tmp_path:
     new = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "my tasks", cwd=tmp_path)
     again = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "my tasks", cwd=tmp_path)
     checked = _pinchbench("tasks", "check", "--tasks-dir", "my tasks", cwd=tmp_path)
-    solution = tmp_path / "my tasks" / "solutions" / "task_mine.yaml"
+    solution = tmp_path / "my tasks" / "task_mine" / "solution.yaml"
     solution.write_text(solution.read_text(encoding="utf-8").replace('== "sent"', '!= "lost"'), encoding="utf-8")
     worse = _pinchbench("tasks", "check", "--tasks-dir", "my tasks", cwd=tmp_path)
 
-    assert new.stdout.splitlines() == ["my tasks/task_mine.md", "my tasks/solutions/task_mine.yaml"]
+    assert new.stdout.splitlines() == ["my tasks/task_mine/task.md", "my tasks/task_mine/solution.yaml"]
     assert new.stderr.endswith("pinchbench-async tasks check --tasks-dir 'my tasks' --suite task_mine\n")
     assert "is there already" in again.stderr
     assert re.match(r"task_mine  ok ", checked.stdout), checked.stderr
@@ -561,30 +554,6 @@ def test_a_broken_solution_fails_the_check_with_its_place(tmp_path: Path) -> Non
     assert "task_a.yaml:1" in done.stderr
 
 
-def test_installed_releases_are_listed_newest_first(tmp_path: Path) -> None:
-    for release in ("2026.6.5", "2026.10.1", "2026.9.6"):
-        program = tmp_path / "cache" / f"openclaw-{release}" / "node_modules" / ".bin" / "openclaw"
-        program.parent.mkdir(parents=True)
-        program.touch()
-    node = node_folder(tmp_path / "cache") / "node"
-    node.parent.mkdir(parents=True)
-    node.touch()
-
-    done = _pinchbench("openclaw", "list", cwd=tmp_path)
-
-    assert [line.split()[0] for line in done.stdout.splitlines()] == ["2026.10.1", "2026.9.6", "2026.6.5"]
-
-
-def test_help_names_the_options_of_run_and_imports_nothing_heavy(tmp_path: Path) -> None:
-    done = _pinchbench("--help", cwd=tmp_path)
-    assert "--concurrency" in done.stdout
-    assert "openclaw" in done.stdout
-
-    script = "import sys, pinchbench.cli; print([name for name in sys.argv[1:] if name in sys.modules])"
-    loaded = subprocess.run([sys.executable, "-c", script, *HEAVY], capture_output=True, text=True, check=True)
-    assert loaded.stdout.strip() == "[]"
-
-
 CHECK = "def grade(transcript, workspace_path):\n    return {'a': 0.5}\n"
 
 
@@ -597,10 +566,10 @@ def _give_check(folder: Path, code: str) -> None:
 
 def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_again(tmp_path: Path) -> None:
     args = _run_args(tmp_path)
-    _give_check(tmp_path, "def grade(transcript, workspace_path):\n    raise ValueError('no idea')\n")
+    _give_check(tmp_path, "import os\ndef grade(transcript, workspace_path):\n    os._exit(3)\n")
     done = _pinchbench(*args, cwd=tmp_path)
     assert done.returncode == 5, done.stderr
-    assert "task_0: ungraded, check_raised: the check raised ValueError: no idea (line 2 of the check)" in done.stderr
+    assert "task_0: ungraded, check died: the check ended with exit code 3 and gave no answer" in done.stderr
     assert "No score: no trial has one." in done.stderr
 
     path = Path(done.stdout.strip())
@@ -615,8 +584,8 @@ def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_agai
     assert re.search(r"graded +task_0 +0\.50", again.stderr)
     assert json.loads(path.read_text(encoding="utf-8"))["score"]["mean"] == 0.5
 
-    told = _pinchbench("regrade", str(path), "--json", *where, cwd=tmp_path)
-    assert json.loads(told.stdout) == json.loads(path.read_text(encoding="utf-8"))
+    reported = _pinchbench("regrade", str(path), "--json", *where, cwd=tmp_path)
+    assert json.loads(reported.stdout) == json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -624,9 +593,8 @@ def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_agai
     [
         (["--judge-votes", "3"], 2, "--judge-votes goes with --judge, which names the judge's model."),
         (["--no-judge-cache"], 2, "--no-judge-cache goes with --judge"),
-        (["--judge", "m1"], 2, "--judge m1 needs --judge-base-url"),
+        (["--judge", "m1"], 2, "--judge m1 begins neither with openai/"),
         (["--judge", "openai/gpt-5"], 2, "--judge openai/gpt-5 needs a key in OPENAI_API_KEY"),
-        (["--judge", "m1", "--judge-base-url", "nowhere"], 2, "--judge-base-url is not a URL"),
         (["--judge-votes", "0"], 2, "0 is not in the range 1<=x<=25"),
         (["--pass-threshold", "0"], 2, "0.0 is not in the range 0<x<=1"),
     ],
@@ -643,12 +611,6 @@ def test_a_judge_that_cannot_be_used_is_one_clear_error(
         assert "Traceback" not in done.stderr
 
 
-def test_a_run_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
-    done = _pinchbench("regrade", "20260101-000000-aaaa", cwd=tmp_path)
-    assert done.returncode == 6
-    assert "results is not a folder, so no run can be found in it." in done.stderr
-
-
 def test_a_run_that_can_not_work_is_inconclusive_exit_code_7_and_says_how_to_go_on(tmp_path: Path) -> None:
     refused = "scenario: outage counter 1\n"  # the first attempt alone, were there no pause
     args = _run_args(tmp_path, refused.replace("counter", str(tmp_path / "counter")) + "scenario: silent")
@@ -658,7 +620,7 @@ def test_a_run_that_can_not_work_is_inconclusive_exit_code_7_and_says_how_to_go_
     assert "Stopped early (inconclusive): task_0: provider_error (401 invalid api key" in done.stderr
     assert "No score: no trial has one." in done.stderr
     assert re.search(
-        r"1 of 1 trials are left; go on with: pinchbench-async resume \S+/out/mock-m1_\S+$", done.stderr, re.MULTILINE
+        r"1 of 1 trial is left; go on with: pinchbench-async resume \S+/out/mock-m1_\S+$", done.stderr, re.MULTILINE
     )
 
 
@@ -682,7 +644,7 @@ def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on
     assert "Nothing is left to run or to grade." in whole.stderr
 
 
-def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: Path) -> None:
+def test_a_run_without_a_terminal_says_when_an_attempt_is_retried(tmp_path: Path) -> None:
     args = _run_args(tmp_path, f"scenario: outage {tmp_path / 'counter'} 1 503 unavailable")
     done = _pinchbench(*args, "--json", cwd=tmp_path)
 
@@ -699,7 +661,6 @@ def test_a_run_without_a_terminal_says_when_an_attempt_is_tried_again(tmp_path: 
         ((), 6, "has no unfinished run"),
         (("nothing",), 6, "is not a folder, so no run can be found"),
         (("--judge-votes", "3"), 2, "--judge-votes goes with --judge"),
-        (("--user-base-url", "http://127.0.0.1:1/v1"), 2, "--user-base-url goes with --user-model"),
         (("--suite", "core"), 2, "No such option"),
         (("--max-cost", "0"), 2, "--max-cost"),
     ],

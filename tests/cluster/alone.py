@@ -19,7 +19,7 @@ SETTINGS = {
     "RAY_TMPDIR": "/run",  # which is gone with the namespace
     "RAY_raylet_start_wait_time_s": "300",  # a busy machine takes more than Ray's 30 s
 }
-LIMIT_S = 900  # some minutes, on a machine that does nothing else
+LIMIT_S = 1500  # some minutes, on a machine that does nothing else
 
 
 def why_not() -> str:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from cluster.fake_link import HARDWARE, FakeLink
-from pinchbench.cluster.messages import NodeReady, Refused
+from pinchbench.cluster.node_messages import NodeReady, Refused
 from pinchbench.cluster.pool import SLOT_BYTES
 from pinchbench.errors import NodeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pinchbench.cluster.link import NodeInfo
-    from pinchbench.runner.prepare import Prepared
+    from pinchbench.cluster.node_messages import NodeInfo
+    from pinchbench.runner.plan.prepare import Prepared
 
 VERSIONS: Mapping[str, str] = {"pinchbench_async": "1", "openclaw": "2", "node": "3", "python": "4"}
 
@@ -47,8 +47,6 @@ class FakeCluster:
     is_silent: bool = False
     has_token: bool = True
     versions: Mapping[str, str] = field(default_factory=lambda: VERSIONS)
-    grown: list[NodeInfo] | None = None  # what an autoscaler adds when it is asked; None without one
-    asked: list[int] = field(default_factory=list)
 
     async def nodes(self) -> Sequence[NodeInfo]:
         return tuple(self.live)
@@ -62,12 +60,3 @@ class FakeCluster:
         link = self.links[node.id] = FakeLink(answer=answer, is_silent=self.is_silent, has_token=self.has_token)
         link.ended = node.id == self.refusing
         return link
-
-    async def has_autoscaler(self) -> bool:
-        return self.grown is not None
-
-    async def ask_for(self, asker: object, *, slots: int, slot_bytes: int) -> None:  # noqa: ARG002
-        self.asked.append(slots)
-        if slots and self.grown:
-            self.live += self.grown
-            self.grown.clear()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from anyio import Event, sleep_forever
 
-from pinchbench.chat.endpoint import ChatError, Reply
+from pinchbench.llm.openai_api import ChatError, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pinchbench.chat.endpoint import Message
+    from pinchbench.llm.openai_api import Message
 
 
 @dataclass

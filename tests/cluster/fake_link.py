@@ -10,14 +10,14 @@ from importlib.metadata import version
 import anyio
 
 from pinchbench.cluster.host import DISTRIBUTION
-from pinchbench.cluster.link import NodeLostError
-from pinchbench.cluster.messages import (
+from pinchbench.cluster.node_messages import (
     Activity,
     Begin,
     End,
     Ended,
     FrameReader,
     FromNode,
+    NodeLostError,
     NodeReady,
     StartTrial,
     ToNode,
@@ -45,7 +45,7 @@ FILES = {"stdout.log": b"said\n", "transcript.jsonl": b'{"a": 1}\n' * 1000}
 
 @dataclass
 class FakeLink:
-    """What it is told is in `sent`; `lost` makes every further call fail."""
+    """What it is given is in `sent`; `lost` makes every further call fail."""
 
     files: dict[str, bytes] = field(default_factory=lambda: dict(FILES))
     answer: FromNode = READY
@@ -102,9 +102,6 @@ class FakeLink:
         if (name := path.rpartition("/")[2]) not in self.files:
             raise FileNotFoundError(path)
         return self.files[name][offset : offset + size]
-
-    async def fetch(self, *_: object) -> dict[str, str]:
-        return {}  # there is no faster way
 
     async def about(self) -> tuple[str, float, bool]:
         return self.release, time.time() + self.ahead_s, self.has_token

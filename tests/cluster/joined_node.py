@@ -9,14 +9,12 @@ import anyio
 from anyio import CapacityLimiter, create_task_group, fail_after
 
 from fakes import fake_openclaw, run_config
-from pinchbench.cluster.link import NodeInfo
-from pinchbench.cluster.messages import Begin
 from pinchbench.cluster.node_client import NodeClient
-from pinchbench.cluster.places import Places
-from pinchbench.cluster.remote_slot import RemoteSlot
-from pinchbench.runner.prepare import prepare
+from pinchbench.cluster.node_messages import Begin, NodeInfo
+from pinchbench.cluster.pool import Places, RemoteSlot
+from pinchbench.model.trial import TrialEvents
+from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_context import make_context
-from pinchbench.runner.slot import TrialCallbacks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -50,7 +48,9 @@ async def joined(
     """A node that has set up its slots."""
     with fail_after(60):
         async with create_task_group() as group:
-            client = NodeClient(INFO, link, run, copying=CapacityLimiter(1), tell=lambda _: None, user_model=user_model)
+            client = NodeClient(
+                INFO, link, run, copying=CapacityLimiter(1), report=lambda _: None, user_model=user_model
+            )
             group.start_soon(client.attend)
             with closing(client):
                 await client.set_up(BEGIN, None)
@@ -59,20 +59,12 @@ async def joined(
 
 
 async def made(
-    client: NodeClient, run: RunContext, *, heard: list[str] | None = None, stop: anyio.Event | None = None
+    client: NodeClient, run: RunContext, *, events: TrialEvents | None = None, stop: anyio.Event | None = None
 ) -> Outcome:
     """Make the first attempt of the run in the second slot of the node."""
     outcomes: list[Outcome] = []
-    callbacks = TrialCallbacks(
-        stop=stop or anyio.Event(),
-        activity=lambda text, _: heard.append(text) if heard is not None else None,
-        output=None,
-        waits=lambda *_: None,
-        rate_limited=lambda: None,
-        used=lambda _: None,
-    )
     slot = RemoteSlot(number=7, on_node=2, agent_id="main", node=client, files=run.files, places=Places(most=2))
-    await slot.run(attempt(run), callbacks, outcomes.append)
+    await slot.run(attempt(run), events or TrialEvents(), outcomes.append, stop=stop or anyio.Event())
     [outcome] = outcomes
     return outcome
 

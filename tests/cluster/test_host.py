@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from anyio import create_task_group, fail_after, move_on_after
-from msgspec import structs
+from anyio import fail_after, move_on_after
 
 from fakes import fake_openclaw, make_suite, run_config
 from http_server import HttpServer, Request, Response, running
-from pinchbench.cluster.host import NodeHost
+from pinchbench.cluster import host
+from pinchbench.cluster.host import NodeHost, read_hardware
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
-from pinchbench.cluster.messages import (
+from pinchbench.cluster.node_messages import (
     Begin,
     End,
     Ended,
@@ -23,21 +25,18 @@ from pinchbench.cluster.messages import (
     InputPart,
     NodeReady,
     Refused,
-    RelayAsked,
-    RelayOpened,
     StartTrial,
     decode_from_node,
     encode,
     frame,
 )
-from pinchbench.cluster.relay import carry_relay
 from pinchbench.files.folders import remove_folder
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.evidence import file_digest
-from pinchbench.runner.prepare import prepare
-from pinchbench.runner.provenance import plain_config
-from pinchbench.suite.several import SuitePlace, load_places
+from pinchbench.results.evidence_files import file_digest
+from pinchbench.runner.plan.prepare import prepare
+from pinchbench.runner.setup.set_up import plain_config
+from pinchbench.suite.named import SuitePlace, load_places
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -117,7 +116,7 @@ async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
         ready = await caller.next(NodeReady)
         assert isinstance(ready, NodeReady)
         key = TrialKey(task_id="task_a", repetition=1)
-        await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1, shows_output=False))))
+        await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1))))
         ended = await caller.next(Ended)
         assert isinstance(ended, Ended)
         outcome = ended.outcome
@@ -146,7 +145,7 @@ async def test_a_node_makes_trials_of_each_of_several_suites(tmp_path: Path) -> 
         assert ready.digests == {task.task_id: task.digest for task in suite.tasks}
         for number, task in enumerate(suite.tasks, 1):
             key = TrialKey(task_id=task.task_id, repetition=number)  # as the runner has planned, whatever a task states
-            await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1, shows_output=False))))
+            await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1))))
             ended = await caller.next(Ended)
             assert isinstance(ended, Ended)
             assert (ended.outcome.key, ended.outcome.reason) == (key, Reason.COMPLETED)
@@ -192,19 +191,32 @@ class Model(HttpServer[Request]):
         return Response(body=json.dumps({"model": "m", "choices": [{"index": 0, "message": said}]}).encode())
 
 
-async def test_a_node_asks_an_endpoint_of_its_callers_machine_through_the_relay(tmp_path: Path) -> None:
-    async with started() as caller, running(Model()) as model, create_task_group() as group:
-        url = f"http://127.0.0.1:{model.port}/v1"
-        asked = RelayAsked(url=url, address="127.0.0.1")
-        message = structs.replace(begin(tmp_path, base_url=url, preflight=True), relay=asked)
-        await send(caller, tmp_path, message)
-        opened = await caller.next(RelayOpened)
-        assert isinstance(opened, RelayOpened)
-        assert not model.requests
-        group.start_soon(carry_relay, opened, asked, 1)
+async def test_a_node_asks_an_endpoint_on_its_loopback_before_it_is_ready(tmp_path: Path) -> None:
+    async with started() as caller, running(Model()) as model:
+        await send(caller, tmp_path, begin(tmp_path, base_url=f"http://127.0.0.1:{model.port}/v1", preflight=True))
         await caller.next(NodeReady)
         assert {request.path for request in model.requests} == {"/v1/chat/completions"}
-        assert str(model.port) not in model.requests[0].headers["host"], "it came through the node's own port"
         await caller.host.send(frame(encode(End())))
         await caller.end()
-        group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("cpu_info", "processor"),
+    [
+        ("processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\nmodel name\t: another\n", "Some CPU @ 3 GHz"),
+        ("processor\t: 0\nCPU implementer\t: 0x41\n", platform.processor() or platform.machine()),
+        (None, platform.processor() or platform.machine()),
+    ],
+)
+def test_a_processor_is_named_by_its_model_or_else_its_architecture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cpu_info: str | None, processor: str
+) -> None:
+    path = tmp_path / "cpuinfo"
+    if cpu_info is not None:
+        path.write_text(cpu_info, encoding="utf-8")
+    monkeypatch.setattr(host, "CPU_INFO", path)
+    found = read_hardware()
+    assert found.processor == processor
+    assert 1 <= found.cpus <= (os.cpu_count() or 1)
+    assert found.memory_bytes > 2**24
+    assert found.kernel.endswith(platform.release())

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-import pytest
 
 from core_pack import write_clawbench_core
 from fakes import make_suite
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.cluster import inputs as inputs_module
 from pinchbench.cluster.inputs import Inputs, inputs_of, pack_inputs, places_in, suites_of, unpack_inputs
-from pinchbench.config.replay import ReplaySettings
-from pinchbench.config.run import RunConfig
+from pinchbench.config.run_config import ReplaySettings, RunConfig
 from pinchbench.defaults import SuiteFormat
-from pinchbench.errors import ClusterError
-from pinchbench.runner.additions import addition_digests
-from pinchbench.runner.prepare import Prepared, prepare, prepare_told
-from pinchbench.runner.recordings import recordings_of
-from pinchbench.suite.bundled import bundled_tasks_dir
-from pinchbench.suite.load import load_suite, solution_of
-from pinchbench.suite.pack_folder import packs_dir
-from pinchbench.suite.packs import Pack, tree_digest
+from pinchbench.files.user_data import bundled_tasks_dir, packs_dir
+from pinchbench.runner.again.stored_run import recordings_of
+from pinchbench.runner.plan.check_additions import addition_digests
+from pinchbench.runner.plan.prepare import Prepared, prepare, prepare_named
+from pinchbench.suite.loading import load_suite, solution_of
+from pinchbench.suite.named import Pack, tree_digest
 from suite_packs import write_claw_bench, write_qwenclaw
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def config_of(folder: Path, suite: Path | None) -> RunConfig:
@@ -42,13 +41,13 @@ def planned_there(prepared: Prepared, folder: Path) -> Prepared:
     """Return a run as it is on a node that gets its files; its digests are those of this machine."""
     config = sent(inputs_of(prepared), folder)
     told = places_in(folder / "there", suites_of(prepared.suite))
-    there = prepare_told(config, told, {trial.key.task_id for trial in prepared.trials})
+    there = prepare_named(config, told, {trial.key.task_id for trial in prepared.trials})
     assert [trial.task.digest for trial in there.trials] == [trial.task.digest for trial in prepared.trials]
     assert there.trials
     return there
 
 
-def test_a_suite_has_the_same_digests_on_a_node_with_the_fixtures_beside_it(tmp_path: Path) -> None:
+def test_a_suite_has_the_same_digests_on_a_node_with_the_fixtures_next_to_it(tmp_path: Path) -> None:
     head = "workspace_files:\n  - source: data.txt\n    dest: data.txt"
     (tmp_path / "here" / "assets").mkdir(parents=True)
     (tmp_path / "here" / "assets" / "data.txt").write_text("42", encoding="utf-8")
@@ -105,12 +104,6 @@ def test_of_several_suites_the_bundled_one_is_not_sent(tmp_path: Path) -> None:
     ]
 
 
-def test_a_suite_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inputs_module, "MAX_BYTES", 10)
-    with pytest.raises(ClusterError, match="too much to send to each node"):
-        sent(inputs_of(prepare(config_of(tmp_path, make_suite(tmp_path, {"task_a": "Do it."})))), tmp_path)
-
-
 def test_what_the_options_add_is_the_same_on_a_node(tmp_path: Path) -> None:
     (tmp_path / "skills" / "one").mkdir(parents=True)
     (tmp_path / "skills" / "one" / "SKILL.md").write_text("Do it well.", encoding="utf-8")
@@ -144,7 +137,3 @@ def test_a_node_gets_the_recordings_of_the_trials_that_are_replayed(tmp_path: Pa
     assert key == keys[0]
     assert path.read_bytes() == recordings_of(str(run.folder))[key].read_bytes()
     assert path.with_name("user.jsonl").read_bytes() == b"said", "what a simulated user said"
-
-
-def test_the_bundled_suite_is_not_sent(tmp_path: Path) -> None:
-    assert not inputs_of(prepare(replace(config_of(tmp_path, None), suite="task_00_sanity")))

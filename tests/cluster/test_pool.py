@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from cluster.fake_cluster import VERSIONS, FakeCluster
 from cluster.fake_link import HARDWARE
 from fakes import fake_openclaw, run_config
-from http_server import HttpServer, Request, Response, running
 from pinchbench import events as events_module
 from pinchbench.cluster import pool as pool_module
-from pinchbench.cluster.link import NodeInfo
-from pinchbench.cluster.messages import Begin, End, Ended, RelayAsked, StartTrial
+from pinchbench.cluster.node_messages import End, Ended, NodeInfo, StartTrial
 from pinchbench.cluster.pool import (
     HOW_TO_CLOSE,
     MAX_LOSSES,
@@ -30,15 +28,15 @@ from pinchbench.cluster.pool import (
 )
 from pinchbench.errors import NodeUnavailableError
 from pinchbench.model.ending import Reason
-from pinchbench.openclaw.probe import find_openclaw, node_version
+from pinchbench.model.trial import TrialEvents
+from pinchbench.openclaw.find import find_openclaw, node_version
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import NodeUsed, TrialStarted, decode
 from pinchbench.results.run_state import RunState
-from pinchbench.runner.prepare import prepare
-from pinchbench.runner.provenance import versions
-from pinchbench.runner.run import run_benchmark
+from pinchbench.runner.plan.prepare import prepare
+from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.run_context import make_context
-from pinchbench.runner.slot import TrialCallbacks
+from pinchbench.runner.setup.set_up import versions
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -46,8 +44,8 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.cluster.remote_slot import RemoteSlot
-    from pinchbench.config.run import RunConfig
+    from pinchbench.cluster.pool import RemoteSlot
+    from pinchbench.config.run_config import RunConfig
     from pinchbench.model.outcome import Outcome
     from pinchbench.runner.run_context import RunContext
 
@@ -65,41 +63,9 @@ def test_every_slot_has_a_node_with_memory_for_it(sizes: list[tuple[int, int]], 
     assert all(0 < count <= room[one.id] for one, count in shares)
 
 
-def test_slots_go_by_the_number_of_cpus() -> None:
-    assert [count for _, count in share_out(12, [node(1, cpus=2), node(2, cpus=4)])] == [4, 8]
-
-
-def test_no_node_gets_more_slots_than_one_machine_may_have() -> None:
-    assert [count for _, count in share_out(1000, [node(1, cpus=256, slots=900), node(2, slots=900)])] == [64, 64]
-
-
-def test_a_node_without_memory_for_a_slot_gets_none() -> None:
-    assert share_out(1, [node(1, slots=0.5)]) == []
-
-
 @pytest.fixture
 def config(tmp_path: Path) -> RunConfig:
     return run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Do it.", "task_b": "Do it."})
-
-
-class Silent(HttpServer[Request]):
-    """A server that nobody asks anything."""
-
-    async def respond(self, request: Request) -> Response:
-        raise AssertionError(request)
-
-
-@pytest.mark.anyio
-async def test_a_node_is_told_which_endpoint_to_lead_to_and_where_to_listen(config: RunConfig) -> None:
-    async with running(Silent()) as server:
-        url = f"http://127.0.0.1:{server.port}/v1"
-        at = replace(node(1), address="127.0.0.1")
-        async with watched(replace(config, base_url=url), at, relays=True) as seen:
-            [begin] = [one for one in seen.cluster.links["1"].sent if isinstance(one, Begin)]
-            assert begin.relay == RelayAsked(url=url, address="127.0.0.1")
-        async with watched(config, at, relays=True) as seen:
-            [begin] = [one for one in seen.cluster.links["1"].sent if isinstance(one, Begin)]
-            assert begin.relay is None, "the endpoint is not this machine's"
 
 
 @pytest.mark.anyio
@@ -122,16 +88,8 @@ class Watched:
 
     async def make(self, slot: RemoteSlot) -> Outcome:
         """Make an attempt in a slot."""
-        quiet = TrialCallbacks(
-            stop=Event(),
-            activity=lambda *_: None,
-            output=None,
-            waits=lambda *_: None,
-            rate_limited=lambda: None,
-            used=lambda _: None,
-        )
         outcomes: list[Outcome] = []
-        await slot.run(self.run.prepared.attempts[0], quiet, outcomes.append)
+        await slot.run(self.run.prepared.attempts[0], TrialEvents(), outcomes.append, stop=Event())
         return outcomes[0]
 
 
@@ -148,7 +106,6 @@ async def watched(
     *nodes: NodeInfo,
     unavailable: frozenset[str] = frozenset(),
     state: RunState | None = None,
-    relays: bool = False,
     has_token: bool = True,
     told: list[str] | None = None,
 ) -> AsyncGenerator[Watched]:
@@ -162,7 +119,7 @@ async def watched(
 
     run = make_context(prepared, None, hear)
     cluster = FakeCluster(run.prepared, list(nodes), unavailable=unavailable, has_token=has_token)
-    pool = ClusterPool(cluster, relays=relays)
+    pool = ClusterPool(cluster)
     async with create_task_group() as group:
         group.start_soon(run.observer.attend)
         with closing(run.observer), closing(run.interrupt):
@@ -224,19 +181,6 @@ async def test_a_lost_node_that_is_back_is_used_again_but_not_for_ever(config: R
 
 
 @pytest.mark.anyio
-async def test_a_run_does_not_begin_on_a_node_that_is_drained(config: RunConfig) -> None:
-    async with watched(config, replace(node(1, slots=2), is_draining=True), node(2, slots=2)) as seen:
-        assert {slot.node.info.id for slot in seen.slots} == {"2"}
-
-
-@pytest.mark.anyio
-async def test_the_slots_of_a_node_that_has_just_died_go_to_the_others(config: RunConfig) -> None:
-    async with watched(config, node(1), node(2), unavailable=frozenset({"1"})) as seen:
-        assert [slot.node.info.id for slot in seen.slots] == ["2"] * 4
-        assert not seen.cluster.links["2"].closed
-
-
-@pytest.mark.anyio
 async def test_a_run_is_refused_when_no_node_can_be_used(config: RunConfig) -> None:
     with pytest.RaisesGroup(NodeUnavailableError, flatten_subgroups=True):
         async with watched(config, node(1), node(2), unavailable=frozenset({"1", "2"})):
@@ -285,18 +229,6 @@ async def test_a_node_whose_trials_keep_failing_alike_is_left_out_unless_it_is_t
         for _ in range(100):
             await lowlevel.checkpoint()
         assert not slot.is_closed, "the run's own circuit breaker decides for the last one"
-
-
-@pytest.mark.anyio
-@pytest.mark.usefixtures("quick")
-async def test_a_newcomer_that_can_not_take_part_is_left_out(config: RunConfig) -> None:
-    async with watched(config, node(1, slots=2)) as seen:
-        seen.cluster.refusing = "2"
-        seen.cluster.live += [node(2, slots=2)]
-        await until(lambda: "2" in seen.cluster.links and seen.cluster.links["2"].closed)
-        seen.cluster.live += [node(3, slots=2)]
-        await until(lambda: len(seen.added) == 2)
-        assert {slot.node.info.id for slot in seen.added} == {"3"}
 
 
 @pytest.mark.anyio

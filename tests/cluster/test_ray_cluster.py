@@ -27,32 +27,20 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return play_alone(PLAYER.with_name("with_token.py"), tmp_path_factory.mktemp("tokens"), PINCHBENCH_SANDBOX="none")
 
 
-@pytest.fixture(scope="module")
-def scaled(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What was seen of a cluster whose autoscaler adds a node with two slots to one."""
-    return play_alone(PLAYER.with_name("autoscaled.py"), tmp_path_factory.mktemp("scaled"), PINCHBENCH_SANDBOX="none")
-
-
-@pytest.fixture(scope="module")
-def apart(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """What was seen of nodes in networks of their own, which a model on this machine's loopback is relayed to."""
-    return play_alone(PLAYER.with_name("apart.py"), tmp_path_factory.mktemp("apart"), PINCHBENCH_SANDBOX="none")
-
-
 real = pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces of its own: {why_not()}")
 
 
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("127.0.0.1:1", "Nobody answers at "),
+        pytest.param("127.0.0.1:1", "Nobody answers at ", marks=pytest.mark.long),
         ("ray://127.0.0.1:10001", "--cluster ray://127.0.0.1:6379"),
-        ("local", "names no Ray cluster"),
+        pytest.param("local", "names no Ray cluster", marks=pytest.mark.long),
     ],
 )
 def test_a_cluster_that_is_not_there_is_named_at_once(tmp_path: Path, address: str, said: str) -> None:
     done = subprocess.run(
-        [Path(sys.executable).with_name("pinchbench-async"), "--model=demo/oracle", "--cluster=ray", "--no-upload"],
+        [Path(sys.executable).with_name("pinchbench-async"), "--model=demo/oracle", "--cluster=ray"],
         env={**os.environ, "RAY_ADDRESS": address, "HOME": str(tmp_path)},
         cwd=tmp_path,
         capture_output=True,
@@ -65,7 +53,7 @@ def test_a_cluster_that_is_not_there_is_named_at_once(tmp_path: Path, address: s
     assert not (tmp_path / "results").exists(), "nothing has begun"
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 def test_a_run_on_three_nodes_has_the_result_of_one_machine(seen: Any) -> None:
     cluster, machine = seen["plain"]["cluster"], seen["plain"]["machine"]
@@ -77,27 +65,16 @@ def test_a_run_on_three_nodes_has_the_result_of_one_machine(seen: Any) -> None:
         assert cluster[name] == machine[name]
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
-def test_each_node_is_examined_and_found_alike(seen: Any) -> None:
-    found = seen["doctor"]
-    told = [one for one in found["findings"] if one["subject"].startswith("node ")]
-    assert len(told) == len(found["nodes"]) == 3
-    assert {one["level"] for one in told} <= {"ok", "warning"}, told
-    assert {one["facts"]["openclaw"] for one in found["nodes"]} != {""}
-
-
-@pytest.mark.chaos
-@real
-def test_each_node_asks_a_model_of_the_command_s_machine_through_the_relay(seen: Any) -> None:
-    run = seen["relayed"]
+def test_each_node_asks_a_model_on_its_loopback_before_the_first_trial(seen: Any) -> None:
+    run = seen["asked first"]
     assert {trial["reason"] for trial in run["trials"].values()} == {"completed"}, run["log"]
-    assert len(set(run["hosts"])) == 3, "each node has a port of its own"
-    assert f"127.0.0.1:{run['port']}" not in run["hosts"]
+    assert run["asked"] == 3
     assert "Ray runs without a token" in run["log"]
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 def test_a_model_that_plays_users_is_asked_where_the_run_is_and_says_the_same(seen: Any) -> None:
     cluster, machine = seen["conversations"]["cluster"], seen["conversations"]["machine"]
@@ -111,14 +88,14 @@ def test_a_model_that_plays_users_is_asked_where_the_run_is_and_says_the_same(se
     assert set(cluster["keys"]) == {"Bearer sk-of-the-user"}
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 def test_a_run_on_a_cluster_can_be_ended_while_its_users_think(seen: Any) -> None:
     run = seen["conversations"]["stopped"]
     assert run["attempts"] == ["interrupted"] * 6, run["log"]
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 def test_an_experiment_shares_the_nodes_and_is_resumed_there(seen: Any) -> None:
     run = seen["experiment"]
@@ -127,7 +104,7 @@ def test_an_experiment_shares_the_nodes_and_is_resumed_there(seen: Any) -> None:
     assert run["code"] == 0, run["log"]
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 def test_a_run_outlives_a_lost_node_a_new_one_and_its_runner(seen: Any) -> None:
     run = seen["disturbed"]
@@ -139,28 +116,25 @@ def test_a_run_outlives_a_lost_node_a_new_one_and_its_runner(seen: Any) -> None:
     assert run["out"].count("\n") <= 1, "Ray prints what becomes of nodes where a script looks for the result"
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 def test_a_cluster_that_obeys_everybody_is_warned_of_and_used(tokens: Any) -> None:
     assert "Ray runs without a token" in tokens["open"]["log"]
-    assert [one["level"] for one in tokens["doctor-open"]] == ["warning"]
-    assert "Ray runs without a token" in tokens["doctor-open"][0]["said"]
     assert tokens["open"]["attempts"] == ["completed"] * 3, tokens["open"]["log"]
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 def test_a_cluster_with_a_token_is_used_by_those_who_have_it(tokens: Any) -> None:
     assert "Ray runs without a token" not in tokens["right"]["log"]
-    assert tokens["doctor-closed"] == []
     assert tokens["right"]["trials"] == tokens["open"]["trials"]
     assert tokens["told"] == [], "the token is in no log and in no result"
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
 @pytest.mark.parametrize("token", ["wrong", "none"])
-def test_those_who_do_not_have_the_token_are_told_what_to_do(tokens: Any, token: str) -> None:
+def test_those_who_do_not_have_the_token_are_reported_what_to_do(tokens: Any, token: str) -> None:
     run = tokens[token]
     assert run["code"] == 4
     assert "It has to be part of one, by `ray start`, with the same token (`ray get-auth-token`)." in run["log"]
@@ -168,40 +142,7 @@ def test_those_who_do_not_have_the_token_are_told_what_to_do(tokens: Any, token:
     assert "trials" not in run, "nothing has begun"
 
 
-@pytest.mark.chaos
+@pytest.mark.long
 @real
-def test_an_autoscaler_adds_slots_during_a_run_and_is_asked_for_nothing_after_it(scaled: Any) -> None:
-    run = scaled["ended"]
-    assert run["attempts"] == ["completed"] * 4, run["log"]
-    assert "There is no room for 3 more: Ray's autoscaler is asked for nodes." in run["log"]
-    assert " has joined: slots: 2." in run["log"]
-    assert len({trial["node"] for trial in run["trials"].values()}) == 2
-    assert len(run["meanwhile"]) == 4, "the cluster can't have more than three"
-    assert run["afterwards"] == []
-
-
-@pytest.mark.chaos
-@real
-def test_an_autoscaler_is_asked_for_nothing_after_a_ctrl_c(scaled: Any) -> None:
-    run = scaled["broken off"]
-    assert run["attempts"] == ["interrupted"] * 3, run["log"]
-    assert len(run["meanwhile"]) == 4
-    assert run["afterwards"] == []
-
-
-@pytest.mark.chaos
-@real
-def test_nobody_is_asked_for_nodes_where_there_is_no_autoscaler(tokens: Any) -> None:
+def test_slots_without_room_wait_for_nodes_that_join(tokens: Any) -> None:
     assert "There is no room for 1 more: nodes that join are used for them." in tokens["open"]["log"]
-    assert tokens["requested"] is None
-
-
-@pytest.mark.chaos
-@real
-def test_nodes_that_can_not_reach_this_machine_ask_its_model_and_only_the_model_gets_the_key(apart: Any) -> None:
-    assert {trial["reason"] for trial in apart["trials"].values()} == {"completed"}, apart["log"]
-    assert len({trial["node"] for trial in apart["trials"].values()}) == 2
-    assert len(set(apart["hosts"])) == 2, "each node has a port of its own"
-    assert set(apart["asked"]) == {"Bearer sk-relayed-6f1c2b7a9d3e"}
-    assert apart["searched"] > 50, "logs of Ray, of the run and of the nodes, and results"
-    assert apart["with the key"] == apart["command lines"] == []

@@ -21,7 +21,8 @@ from anyio import fail_after, to_thread
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from fakes import MODEL, fake_openclaw, make_suite, open_gate
+from endpoint_files import model_at
+from fakes import MODEL, fake_openclaw, make_suite, open_gate, poll
 from http_server import HttpServer, Request, Response, running
 from pinchbench.results.journal.journal import read_journal
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from fakes import Gate, Guest
 
 PROGRAM = str(Path(sys.executable).with_name("pinchbench-async"))
-LIMIT_S = 120.0
+LIMIT_S = 600.0  # of what takes seconds, on a machine that does much else
 SLOTS = 6
 USER_KEY_NAME, USER_KEY = "KEY_OF_THE_USER", "sk-of-the-user"
 OTHER_MODEL = "mock/m2"
@@ -64,7 +65,6 @@ def options(folder: Path, tasks: Path) -> list[str]:
         f"--concurrency={SLOTS}",
         "--no-wire",
         "--timeout-multiplier=20",  # trials wait while nodes come and go
-        "--no-upload",
     ]
 
 
@@ -138,14 +138,13 @@ def left(folder: Path) -> list[str]:
 async def nothing_left(folder: Path) -> None:
     """Wait until nothing is left on the nodes."""
     with fail_after(LIMIT_S):
-        while await to_thread.run_sync(left, folder):
-            await anyio.lowlevel.checkpoint()
+        await poll(lambda: not left(folder))
 
 
 async def plain(folder: Path) -> dict[str, object]:
     """Run twenty trials of two suites on the nodes, and on one machine."""
     more_tasks = make_suite(folder / "more", {f"task_more_{number}": "Do a little." for number in range(3)})
-    async with command("suite", "add", "more", str(more_tasks), log=folder / "added") as adding:
+    async with command("suite", "more", str(more_tasks), log=folder / "added") as adding:
         assert await adding.wait() == 0
     suites = "--suite=all", "--suite=more"
     seen: dict[str, object] = {}
@@ -169,20 +168,19 @@ class Model(HttpServer[Request]):
         return Response(body=json.dumps({"model": "m", "choices": [{"index": 0, "message": said}]}).encode())
 
 
-async def relayed(folder: Path) -> dict[str, object]:
-    """Let each node ask a model of this machine its question before the first trial, through the command."""
+async def asked_first(folder: Path) -> dict[str, object]:
+    """Let each node ask a model on its loopback its question before the first trial."""
     fake_openclaw(folder)
     tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(SLOTS)})
     head = os.environ["RAY_ADDRESS"]
     asking = {name: value for name, value in os.environ.items() if name != "PINCHBENCH_NO_PREFLIGHT"}
     async with running(Model()) as model:
-        argv = *options(folder, tasks), f"--base-url=http://127.0.0.1:{model.port}/v1", "--relay"
+        argv = *options(folder, tasks), f"--base-url=http://127.0.0.1:{model.port}/v1"
         async with command("run", *argv, f"--cluster=ray://{head}", log=folder / "log", env=asking) as process:
             code = await process.wait()
-        hosts = [request.headers["host"] for request in model.requests]
     await nothing_left(folder)
     log = (folder / "log").read_text("utf-8")
-    return {"code": code, "log": log, "hosts": hosts, "port": model.port, **result(folder)}
+    return {"code": code, "log": log, "asked": len(model.requests), **result(folder)}
 
 
 class User(HttpServer[Request]):
@@ -216,8 +214,8 @@ def with_user(folder: Path, port: int) -> list[str]:
     tasks = make_suite(folder, {f"task_{number}": "Book a table." for number in range(SLOTS)})
     for path in tasks.iterdir():
         path.write_text(path.read_text("utf-8") + "\n## Simulated User\n\nYou are Ada.\n", encoding="utf-8")
-    model = "--user-model=user-1", f"--user-base-url=http://127.0.0.1:{port}/v1", f"--user-api-key-env={USER_KEY_NAME}"
-    return [*options(folder, tasks), *model]
+    model = model_at(f"http://127.0.0.1:{port}/v1", folder, "user-1", key_env=USER_KEY_NAME)
+    return [*options(folder, tasks), f"--user-model={model}"]
 
 
 async def conversations(folder: Path) -> dict[str, object]:
@@ -229,7 +227,9 @@ async def conversations(folder: Path) -> dict[str, object]:
         own.mkdir()
         async with running(User()) as user:
             argv = with_user(own, user.port)
-            async with command("run", *argv, *more, log=own / "log", env=env) as process:
+            async with command(
+                "run", *argv, *more, log=own / "log", env={**env, "PINCHBENCH_CONFIG": str(own)}
+            ) as process:
                 code = await process.wait()
             keys = [request.headers["authorization"] for request in user.requests]
         await nothing_left(own)
@@ -239,7 +239,13 @@ async def conversations(folder: Path) -> dict[str, object]:
     own.mkdir()
     async with (
         running(User(is_silent=True)) as user,
-        command("run", *with_user(own, user.port), "--cluster=ray", log=own / "log", env=env) as process,
+        command(
+            "run",
+            *with_user(own, user.port),
+            "--cluster=ray",
+            log=own / "log",
+            env={**env, "PINCHBENCH_CONFIG": str(own)},
+        ) as process,
     ):
         with fail_after(LIMIT_S):
             await user.all_asked.wait()
@@ -329,28 +335,16 @@ async def completed(folder: Path, number: int) -> None:
     """Wait until the journal has so many trials that have ended well."""
     [journal] = (folder / "results").glob("*/journal.jsonl")
     with fail_after(LIMIT_S):
-        while (await to_thread.run_sync(journal.read_text)).count('"reason":"completed"') < number:
-            await anyio.lowlevel.checkpoint()
-
-
-async def doctor(folder: Path) -> dict[str, object]:
-    """Examine the nodes."""
-    program = fake_openclaw(folder)
-    argv = "doctor", "--cluster=ray", "--offline", "--json", f"--openclaw={program}"
-    async with command(*argv, log=folder / "log") as process:
-        await process.wait()
-    found: dict[str, object] = json.loads((folder / "log.out").read_text("utf-8"))
-    return found
+        await poll(lambda: journal.read_text().count('"reason":"completed"') >= number)
 
 
 async def play(folder: Path, cluster: Cluster) -> dict[str, object]:
     """Play everything."""
-    for name in ("doctor", "plain", "relayed", "conversations", "experiment", "disturbed"):
+    for name in ("plain", "asked first", "conversations", "experiment", "disturbed"):
         (folder / name).mkdir()
     return {
-        "doctor": await doctor(folder / "doctor"),
         "plain": await plain(folder / "plain"),
-        "relayed": await relayed(folder / "relayed"),
+        "asked first": await asked_first(folder / "asked"),
         "conversations": await conversations(folder / "conversations"),
         "experiment": await experiment(folder / "experiment"),
         "disturbed": await disturbed(folder / "disturbed", cluster),

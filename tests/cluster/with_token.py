@@ -10,7 +10,7 @@ import os
 import sys
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import create_task_group, fail_after, to_thread
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 NODE = ("--num-cpus=2", f"--memory={2 * 1024**3}")
 RAY = str(Path(sys.executable).with_name("ray"))
 LIMIT_S = 300.0
-REQUESTS = b"autoscaler_resource_request"  # where Ray keeps them
 HEAD = (
     "start",
     "--head",
@@ -39,32 +38,17 @@ HEAD = (
 
 
 @asynccontextmanager
-async def head(port: int, log: Path, env: Mapping[str, str], *node: str) -> AsyncGenerator[str]:
-    """A head for the duration of the block, which is a node with these options, or has two slots; its address."""
+async def head(port: int, log: Path, env: Mapping[str, str]) -> AsyncGenerator[str]:
+    """A head for the duration of the block, which is a node with two slots; its address."""
     address = f"127.0.0.1:{port}"
     with log.open("wb") as out:
-        opening = anyio.open_process(
-            [RAY, *HEAD, f"--port={port}", *(node or NODE)], stdin=None, stdout=out, stderr=out, env=env
-        )
+        opening = anyio.open_process([RAY, *HEAD, f"--port={port}", *NODE], stdin=None, stdout=out, stderr=out, env=env)
         async with await opening as process:
             with fail_after(LIMIT_S):
                 while "Ray runtime started" not in (said := await to_thread.run_sync(log.read_text)):
                     assert process.returncode is None, said
             yield address
             process.terminate()  # it ends those that it has started
-
-
-def client(address: str) -> Any:
-    """A client of a head."""
-    import ray  # noqa: PLC0415 - where its settings are in the environment
-
-    return ray._raylet.GcsClient(address=address)
-
-
-async def requested(gcs: Any) -> object:
-    """What the autoscaler of a head was asked for last; None if nobody has ever asked."""
-    found = await to_thread.run_sync(gcs.internal_kv_get, REQUESTS, None)
-    return None if found is None else json.loads(found)
 
 
 async def run(folder: Path, address: str, env: Mapping[str, str]) -> dict[str, object]:
@@ -79,29 +63,16 @@ async def run(folder: Path, address: str, env: Mapping[str, str]) -> dict[str, o
     return {"code": code, "log": log, **(result(folder) if list((folder / "results").glob("*.json")) else {})}
 
 
-async def doctor(folder: Path, address: str, env: Mapping[str, str]) -> object:
-    """Examine the node of a head; what is found of the cluster as a whole."""
-    program = fake_openclaw(folder)
-    argv = "doctor", f"--cluster=ray://{address}", "--offline", "--json", f"--openclaw={program}"
-    async with command(*argv, log=folder / "log", env=env) as process:
-        await process.wait()
-    found = json.loads((folder / "log.out").read_text("utf-8"))["findings"]
-    return [one for one in found if one["subject"] == "cluster"]
-
-
 async def play(folder: Path) -> dict[str, object]:
     """Play everything."""
     env = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_MODE"}
     seen: dict[str, object] = {}
     async with head(6379, folder / "head-open.log", env) as address:
         seen["open"] = await run(folder / "open", address, env)
-        seen["requested"] = await requested(client(address))
-        seen["doctor-open"] = await doctor(folder / "doctor-open", address, env)
     token = folder / "home" / ".ray" / "auth_token"
     await anyio.run_process([RAY, "get-auth-token", "--generate"], env=env)
     async with head(6380, folder / "head-closed.log", env) as address:
         seen["right"] = await run(folder / "right", address, env)
-        seen["doctor-closed"] = await doctor(folder / "doctor-closed", address, env)
 
         async def refused(name: str, more: Mapping[str, str]) -> None:
             seen[name] = await run(folder / name, address, {**env, **more})

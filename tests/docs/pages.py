@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "tasks" / "README.md"])
+PAGES = sorted({*DOCS.rglob("*.md"), *ROOT.glob("*.md"), ROOT / "tasks" / "README.md"} - {ROOT / "CHANGELOG.md"})
 
 
 def named(page: Path) -> str:

@@ -10,6 +10,7 @@ import os
 import shlex
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,27 +22,31 @@ from docs.pages import PAGES, commands, named
 from fake_judge import fake_judge, good
 from fake_leaderboard import fake_leaderboard
 from fakes import fake_openclaw
+from history_states import state_with_a_conversation
 from leaderboard_runs import planned
 from past_runs import Made, write_run
 from pinchbench.cli import main
 from pinchbench.defaults import DEFAULT_MIN_TRIALS
-from pinchbench.results.evidence import Evidence
-from pinchbench.serve.server import SiteServer
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.serve.app import SiteServer
 from pinchbench.wire.exchange import Chunk, Exchange
 from pinchbench.wire.recording import RecordingWriter
+from published_runs import with_digests
+from sampling import sampled
 from suite_packs import write_qwenclaw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 MODEL = "local/qwen3"
 NEED_OPENCLAW = ("openclaw install", "openclaw exec", "openclaw models")
 USUAL = {0, 5}  # an agent that does nothing leaves trials that nobody has graded
 BUDGET = 8
+SHORT = ("README.md", "docs/tutorial.md")
 EXPECTED = {
     "resume": {*USUAL, BUDGET},  # where the unfinished run's own limit still holds
+    "regrade": {*USUAL, 10},  # a bundle of the made-up run, whose scores do not follow from its evidence
     "tasks": {0, 3},  # the fake judge takes a solution and a near miss for equally good
 }
 
@@ -82,9 +87,7 @@ def _small_suite(folder: Path) -> Path:
     tasks = ("task_00_sanity", "task_09_conflicting_sources")
     folder.mkdir()
     for task in tasks:
-        (folder / f"{task}.md").symlink_to(ROOT / f"{task}.md")
-    for name in ("assets", "solutions"):
-        (folder / name).symlink_to(ROOT / name)
+        (folder / task).symlink_to(ROOT / task)
     (folder / "manifest.yaml").write_text(f"core: [{', '.join(tasks)}]\n", encoding="utf-8")
     return folder
 
@@ -131,16 +134,19 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
             "SERVER_URL": server.url,
             "NO_REPORT": "1",
             "PORT": "0",
-            "JUDGE_BASE_URL": judge.base_url,
         }
         for name, value in variables.items():
             monkeypatch.setenv(f"PINCHBENCH_{name}", value)
+        served = "".join(f"  {name}: {{base-url: '{judge.base_url}'}}\n" for name in ("openai", "local"))
+        (tmp_path / "config").mkdir()
+        (tmp_path / "config" / "pinchbench.yaml").write_text(f"endpoints:\n{served}", encoding="utf-8")
         for name in ("MY_KEY", "JUDGE_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
             monkeypatch.setenv(name, "sk-of-a-test")
         # as many repetitions as a baseline needs
         made = (Made(score=0.75),) * DEFAULT_MIN_TRIALS
         finished = write_run(tmp_path / "results", planned(SUITE, *made))
         _record(finished.folder, "task_05_outage_brief")
+        with_digests(finished, tmp_path / "workspace")
         prices = ["--price-in", "1", "--price-out", "1"]
         limited = ["--base-url", judge.base_url, *prices, "--runs", "2", "--max-tokens", "100"]
         assert run_program("--model", MODEL, *limited) == BUDGET
@@ -148,7 +154,11 @@ def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captur
 
 
 @pytest.mark.usefixtures("user")
-@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=named)
+@pytest.mark.parametrize(
+    "page",
+    sampled([page for page in PAGES if commands(page)], [page for page in PAGES if named(page) in SHORT]),
+    ids=named,
+)
 def test_the_commands_of_a_page_work_when_they_are_typed_one_after_the_other(
     page: Path, reader: Reader, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,8 +169,11 @@ def test_the_commands_of_a_page_work_when_they_are_typed_one_after_the_other(
             continue
         if "--form" in command:  # tests/suite/test_form.py; twenty forms of all tasks take an hour
             continue
-        if command.startswith("pinchbench-async suite add"):  # its tasks are named from here on, not the folder's
+        if command.startswith("pinchbench-async suite qwen"):  # its tasks are named from here on, not the folder's
             monkeypatch.delenv("PINCHBENCH_TASKS_DIR")
+        if command == "pinchbench-async tasks from-history":
+            monkeypatch.delenv("PINCHBENCH_TASKS_DIR")
+            monkeypatch.setenv("OPENCLAW_STATE_DIR", str(state_with_a_conversation(Path("state").absolute())))
         code = reader.type(command)
 
         assert code in EXPECTED.get(command.split()[1], USUAL), f"{command}\n{capfd.readouterr().err}"

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+import re
 import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
 import pytest
+import yaml
 
 import pinchbench
 from docs.generate import pages
 from docs.pages import DOCS, PAGES, ROOT, commands, fences, named
 from pinchbench.cli import cli
+from pinchbench.suite.parse import parse_task
 
 MAX_README_LINES = 150
 
@@ -46,8 +50,9 @@ def test_a_command_in_the_documentation_names_a_command_and_options_that_exist(p
             : sum(isinstance(one, click.Argument) for one in command.params)
         ]  # of the group, as in `ctl RUN pause`
         name = "run" if command is cli and (not words or words[0].startswith("-")) else words.pop(0)
-        assert name in command.commands, f"{page}: {line}"
-        command = command.commands[name]
+        found = command.get_command(click.Context(command), name)
+        assert found is not None, f"{page}: {line}"
+        command = found
         path.append(name)
 
     command.make_parser(click.Context(command, info_name=" ".join(path))).parse_args(words)
@@ -59,6 +64,33 @@ def test_a_sample_compiles_and_imports_public_names(page: Path) -> None:
         tree = ast.parse(fence, feature_version=(3, 11))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "pinchbench"]
         assert {one.name for node in imports for one in node.names} <= set(pinchbench.__all__)
+
+
+def test_the_sample_of_a_timeline_can_be_read() -> None:
+    [head] = [fence for fence in fences(DOCS / "guides" / "your-tasks.md", "yaml") if "timeline:" in fence]
+    rest = "## Prompt\n\nHi.\n\n## Automated Checks\n\n```python\ndef grade(t, w): return {'a': 1}\n```\n"
+    parsed = parse_task(f"---\nid: task_x\n{head}\n---\n{rest}", path=Path("task.md"))
+    assert len(parsed.task.turns) == head.count("  - ") + 1
+
+
+def test_the_python_page_names_all_that_is_public() -> None:
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+
+    assert [name for name in pinchbench.__all__ if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("page", [*(page for page in PAGES if DOCS not in page.parents), DOCS / "llms.txt"], ids=named)
+def test_what_a_page_outside_the_site_links_to_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if ":" not in link and not (page.parent / link).exists()] == []
+
+
+def test_the_release_that_is_cited_is_the_packages() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    assert (cited["version"], cited["license"]) == (project["version"], project["license"])
 
 
 def test_the_readme_is_read_in_a_few_minutes() -> None:

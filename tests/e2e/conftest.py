@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.openclaw.install import TRIED_RELEASES, cache_dir, install
-from real_openclaw import UserHome
+from pinchbench.openclaw.install import TRIED_RELEASES, install
+from real_openclaw import UserHome, make_home
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,15 +24,4 @@ def openclaw(request: pytest.FixtureRequest) -> OpenClaw:
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> UserHome:
     """Make `$HOME` a folder with an OpenClaw state of somebody who uses it."""
-    monkeypatch.setenv("PINCHBENCH_CACHE", str(cache_dir()))
-    for name in [name for name in os.environ if name.startswith("OPENCLAW_")]:
-        monkeypatch.delenv(name)
-    user = UserHome(tmp_path / "home")
-    user.state.mkdir(parents=True)
-    monkeypatch.setenv("HOME", str(user.path))
-    (user.state / "agents" / "main" / "sessions").mkdir(parents=True)
-    (user.state / "agents" / "main" / "sessions" / "old.jsonl").write_text('{"type":"session"}\n', encoding="utf-8")
-    (user.state / "workspace").mkdir()
-    (user.state / "workspace" / "SOUL.md").write_text("mine\n", encoding="utf-8")
-    user.configure({"agents": {"defaults": {"workspace": str(user.state / "workspace")}}})
-    return user
+    return make_home(tmp_path / "home", monkeypatch)

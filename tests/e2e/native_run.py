@@ -19,10 +19,11 @@ import psutil
 from anyio import create_task_group, create_tcp_listener, to_thread
 from anyio.streams.tls import TLSListener
 
-from pinchbench import Isolation, RunConfig, run_benchmark
-from pinchbench.config.replay import ReplayConfig, ReplaySettings
-from pinchbench.runner.replay import replay
-from pinchbench.wire.certificates import Authority
+from pinchbench import RunConfig, run_benchmark
+from pinchbench.config.rerun_configs import ReplayConfig
+from pinchbench.config.run_config import ReplaySettings
+from pinchbench.runner.again.replay_run import replay
+from pinchbench.wire.tunnel import Authority
 from real_openclaw import TaskFile, write_suite
 from scripted_provider import Asked, reply, scripted_provider
 
@@ -173,7 +174,6 @@ def _config(settings: Mapping[str, str], folder: Path, mode: str) -> RunConfig:
         model=settings["model"],
         tasks_dir=folder / "suite",
         openclaw=settings["openclaw"],
-        isolation=Isolation(settings["isolation"]),
         output_dir=folder / f"results-{mode}",
         run_root=folder / f"runs-{mode}",
         preflight=False,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench import Reason, RunConfig, run_benchmark
-from pinchbench.openclaw.probe import run_short
-from real_openclaw import TaskFile, UserHome, write_suite
+from pinchbench.openclaw.find import run_short
+from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 STORED = "sk-stored-login-123456789"
 NAMED = "sk-from-environment-987654321"
@@ -110,6 +110,7 @@ async def test_a_stored_login_and_a_configured_provider_reach_a_private_home(
     _assert_nowhere(STORED, tmp_path / "results", tmp_path / "pb")
 
 
+@newest_release
 async def test_a_base_url_gets_the_key_of_the_named_variable_and_no_file_does(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

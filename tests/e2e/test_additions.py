@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fakes import NEW_RELEASE
-from pinchbench import Isolation, Reason, RunConfig, run_benchmark
-from pinchbench.config.replay import ReplayConfig
-from pinchbench.defaults import Sandbox
+from pinchbench import Reason, RunConfig, run_benchmark
+from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.openclaw.install import install
-from pinchbench.results.evidence import Evidence
-from pinchbench.runner.replay import replay
-from pinchbench.wire.facts import facts_of
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.manifest import read_facts
+from pinchbench.runner.again.replay_run import replay
+from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
 from real_openclaw import TaskFile, UserHome, write_suite
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pinchbench.results.finished_run import Result
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 SKILL = "---\nname: pinch-salt\ndescription: Season a soup with exactly nine grains.\n---\n\nCount the grains aloud.\n"
 RULES = "Never answer before you have read the whole soup."
@@ -33,7 +33,7 @@ TASK = TaskFile(
 )
 
 
-def _config(folder: Path, isolation: Isolation, sandbox: Sandbox) -> RunConfig:
+def _config(folder: Path) -> RunConfig:
     skill = folder / "skills" / "salt" / "SKILL.md"
     skill.parent.mkdir(parents=True)
     skill.write_text(SKILL, encoding="utf-8")
@@ -45,8 +45,6 @@ def _config(folder: Path, isolation: Isolation, sandbox: Sandbox) -> RunConfig:
         model="demo/oracle",
         tasks_dir=write_suite(folder / "suite", [TASK]),
         openclaw=NEW_RELEASE,
-        isolation=isolation,
-        sandbox=sandbox,
         output_dir=folder / "results",
         run_root=folder / "runs",
         preflight=False,
@@ -58,7 +56,7 @@ def _config(folder: Path, isolation: Isolation, sandbox: Sandbox) -> RunConfig:
 
 
 def _check_seen(result: Result) -> None:
-    """Check what the model was told, by the recorded requests of the only trial."""
+    """Check what the model was sent, by the recorded requests of the only trial."""
     [outcome] = result.outcomes
     assert outcome.reason is Reason.COMPLETED
     recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
@@ -71,27 +69,19 @@ def _check_seen(result: Result) -> None:
     told = "\n".join(one.text for one in conversations[-1].messages)
     assert "grains=nine" in told
     assert RULES in told
-    tools = str(recording.exchanges[0].request)
-    assert '"exec"' in tools
-    assert '"process"' not in tools
+    tools = {tool.name for tool in conversations[0].tools}
+    assert tools == set(read_facts(result.folder / "run.json").tools or ())
+    assert tools == {"apply_patch", "edit", "exec", "ls", "read", "view_image", "write"}, (
+        "not `process`, which the settings deny"
+    )
 
 
-async def test_skills_workspace_files_settings_and_variables_reach_the_model(home: UserHome, tmp_path: Path) -> None:
+async def test_skills_files_settings_and_variables_reach_the_model_and_its_replay(
+    home: UserHome, tmp_path: Path
+) -> None:
     before = home.snapshot()
-    _check_seen(await run_benchmark(_config(tmp_path, Isolation.PRIVATE, Sandbox.AUTO)))
-    assert home.snapshot() == before
-
-
-@pytest.mark.long
-async def test_they_reach_the_model_without_a_sandbox_and_in_a_replay(home: UserHome, tmp_path: Path) -> None:
-    del home
-    result = await run_benchmark(_config(tmp_path, Isolation.PRIVATE, Sandbox.NONE))
+    result = await run_benchmark(_config(tmp_path))
     _check_seen(result)
     again = await replay(ReplayConfig(run=str(result.folder)))
     assert [one.reason for one in again.outcomes] == [Reason.COMPLETED], again.outcomes
-
-
-@pytest.mark.long
-async def test_they_reach_the_model_through_a_gateway(home: UserHome, tmp_path: Path) -> None:
-    del home
-    _check_seen(await run_benchmark(_config(tmp_path, Isolation.GATEWAY, Sandbox.NONE)))
+    assert home.snapshot() == before

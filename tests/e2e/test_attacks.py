@@ -10,7 +10,6 @@ import pytest
 from attacks.on_openclaw import attack, silent_attacks
 from attacks.world import make_world
 from fakes import NEW_RELEASE
-from pinchbench import Isolation
 from pinchbench.defaults import Sandbox
 from pinchbench.model.facts import Integrity
 from pinchbench.openclaw.install import install
@@ -18,14 +17,12 @@ from pinchbench.openclaw.install import install
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 
 async def test_in_namespaces_no_attack_works(tmp_path: Path) -> None:
     with make_world(tmp_path / "outside", uid=os.getuid()) as world:
-        found = await attack(
-            install(NEW_RELEASE), tmp_path, world, isolation=Isolation.PRIVATE, sandbox=Sandbox.NAMESPACES
-        )
+        found = await attack(install(NEW_RELEASE), tmp_path, world, sandbox=Sandbox.NAMESPACES)
 
     assert found.worked == set()
     assert {one.level for one in found.run.outcomes} == {"namespaces"}

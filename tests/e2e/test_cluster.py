@@ -9,12 +9,14 @@ import pytest
 
 from cluster.alone import play_alone, why_not
 from fakes import NEW_RELEASE
-from pinchbench.openclaw.install import cache_dir, install
+from pinchbench.files.user_data import cache_dir
+from pinchbench.openclaw.install import install
 
 PLAYER = Path(__file__).with_name("two_nodes.py")
 
 pytestmark = [
-    pytest.mark.openclaw,
+    pytest.mark.real_openclaw,
+    pytest.mark.long,
     pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces of its own: {why_not()}"),
 ]
 
@@ -35,11 +37,11 @@ def test_two_nodes_come_to_the_result_of_one_machine_and_replay_it(seen: Any) ->
     assert cluster["scores"] == {"task_a": 1.0, "task_b": 1.0}
 
 
-def test_a_model_on_the_loopback_of_the_command_has_the_same_conversation_through_the_relay(seen: Any) -> None:
-    relayed, unrelayed = seen["relayed"], seen["unrelayed"]
-    [trial] = relayed["trials"].values()
+def test_a_model_on_the_loopback_of_each_node_has_the_same_conversation(seen: Any) -> None:
+    on_nodes, here = seen["own model on nodes"], seen["own model here"]
+    [trial] = on_nodes["trials"].values()
     assert trial.pop("node"), "it ran on a node"
-    assert [one.pop("node") for one in unrelayed["trials"].values()] == [None]
-    assert relayed == unrelayed
-    assert relayed["scores"] == {"task_a": 1.0}
-    assert relayed["asked"] > 1
+    assert [one.pop("node") for one in here["trials"].values()] == [None]
+    assert on_nodes == here
+    assert on_nodes["scores"] == {"task_a": 1.0}
+    assert on_nodes["asked"] > 1

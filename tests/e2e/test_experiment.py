@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from signal import SIGKILL
 from typing import TYPE_CHECKING
 
@@ -17,19 +16,12 @@ from anyio import create_task_group, fail_after
 
 from fakes import NEW_RELEASE, OLD_RELEASE
 from http_server import HttpServer, Request, Response, running
-from pinchbench import Reason, run_benchmark
-from pinchbench.demo.completion import Completion, count_tokens
-from pinchbench.demo.script import ScriptedTurn, next_reply
-from pinchbench.experiment.page import read_experiment_runs
-from pinchbench.experiment.record import EXPERIMENT_JSON, ExperimentFiles, read_record
-from pinchbench.experiment.sequential import Design, Sequential
-from pinchbench.experiment.spec import DEFAULT_SEED, read_experiment
+from pinchbench import Reason
+from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, ExperimentFiles, read_record
+from pinchbench.llm.demo.completion import Completion, count_tokens
+from pinchbench.llm.demo.script import ScriptedTurn, next_reply
 from pinchbench.openclaw.install import install
-from pinchbench.results.compare.comparison import compare
-from pinchbench.results.compare.samples import side_of
-from pinchbench.results.compare.sequential_verdict import SequentialVerdict
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.paths import RunFiles
 from pinchbench.suite.solution import ToolStep
 from real_openclaw import TaskFile, UserHome, write_suite
 
@@ -39,14 +31,14 @@ if TYPE_CHECKING:
 
     from pinchbench.results.finished_run import PastRun
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 LIMIT_S = 900
 BEST = 3  # right lines at most, and the level of the best model
 SLOTS = 2
 CALLS = 2  # of the model in each trial: it writes the file, then it answers
 BUDGET_REACHED = 8  # the exit code
-ROOM = 2.5  # trials' worth of tokens that a tight budget leaves
+ROOM = 1.5  # trials' worth of tokens that a tight budget leaves
 CHECK = f"""
 from pathlib import Path
 
@@ -77,6 +69,8 @@ class ModelsOfKnownQuality(HttpServer[Request]):
         self._trials: set[tuple[str, str]] = set()
 
     async def respond(self, request: Request) -> Response:
+        if not request.path.endswith("/chat/completions"):  # what other servers say of their models
+            return Response(status=404, body=b"{}", headers={"Content-Type": "application/json"})
         asked = request.json
         messages, model = asked["messages"], asked["model"]
         named = re.search(r"Task number (\d)", json.dumps(messages))
@@ -104,15 +98,7 @@ class ModelsOfKnownQuality(HttpServer[Request]):
         self.held = anyio.Event()
 
 
-def written(
-    folder: Path,
-    variants: Mapping[str, str],
-    *,
-    tasks: int,
-    port: int,
-    concurrency: int = SLOTS,
-    more: Mapping[str, object] | None = None,
-) -> Path:
+def written(folder: Path, variants: Mapping[str, str], *, tasks: int, port: int) -> Path:
     """Write an experiment of these variants, models with their releases of OpenClaw, and its suite."""
     suite = [
         TaskFile(task_id=f"task_{number}", turns=[(f"Task number {number}: write out.txt.", [], "")], check=CHECK)
@@ -123,11 +109,10 @@ def written(
         "output-dir": str(folder / "results"),
         "run-root": str(folder / "runs"),
         "base-url": f"http://127.0.0.1:{port}/v1",
-        "concurrency": concurrency,
+        "concurrency": SLOTS,
         "no-preflight": True,
         "budget": {"max-tokens": 100_000_000},
         "variants": {model: {"model": f"quality/{model}", "openclaw": release} for model, release in variants.items()},
-        **(more or {}),
     }
     path = folder / "qualities.yaml"
     path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
@@ -225,84 +210,20 @@ def check(files: ExperimentFiles, variants: Mapping[str, str], *, tasks: int) ->
             assert sum(one.reason.is_valid for one in trial.outcomes) == 1
 
 
-async def test_killed_midway_and_resumed_an_experiment_gives_models_of_known_quality_their_scores(
+async def test_an_experiment_killed_twice_gives_models_of_known_quality_their_scores(
     home: UserHome, tmp_path: Path
 ) -> None:
     before = home.snapshot()
-    variants = {"m3": NEW_RELEASE, "m1": OLD_RELEASE}
-    for release in variants.values():
-        install(release)
-    async with running(ModelsOfKnownQuality()) as models:
-        path = written(tmp_path, variants, tasks=1, port=models.port, concurrency=1)
-        with fail_after(LIMIT_S):
-            files = await begun_and_killed(models, path, trials=2)
-            exit_code, told = await code("resume", str(files.folder))
-            assert exit_code == 0, told
-    check(files, variants, tasks=1)
-    assert home.snapshot() == before
-
-
-@pytest.mark.long
-async def test_killed_midway_an_experiment_ends_when_it_is_decided_with_the_trials_that_this_takes(
-    home: UserHome, tmp_path: Path
-) -> None:
-    before = home.snapshot()
-    variants = {"m3": NEW_RELEASE, "m1": OLD_RELEASE}
-    for release in variants.values():
-        install(release)
-    design = Design(variants=tuple(variants), tasks=("task_0", "task_1", "task_2"), runs=8, seed=DEFAULT_SEED)
-    expected = Sequential(design)
-    for key in design.keys:
-        for name in variants:
-            expected.settle(name, key, right_lines(name, key.task_id[-1]) / BEST)
-    [known_comparison] = expected.comparisons
-    assert known_comparison.verdict is SequentialVerdict.WORSE
-    async with running(ModelsOfKnownQuality()) as models:
-        path = written(tmp_path, variants, tasks=3, port=models.port, more={"runs": 8, "until": "decided"})
-        with fail_after(LIMIT_S):
-            await killed(models, "experiment", str(path), at=4)
-            files = experiment_in(tmp_path)
-            exit_code, told = await code("resume", str(files.folder))
-    assert exit_code == 0, told
-    recorded = read_record(files).sequential
-    assert recorded is not None
-    assert recorded.comparisons == expected.comparisons
-    for run in runs_of(files).values():
-        more = sum(one.reason is Reason.COMPLETED for one in run.outcomes) - known_comparison.blocks
-        assert 0 <= more <= SLOTS, "trials that ran when it was decided are completed"
-    assert home.snapshot() == before
-
-
-@pytest.mark.long
-async def test_an_experiment_killed_twice_comes_to_the_figures_of_separate_runs(home: UserHome, tmp_path: Path) -> None:
-    before = home.snapshot()
-    variants = {
-        f"m{level}-{age}": release
-        for level in (3, 2, 1, 0)
-        for age, release in {"new": NEW_RELEASE, "old": OLD_RELEASE}.items()
-    }
+    variants = {"m3": NEW_RELEASE, "m2": OLD_RELEASE, "m1": NEW_RELEASE, "m0": OLD_RELEASE}
     for release in (NEW_RELEASE, OLD_RELEASE):
         install(release)
     async with running(ModelsOfKnownQuality()) as models:
         path = written(tmp_path, variants, tasks=2, port=models.port)
         with fail_after(2 * LIMIT_S):
-            files = await begun_and_killed(models, path, trials=16)
-            await end_at_a_tight_budget(files, trials=16)
-            await killed(models, "resume", str(files.folder), "--max-tokens", "100000000", at=3)
+            files = await begun_and_killed(models, path, trials=8)
+            await end_at_a_tight_budget(files, trials=8)
+            await killed(models, "resume", str(files.folder), "--max-tokens", "100000000", at=1)
             exit_code, told = await code("resume", str(files.folder))  # within the budget that was raised before
             assert exit_code == 0, told
-            check(files, variants, tasks=2)
-            separate = {}
-            for variant in read_experiment(path).variants:
-                config = replace(variant.config, output_dir=tmp_path / "separate")
-                result = await run_benchmark(config)
-                separate[variant.name] = read_run(RunFiles(output_dir=config.output_dir, name=result.folder.name))
-    together = runs_of(files)
-    assert {name: figures(run) for name, run in together.items()} == {
-        name: figures(run) for name, run in separate.items()
-    }
-    compared = compare([side_of([run], label=name) for name, run in separate.items()])
-    assert [(one.difference, one.p, one.verdict) for one in read_experiment_runs(files).comparisons] == [
-        (one.difference, one.p, one.verdict) for one in compared
-    ]
+    check(files, variants, tasks=2)
     assert home.snapshot() == before

@@ -14,16 +14,19 @@ import anyio
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from pinchbench.model.ending import Reason
+from fakes import NEW_RELEASE, OLD_RELEASE
+from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw import agent as agent_module
 from pinchbench.openclaw.agent import OpenClawAgent
-from pinchbench.openclaw.catalogue import Catalogue
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.private import clone, make_template
 from pinchbench.openclaw.homes.user_state import needed_for
-from pinchbench.openclaw.progress import ProgressCallbacks
-from pinchbench.process.supervise import EndReason, ProcessEnd, ProcessSpec, StopSignal, supervise
+from pinchbench.openclaw.model_catalogue import Catalogue
+from pinchbench.process.spec import EndReason, ProcessEnd, ProcessSpec, StopSignal
+from pinchbench.process.supervise import supervise
+from real_openclaw import TaskFile, newest_release, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -36,13 +39,13 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.task_result import TaskResult
     from real_openclaw import UserHome
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 RUN_LIMIT_S = 300.0  # far beyond any test here, on a machine that is busy with others
 PATIENCE = 4  # refusals after which the time is up: 2026.6.5 gives up by itself before, 2026.9.6 would try for minutes
 IMPATIENT_S = 3  # the user's limit of a call: as OpenClaw's own 120 s, but sooner
 BASE: dict[str, object] = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m1"}
-CALL = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "exec", "arguments": '{"command": "ls"}'}}
+CALL = {"index": 0, "id": "call_1", "type": "function"}
 
 
 @dataclass(kw_only=True)
@@ -53,6 +56,7 @@ class Provider:
     message: str
     good: int = 0
     silent_s: float = 0.0
+    arguments: str = '{"command": "ls"}'
     port: int = 0
     answered: int = 0
     refused: int = 0
@@ -74,8 +78,9 @@ class Provider:
     def reply(self) -> tuple[str, bytes]:
         if self.answered < self.good:
             self.answered += 1
+            call = {**CALL, "function": {"name": "exec", "arguments": self.arguments}}
             chunks: list[dict[str, object]] = [
-                {**BASE, "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [CALL]}}]},
+                {**BASE, "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}]},
                 {**BASE, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
             ]
             lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
@@ -168,19 +173,23 @@ async def _try(
         timeout_s=RUN_LIMIT_S,
     )
     agent = OpenClawAgent(openclaw=openclaw, home=clone(template, folder / "slot-1", _entry(provider.port)))
-    callbacks = ProgressCallbacks(rate_limited=lambda: told.append(provider.refused))
-    return await agent.execute_task(task, workspace=folder / "work", evidence=folder / "evidence", callbacks=callbacks)
+
+    class Seen(TrialEvents):
+        def rate_limited(self) -> None:
+            told.append(provider.refused)
+
+    return await agent.execute_task(task, workspace=folder / "work", evidence=folder / "evidence", events=Seen())
 
 
 @pytest.mark.parametrize(
-    ("status", "message", "good"),
+    ("openclaw", "status", "message", "good"),
     [
-        (401, "Incorrect API key provided.", 0),
-        (402, "Insufficient credits. Add more to go on.", 0),
-        (429, "Rate limit reached for m1.", 0),
-        (429, "Rate limit reached for m1.", 1),
-        (500, "The server had an error.", 0),
+        (OLD_RELEASE, 429, "Rate limit reached for m1.", 1),
+        (NEW_RELEASE, 401, "Incorrect API key provided.", 0),
+        (NEW_RELEASE, 429, "Rate limit reached for m1.", 1),
+        (NEW_RELEASE, 500, "The server had an error.", 0),
     ],
+    indirect=["openclaw"],
 )
 async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_what(
     template: PrivateHome,
@@ -205,11 +214,12 @@ async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_wha
     assert result.note.startswith(f"{status} {message}")
     assert len(told) == result.rate_limits
     assert bool(result.rate_limits) == (status == 429)
-    if openclaw.version == "2026.9.6" and status == 429:
+    if openclaw.version == NEW_RELEASE and status == 429:
         assert result.rate_limits >= PATIENCE - 1  # of which its transcript says nothing
         assert told[0] < PATIENCE  # while it still tried
 
 
+@newest_release
 async def test_a_model_that_is_silent_for_long_is_waited_for_and_asked_once(
     template: PrivateHome, openclaw: OpenClaw, home: UserHome, tmp_path: Path
 ) -> None:
@@ -220,3 +230,34 @@ async def test_a_model_that_is_silent_for_long_is_waited_for_and_asked_once(
         result = await _try(template, openclaw, tmp_path, provider, [])
 
     assert (result.reason, provider.answered, result.usage.requests) == (Reason.COMPLETED, 1, 1), result.note
+
+
+OVERFLOWED = Provider(status=400, message="request (70123 tokens) exceeds the available context size (65536 tokens)")
+MALFORMED = Provider(status=500, message="", good=99, arguments='{"command": "ls"}}')
+
+
+@newest_release
+@pytest.mark.parametrize("provider", [OVERFLOWED, MALFORMED], ids=["overflowed", "malformed"])
+async def test_the_wire_says_that_a_failure_is_the_models(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path, provider: Provider
+) -> None:
+    del home  # only that nobody's own OpenClaw is touched
+    task = TaskFile(task_id="task_a", turns=[("What is here?", [], "Done.")], timeout_s=240)
+    async with _running(provider):
+        config = RunConfig(
+            model="mine/m1",
+            base_url=f"http://127.0.0.1:{provider.port}/v1",
+            tasks_dir=write_suite(tmp_path / "suite", [task]),
+            openclaw=openclaw.version,
+            isolation=Isolation.PRIVATE,
+            output_dir=tmp_path / "results",
+            run_root=tmp_path / "runs",
+            preflight=False,
+            infra_retries=0,
+            fail_fast=False,
+        )
+        result = await run_benchmark(config)
+    [outcome] = result.outcomes
+    assert outcome.reason is Reason.MODEL_ERROR, outcome.note
+    assert outcome.wire is not None
+    assert outcome.wire.calls > 0

@@ -1,4 +1,4 @@
-"""Grades of trials on real OpenClaw: solutions, doing nothing, and an OpenClaw judge."""
+"""Grades of trials on real OpenClaw: solutions, and an OpenClaw judge."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import anyio
 import pytest
 
 from bundled_suite import SUITE
+from endpoint_files import model_at
 from fake_judge import fake_judge, good
 from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench import JudgeConfig, RunConfig, run_benchmark
 from pinchbench.model.task import GradingType, Tier
 from pinchbench.process.leftovers import find_marked
-from real_openclaw import TaskFile, UserHome, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -23,38 +24,41 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 # without the hard tier, whose solutions are played without OpenClaw: they are a few long scripts
 TASKS = {task.task_id: task for task in SUITE.tasks if task.tier is Tier.STANDARD}
 # of each type of grading, and one with several sessions
 SAMPLE = ("task_00_sanity", "task_04_workshop_memory", "task_05_outage_brief", "task_11_evidence_brief")
-IN_GATEWAY = ("--isolation=gateway", "--sandbox=none")  # a third of the CPU time of private homes
+MANY = tuple(dict.fromkeys((*SAMPLE, *list(TASKS)[::6])))
 
 
-async def run_bundled(
-    model: str, openclaw: OpenClaw, folder: Path, judge: str, tasks: Collection[str], *settings: str
-) -> dict[str, Any]:
-    """Run bundled tasks as a user does, and return the result's JSON. No limit is reached on a slow machine, either."""
-    options = [f"--model={model}", f"--openclaw={openclaw.version}", "--concurrency=2", "--json"]
-    options += [f"--suite={','.join(tasks)}", *settings]
-    judging = ["--judge=judge-1", f"--judge-base-url={judge}", "--no-judge-cache"]
+async def run_bundled(openclaw: OpenClaw, folder: Path, judge: str, tasks: Collection[str]) -> dict[str, Any]:
+    """Run solutions of bundled tasks as a user does; return the result's JSON. No limit is reached on a slow one."""
+    options = ["--model=demo/oracle", f"--openclaw={openclaw.version}", "--concurrency=2", "--json"]
+    options += [f"--suite={','.join(tasks)}"]
+    judging = [f"--judge={model_at(judge, folder)}", "--no-judge-cache"]
     places = [f"--output-dir={folder / 'results'}", f"--run-root={folder / 'pb'}", "--timeout-multiplier=3"]
     argv = [sys.executable, "-m", "pinchbench", *options, *judging, *places]
-    done = await anyio.run_process(argv, check=False)
+    done = await anyio.run_process(argv, check=False, cwd=folder)
     assert done.returncode == 0, done.stderr.decode()
     data: dict[str, Any] = json.loads(done.stdout)
     assert find_marked(data["run_id"]) == []
     return data
 
 
-async def check_solutions(
-    openclaw: OpenClaw, home: UserHome, folder: Path, tasks: Collection[str], *settings: str
+@pytest.mark.parametrize(
+    ("openclaw", "tasks"),
+    [(OLD_RELEASE, SAMPLE), (NEW_RELEASE, MANY)],
+    indirect=["openclaw"],
+)
+async def test_the_solutions_earn_every_point_of_each_type_of_grading(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path, tasks: Collection[str]
 ) -> None:
-    """Check that the solutions of these tasks earn every point."""
+    assert {TASKS[name].grading_type for name in tasks} == set(GradingType)
     before = home.snapshot()
     async with fake_judge(good(1.0)) as judge:
-        data = await run_bundled("demo/oracle", openclaw, folder, judge.base_url, tasks, *settings)
+        data = await run_bundled(openclaw, tmp_path, judge.base_url, tasks)
     assert {task["task_id"]: task["score"] for task in data["tasks"]} == dict.fromkeys(tasks, 1.0)
     assert (data["score"]["mean"], data["score"]["tasks"]) == (1.0, len(tasks))
     assert data["left_out"] == {"ungraded": 0, "infrastructure": 0, "not_run": 0, "tasks_without_score": 0}
@@ -64,38 +68,7 @@ async def check_solutions(
     assert home.snapshot() == before
 
 
-async def test_the_solutions_earn_every_point_of_each_type_of_grading(
-    openclaw: OpenClaw, home: UserHome, tmp_path: Path
-) -> None:
-    assert {TASKS[name].grading_type for name in SAMPLE} == set(GradingType)
-    await check_solutions(openclaw, home, tmp_path, SAMPLE)
-
-
-@pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
-async def test_the_solutions_earn_every_point_of_the_whole_suite_in_a_gateway(
-    openclaw: OpenClaw, home: UserHome, tmp_path: Path
-) -> None:
-    await check_solutions(openclaw, home, tmp_path, TASKS, *IN_GATEWAY)
-
-
-@pytest.mark.long
-async def test_the_solutions_earn_every_point_of_the_whole_suite_in_private_homes(
-    openclaw: OpenClaw, home: UserHome, tmp_path: Path
-) -> None:
-    await check_solutions(openclaw, home, tmp_path, TASKS)
-
-
-@pytest.mark.parametrize("openclaw", [OLD_RELEASE], indirect=True)
-async def test_doing_nothing_earns_next_to_nothing(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
-    del home
-    tasks = ("task_00_sanity", "task_05_outage_brief")
-    async with fake_judge(good(0.0)) as judge:
-        data = await run_bundled("demo/null", openclaw, tmp_path, judge.base_url, tasks)
-    scores = {task["task_id"]: task["score"] for task in data["tasks"]}
-    assert scores.keys() == set(tasks)
-    assert max(scores.values()) <= 0.2, scores
-
-
+@newest_release
 async def test_an_openclaw_agent_judges_without_any_tool(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
     before = home.snapshot()
     steps: list[tuple[str, dict[str, object]]] = [

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pinchbench.config.served import ServedModel
 from pinchbench.openclaw.homes.added_agents import MADE_AGAIN
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.private import make_template
-from pinchbench.runner.slots import endpoint
+from pinchbench.runner.setup.make_homes import endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.private import PrivateHome
 
-pytestmark = [pytest.mark.anyio, pytest.mark.openclaw]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 
 def template(root: Path, openclaw: OpenClaw, port: int) -> Awaitable[PrivateHome]:
@@ -31,7 +32,7 @@ def template(root: Path, openclaw: OpenClaw, port: int) -> Awaitable[PrivateHome
         model="mock/m1",
         user=UserState(),
         env={name: os.environ[name] for name in ("PATH", "HOME")},
-        provider=("mock", endpoint(f"http://127.0.0.1:{port}/v1", "m1", with_key=False)),
+        provider=("mock", endpoint(f"http://127.0.0.1:{port}/v1", "m1", served=ServedModel(), with_key=False)),
         trial_s=600,
     )
 

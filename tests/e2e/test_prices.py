@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakes import NEW_RELEASE
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
-from pinchbench.demo.script import ScriptedTurn
-from pinchbench.demo.server import ScriptedModel, scripted_model
 from pinchbench.events import Event, TrialBegan
+from pinchbench.llm.demo.script import ScriptedTurn
+from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.model.ending import Stop
-from real_openclaw import TaskFile, UserHome, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.results.finished_run import Result
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 PRICE_IN, PRICE_OUT = 40.0, 500.0  # USD per million tokens
 TASKS = [TaskFile(task_id=f"task_{name}", turns=[("Say done.", [], "Done.")], timeout_s=240) for name in "ab"]
@@ -55,7 +54,7 @@ async def _run(
         return await run_benchmark(replace(config, **prices), observer=play), model  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
+@newest_release
 async def test_stated_prices_make_the_cost_and_its_limit_ends_the_run(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path
 ) -> None:
@@ -73,16 +72,3 @@ async def test_stated_prices_make_the_cost_and_its_limit_ends_the_run(
     assert (result.stop, len(result.outcomes)) == (Stop.BUDGET, 1)
     assert "--max-cost $0.40" in result.stopped
     assert home.snapshot() == before
-
-
-@pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
-async def test_without_prices_the_result_marks_the_cost_as_unknown(
-    openclaw: OpenClaw, home: UserHome, tmp_path: Path
-) -> None:
-    assert home.state.exists()
-
-    result, _ = await _run(tmp_path, openclaw, TASKS[:1])
-
-    told = json.loads(result.path.read_bytes())
-    assert told["usage"]["total_tokens"] > 0
-    assert (told["usage"]["cost_usd"], told["cost_known"]) == (0.0, False)

@@ -1,4 +1,4 @@
-"""Replays on real OpenClaw: the same scores and conversations without a model, divergences, and forks."""
+"""Replays on real OpenClaw that diverge from their recording, or go on from it with another model."""
 
 from __future__ import annotations
 
@@ -7,46 +7,39 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fakes import NEW_RELEASE, OLD_RELEASE
-from pinchbench import Isolation, Reason, RunConfig, run_benchmark
-from pinchbench.config.replay import ReplayConfig, ReplaySettings
+from pinchbench import Reason, RunConfig, run_benchmark
+from pinchbench.config.rerun_configs import ReplayConfig
+from pinchbench.config.run_config import ReplaySettings
 from pinchbench.defaults import DivergencePolicy
-from pinchbench.results.evidence import Evidence
-from pinchbench.runner.replay import REPLAYS, replay
-from pinchbench.wire.facts import facts_of
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.runner.again.replay_run import replay
+from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, older_release_is_long, write_suite
+from real_openclaw import TaskFile, newest_release, write_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.results.finished_run import Result
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
-NAMES = ("a", "b")
-TASKS = [
-    TaskFile(
-        task_id=f"task_{name}",
-        turns=[
-            (f"Write {name}.txt.", [("write", {"path": f"{name}.txt", "content": f"{name}\n"})], f"I wrote {name}."),
-            ("What is in it?", [("exec", {"command": f"cat {name}.txt"})], f"It says {name}."),
-        ],
-        timeout_s=300,
-    )
-    for name in NAMES
-]
+TASK = TaskFile(
+    task_id="task_a",
+    turns=[
+        ("Write a.txt.", [("write", {"path": "a.txt", "content": "a\n"})], "I wrote a."),
+        ("What is in it?", [("exec", {"command": "cat a.txt"})], "It says a."),
+    ],
+    timeout_s=300,
+)
 
 
-async def _record(folder: Path, openclaw: OpenClaw, isolation: Isolation, tasks: Sequence[TaskFile] = TASKS) -> Result:
+async def _record(folder: Path, openclaw: OpenClaw) -> Result:
     config = RunConfig(
         model="demo/oracle",
-        tasks_dir=write_suite(folder / "suite", tasks),
+        tasks_dir=write_suite(folder / "suite", [TASK]),
         openclaw=openclaw.version,
-        isolation=isolation,
-        concurrency=2,
         output_dir=folder / "results",
         run_root=folder / "runs",
     )
@@ -67,45 +60,15 @@ def _said(result: Result) -> dict[str, list[str]]:
     return said
 
 
-def _scores(result: Result) -> list[float | None]:
-    return [result.grades[key].score for key in sorted(result.grades)]
-
-
-@pytest.mark.parametrize(
-    ("openclaw", "isolation"),
-    [
-        (OLD_RELEASE, Isolation.PRIVATE),
-        (NEW_RELEASE, Isolation.PRIVATE),
-        pytest.param(NEW_RELEASE, Isolation.GATEWAY, marks=pytest.mark.long),  # its short form is in test_wire_native
-    ],
-    indirect=["openclaw"],
-)
-async def test_a_run_is_replayed_without_its_model(openclaw: OpenClaw, tmp_path: Path, isolation: Isolation) -> None:
-    recorded = await _record(tmp_path, openclaw, isolation)
-
-    alone = await _replay(recorded, concurrency=1)
-    together = await _replay(recorded, concurrency=8)
-
-    for again in (alone, together):
-        assert [(one.reason, one.note) for one in again.outcomes] == [(Reason.COMPLETED, "")] * len(TASKS)
-        facts = [one.replay for one in again.outcomes if one.replay is not None]
-        assert [(one.served, one.live, one.divergences, one.unused) for one in facts] == [(4, 0, 0, 0)] * len(TASKS)
-        assert _said(again) == _said(recorded)
-        assert _scores(again) == _scores(recorded)
-        assert again.path.parent == recorded.path.parent / REPLAYS
-
-
-@older_release_is_long
+@newest_release
 async def test_a_changed_prompt_is_found_at_its_first_message_and_a_fork_goes_on_with_another_model(
     openclaw: OpenClaw, tmp_path: Path
 ) -> None:
-    tasks = TASKS[:1]  # four runs of it
-    recorded = await _record(tmp_path, openclaw, Isolation.PRIVATE, tasks)
+    recorded = await _record(tmp_path, openclaw)
 
     forked = await _replay(recorded, ReplaySettings(folder="", fork_turn=2, model="demo/null"))
-    changed = [replace(task, turns=[("Please " + task.turns[0][0], *task.turns[0][1:]), *task.turns[1:]])
-               for task in tasks]  # fmt: skip
-    suite = write_suite(tmp_path / "changed", changed)
+    (message, calls, reply), second = TASK.turns
+    suite = write_suite(tmp_path / "changed", [replace(TASK, turns=[(f"Please {message}", calls, reply), second])])
     stopped = await _replay(recorded, tasks_dir=suite)
     continued = await _replay(
         recorded, ReplaySettings(folder="", on_divergence=DivergencePolicy.CONTINUE), tasks_dir=suite

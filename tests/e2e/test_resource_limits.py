@@ -8,14 +8,14 @@ import pytest
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.defaults import Sandbox
-from real_openclaw import Step, TaskFile, older_release_is_long, write_suite
+from real_openclaw import Step, TaskFile, newest_release, write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 # Each ends by itself at some multiple of its limit: a test that fails must do no harm.
 BOMB = "import os, time\nfor _ in range(9):\n    os.fork()\ntime.sleep(120)\n"
@@ -36,18 +36,15 @@ def _task(name: str, program: str) -> TaskFile:
     return TaskFile(task_id=f"task_{name}", turns=[("Run it.", steps, "It ran.")], check=CHECK)
 
 
-@older_release_is_long
-@pytest.mark.parametrize("sandbox", [Sandbox.NAMESPACES, pytest.param(Sandbox.NONE, marks=pytest.mark.long)])
-async def test_whoever_uses_too_much_is_ended_alone_and_graded(
-    openclaw: OpenClaw, tmp_path: Path, sandbox: Sandbox
-) -> None:
+@newest_release
+async def test_an_agent_that_uses_too_much_is_ended_alone_and_graded(openclaw: OpenClaw, tmp_path: Path) -> None:
     programs = {"bomb": BOMB, "hog": HOG, "filler": FILLER, "good": GOOD}
     config = RunConfig(
         model="demo/oracle",
         tasks_dir=write_suite(tmp_path / "suite", [_task(name, program) for name, program in programs.items()]),
         openclaw=openclaw.version,
         isolation=Isolation.PRIVATE,
-        sandbox=sandbox,
+        sandbox=Sandbox.NAMESPACES,
         concurrency=4,
         max_memory=2.0,
         max_processes=200,

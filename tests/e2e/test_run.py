@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import pinchbench.demo.server as demo
+import pinchbench.llm.demo.scripted_model as demo
 from pinchbench import Reason, RunConfig, Usage, run_benchmark
 from pinchbench.model.trial import TrialKey
 from pinchbench.process.leftovers import find_marked
-from real_openclaw import TaskFile, UserHome, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 WORDS = ("amber", "birch", "coral", "grove", "harbor")
 LONG = "The quick brown fox counts its steps. " * 6000  # 228 kB: more than one argument can hold
@@ -59,6 +59,7 @@ def _tasks() -> list[TaskFile]:
     return [*plain, long, sessions]
 
 
+@newest_release
 async def test_five_trials_on_four_slots_stay_apart_and_add_up(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +88,6 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
 
     assert {str(one.key): one.reason for one in result.outcomes} == {f"task_{word}": Reason.COMPLETED for word in WORDS}
     assert {one.slot for one in result.outcomes} == {1, 2, 3, 4}
-    isolation = json.loads((result.folder / "run.json").read_text("utf-8"))["config"]["isolation"]
     for outcome in result.outcomes:
         word = outcome.key.task_id.removeprefix("task_")
         text = (result.folder / outcome.evidence / "transcript.jsonl").read_text(encoding="utf-8")
@@ -96,7 +96,7 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
         assert outcome.workspace == str(workspace)
         assert [path.name for path in workspace.iterdir()] == [f"{word}.txt"]
         assert outcome.store == ("jsonl" if openclaw.version == "2026.6.5" else "sqlite")
-        assert outcome.level == ("guardian" if isolation == "gateway" else "namespaces")
+        assert outcome.level == "namespaces"
         counted = models[0].counted[TrialKey(task_id=outcome.key.task_id, repetition=1)]
         assert _tokens(outcome.usage) == _tokens(counted)
         assert outcome.usage.cost_usd == pytest.approx(counted.cost_usd)
@@ -126,7 +126,7 @@ def _as_dict(usage: Usage) -> dict[str, float]:
 
 
 def _user_texts(transcript: Path) -> list[str]:
-    """What the agent was told; both forms of content occur."""
+    """What the agent was sent; both forms of content occur."""
     texts: list[str] = []
     for line in transcript.read_text(encoding="utf-8").split("\n"):
         message = json.loads(line).get("message", {}) if line else {}

@@ -14,12 +14,13 @@ import anyio.abc
 import pytest
 
 from pinchbench.defaults import Network
-from pinchbench.demo.provider import provider_config
-from pinchbench.demo.script import ScriptedTurn
-from pinchbench.demo.server import scripted_model
+from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.script import ScriptedTurn
+from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.trial import TrialKey
-from pinchbench.sandbox.spec import NODE, OPENCLAW, STATE, WORKSPACE, Forward
+from pinchbench.sandbox.sandbox_spec import NODE, OPENCLAW, STATE, WORKSPACE, Forward
 from pinchbench.suite.solution import ToolStep
+from real_openclaw import newest_release
 from sandbox_programs import ENV, Trial, trial_of, users
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 PORT = 18080
 
 
@@ -60,6 +61,7 @@ def _readable(source: Path, target: Path, uid: int) -> Path:
     return target
 
 
+@newest_release
 async def test_a_turn_completes_in_an_empty_network_namespace(trial: Trial, openclaw: OpenClaw) -> None:
     installed = await anyio.to_thread.run_sync(
         _readable, openclaw.program.parents[2], trial.root / "openclaw", trial.uid

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
-from pinchbench.config.replay import ReplayConfig
+from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.model.facts import Integrity
-from pinchbench.results.evidence import Evidence
-from pinchbench.runner.replay import replay
-from pinchbench.wire.facts import facts_of
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.runner.again.replay_run import replay
+from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, older_release_is_long, write_suite
+from real_openclaw import TaskFile, newest_release, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.results.finished_run import Result
+    from real_openclaw import Step
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 LOOK = (
     "pwd; env; ls -a / /tmp; cat /etc/passwd; ps ax; ls /proc | grep -c '^[0-9]';"
@@ -89,11 +90,41 @@ def _tasks(secret: Path, port: int) -> list[TaskFile]:
             )
             for network in (True, False)
         ),
+        _in_two_sessions(),
         TaskFile(
             task_id="task_looks_around",
             turns=[("Look.", [("exec", {"command": f"bash -c '{LOOK}'"}), ("exec", {"command": reach})], "Looked.")],
         ),
     ]
+
+
+# Two turns of which the second is a new session: it is to know what the first one wrote down, and nothing else of it.
+MEMORISE = (
+    "echo harbour > MEMORY.md; cd $OPENCLAW_STATE_DIR; echo '{}' > openclaw.json; mv openclaw.json old.json;"
+    " mkdir -p hooks/evil; echo a >> logs/notes; echo memorised"
+)
+RECALL = "cat MEMORY.md; grep -rao 'king[f]isher' $OPENCLAW_STATE_DIR; ls $OPENCLAW_STATE_DIR/hooks; echo recalled"
+
+
+def _in_two_sessions() -> TaskFile:
+    turns: list[tuple[str, list[Step], str]] = [
+        ("The word is kingfisher.", [("exec", {"command": MEMORISE})], "Noted."),
+        ("What was the word?", [("exec", {"command": RECALL})], "Unknown."),
+    ]
+    return TaskFile(task_id="task_recalls", turns=turns, new_session=frozenset({1}))
+
+
+def _assert_recalls_no_session(result: Result, changed: set[str]) -> None:
+    outcome = next(one for one in result.outcomes if one.key.task_id == "task_recalls")
+    assert outcome.reason is Reason.COMPLETED, outcome
+    said = _said(result)[str(outcome.key)]
+    assert "harbour" in said
+    assert "recalled" in said
+    assert "kingfisher" not in said
+    assert "evil" not in said
+    assert {one.said for one in outcome.findings} == changed
+    transcript = Evidence(folder=result.folder / outcome.evidence).transcript.read_text("utf-8")
+    assert "kingfisher" in transcript  # what the earlier session said is graded all the same
 
 
 def _networks(result: Result) -> dict[str, str]:
@@ -112,7 +143,7 @@ def _assert_only_one_has_the_network(result: Result) -> None:
 
 
 def _said(result: Result) -> dict[str, str]:
-    """Return all that the model was told in each trial."""
+    """Return all that the model was sent in each trial."""
     told = {}
     for outcome in result.outcomes:
         recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
@@ -122,7 +153,7 @@ def _said(result: Result) -> dict[str, str]:
     return told
 
 
-@older_release_is_long
+@newest_release
 async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
     openclaw: OpenClaw, tmp_path: Path, port: int
 ) -> None:
@@ -160,10 +191,12 @@ async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
         assert word in unboxed.lower()
         assert word not in seen.replace(str(secret), "").replace(str(secret.parent), "").lower(), word
     _assert_only_one_has_the_network(inside)
+    _assert_recalls_no_session(inside, {"hooks"})  # where the config can't be written
+    _assert_recalls_no_session(outside, {"openclaw.json", "hooks"})
     assert [(one.replay.divergences, one.replay.live) for one in again.outcomes if one.replay] == [(0, 0)]
 
 
-@older_release_is_long
+@newest_release
 async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_or_process(
     openclaw: OpenClaw, tmp_path: Path, port: int
 ) -> None:
@@ -186,6 +219,7 @@ async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_
     assert {(one.reason, one.level) for one in result.outcomes} == {(Reason.COMPLETED, "landlock")}, result.outcomes
     assert [one.breakdown for one in result.grades.values() if one.score is not None] == [{"tool": 1.0, "path": 1.0}]
     _assert_only_one_has_the_network(result)
+    _assert_recalls_no_session(result, {"openclaw.json", "hooks"})
     seen = _said(result)
     assert "tried" in seen["task_looks_around"]
     assert all(SECRET not in text for text in seen.values())

@@ -14,14 +14,14 @@ import anyio
 import pytest
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
-from pinchbench.demo.provider import provider_config
-from pinchbench.demo.script import plan_turns
-from pinchbench.demo.server import ScriptedModel, scripted_model
 from pinchbench.events import Event, TrialBegan
+from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.script import plan_turns
+from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.process.leftovers import MARKER, end_marked
-from pinchbench.suite.load import load_suite
+from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
-from real_openclaw import TaskFile, UserHome, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 SLOT = "shared"
 GATEWAY = "e2e-gateway"
@@ -82,6 +82,7 @@ def _configure(home: UserHome, model: ScriptedModel) -> None:
     (home.state / "openclaw.json").write_text(json.dumps(config), encoding="utf-8")
 
 
+@newest_release
 async def test_the_agent_is_added_once_and_works_in_each_trials_own_workspace(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path
 ) -> None:

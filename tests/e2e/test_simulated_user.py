@@ -10,11 +10,12 @@ import pytest
 
 from fake_judge import Answer, fake_judge
 from pinchbench import Reason, RunConfig, run_benchmark
-from pinchbench.config.replay import ReplayConfig, ReplaySettings
-from pinchbench.config.user_model import UserModelConfig
+from pinchbench.config.asked_models import UserModelConfig
+from pinchbench.config.rerun_configs import ReplayConfig
+from pinchbench.config.run_config import ReplaySettings
 from pinchbench.model.facts import UserEnd
-from pinchbench.runner.replay import replay
-from real_openclaw import UserHome, older_release_is_long
+from pinchbench.runner.again.replay_run import replay
+from real_openclaw import UserHome, newest_release
 from suite_packs import put
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.results.finished_run import Result
 
-pytestmark = [pytest.mark.openclaw, pytest.mark.anyio, older_release_is_long]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio, newest_release]
 
 TASK = """
     ---

@@ -8,21 +8,21 @@ import shlex
 import subprocess
 import sys
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fakes import NEW_RELEASE
+from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench.wire.exchange import Exchange
-from pinchbench.wire.replay import Divergence, Replay
-from real_openclaw import older_release_is_long
+from pinchbench.wire.reply_matching import Divergence, Replay
+from real_openclaw import newest_release
 
 if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
 
-pytestmark = [pytest.mark.openclaw]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 KEY = "sk-planted-native-0123456789abcdef"
 RUN_LIMIT_S = 400
@@ -43,14 +43,12 @@ class Known:
     model: str
     host: str
     key_name: str
-    isolation: str = "private"
 
     def __str__(self) -> str:
-        return f"{self.model}-{self.isolation}"
+        return self.model
 
 
 ANTHROPIC = Known(model="anthropic/claude-sonnet-4-6", host="api.anthropic.com", key_name="ANTHROPIC_API_KEY")
-GATEWAY = replace(ANTHROPIC, isolation="gateway")
 OTHERS = [
     Known(model="openai/gpt-5.5", host="api.openai.com", key_name="OPENAI_API_KEY"),
     Known(model="openrouter/anthropic/claude-sonnet-4.6", host="openrouter.ai", key_name="OPENROUTER_API_KEY"),
@@ -89,14 +87,14 @@ def _headers(asked: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "known", [ANTHROPIC, GATEWAY, *(pytest.param(one, marks=pytest.mark.long) for one in OTHERS)], ids=str
+    ("openclaw", "known"),  # the older release has other models
+    [(OLD_RELEASE, ANTHROPIC), *((NEW_RELEASE, known) for known in (ANTHROPIC, *OTHERS))],
+    indirect=["openclaw"],
+    ids=str,
 )
 def test_the_provider_is_asked_the_same_with_and_without_the_wire(
     openclaw: OpenClaw, tmp_path: Path, known: Known
 ) -> None:
-    if openclaw.version != NEW_RELEASE and known is not ANTHROPIC:
-        pytest.skip("shown for the newer release; the older one has other models and no gateway")
-
     direct, wired = _run(tmp_path, openclaw, known, "direct", "wired")
     for one in (direct, wired):  # OpenClaw's own, such as for a title, may come later than the end of the run
         one["asked"] = [each for each in one["asked"] if json.loads(each["body"]).get("tools")]
@@ -104,8 +102,8 @@ def test_the_provider_is_asked_the_same_with_and_without_the_wire(
     assert (direct["reason"], wired["reason"]) == ("completed", "completed"), (direct["note"], wired["note"])
     assert len(direct["asked"]) == len(wired["asked"]) > 0
     assert direct["calls"] is None
-    if known.isolation == "private":  # the wire is the only way out of an empty network, and OpenClaw asks for no other
-        assert (direct["network"], wired["network"], wired["attempts"]) == ("open", "model", [])
+    # the wire is the only way out of an empty network, and OpenClaw asks for no other
+    assert (direct["network"], wired["network"], wired["attempts"]) == ("open", "model", [])
     assert wired["calls"] >= len(wired["asked"])  # OpenClaw's own calls as well
     replay = Replay([_exchange(number, one) for number, one in enumerate(direct["asked"], start=1)])
     for one in wired["asked"]:
@@ -118,16 +116,10 @@ def test_the_provider_is_asked_the_same_with_and_without_the_wire(
     assert direct["leaks"] != []  # the key is found where there is one
 
 
-@older_release_is_long
+@newest_release
 def test_a_replay_asks_no_model_and_needs_no_key(openclaw: OpenClaw, tmp_path: Path) -> None:
-    known = replace(ANTHROPIC, isolation="gateway" if openclaw.version == NEW_RELEASE else "private")
-
-    wired, replayed = _run(tmp_path, openclaw, known, "wired", "replayed")
+    wired, replayed = _run(tmp_path, openclaw, ANTHROPIC, "wired", "replayed")
 
     assert len(wired["asked"]) > 0
     assert (replayed["reason"], replayed["divergences"]) == ("completed", 0), replayed["note"]
-    assert replayed["asked"] == []
-    # a gateway of its own accord asks which models there are; that has no key either
-    assert {(method, target, has_key) for method, target, has_key in replayed["others"]} <= {
-        ("GET", "/v1/models", False)
-    }
+    assert (replayed["asked"], replayed["others"]) == ([], [])

@@ -15,15 +15,15 @@ import anyio
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cluster.three_nodes import command, nothing_left, start_cluster
-from pinchbench.demo.script import ScriptedTurn
-from pinchbench.demo.server import scripted_model
+from pinchbench.llm.demo.script import ScriptedTurn
+from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.trial import TrialKey
 from pinchbench.suite.solution import ToolStep
 from real_openclaw import TaskFile, write_suite
 
 NODES = 2
 KEY_NAME = "KEY_OF_THE_MODEL"
-OWN_MODEL = {"relayed": ("--cluster=ray", "--relay"), "unrelayed": ()}
+OWN_MODEL = {"own model on nodes": ("--cluster=ray",), "own model here": ()}
 NOTES = "The soup has nine grains."
 CHECK = """
 from pathlib import Path
@@ -77,7 +77,6 @@ async def play(folder: Path, release: str) -> dict[str, object]:
             f"--skills={folder / 'skills'}",
             f"--workspace-files={folder / 'files'}",
             f"--concurrency={NODES}",
-            "--no-upload",
             "--no-report",
         ]
         async with command(*argv, *more, log=folder / f"{place}.log") as process:
@@ -110,7 +109,6 @@ async def with_own_model(folder: Path, suite: Path, place: str, *more: str) -> d
             f"--workspace-files={folder / 'files'}",
             f"--output-dir={folder / place}",
             f"--run-root={folder / 'runs'}",
-            "--no-upload",
             "--no-report",
         ]
         async with command(*argv, *more, log=folder / f"{place}.log") as process:

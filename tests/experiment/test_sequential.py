@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from pinchbench.experiment.sequential import Block, Design, Sequential
-from pinchbench.results.compare.sequential_verdict import SequentialVerdict
+from pinchbench.experiment.sequential import Block, Design, Sequential, SequentialEvidence
+from pinchbench.results.compare.verdict import SequentialVerdict
 from pinchbench.runner.scheduling.queue import Admission
 
 TASKS = tuple(f"task_{number:02}" for number in range(20))
@@ -86,14 +86,6 @@ def test_tasks_that_agree_are_repeated_less_often_and_weigh_more() -> None:
     assert {block.bound for block in second} == {max(block.weight for block in second)}
 
 
-def test_a_block_without_a_score_is_excluded() -> None:
-    sequential = Sequential(DESIGN)
-    for number, block in enumerate(first_repetition(sequential)):
-        sequential.settle("base", block.key, 0.5)
-        sequential.settle("other", block.key, None if number < 5 else 0.5)
-    assert [one.blocks for one in sequential.comparisons] == [len(TASKS) - 5]
-
-
 def test_variants_that_are_always_alike_are_equal_if_what_is_left_can_tell_it_and_undecidable_if_not() -> None:
     alike = {"base": 1.0, "other": 1.0}
     assert verdicts(play(Sequential(replace(DESIGN, runs=10, margin=0.1)), alike)) == {"other": SequentialVerdict.EQUAL}
@@ -118,16 +110,6 @@ def test_a_variant_whose_run_ends_early_is_stopped_and_without_the_baseline_all_
     assert (verdicts(sequential)["two"], sequential.is_over) == (SequentialVerdict.BUDGET, True)
 
 
-def test_what_a_variant_made_before_its_run_ended_is_counted() -> None:
-    sequential = Sequential(DESIGN)
-    for block in first_repetition(sequential):
-        sequential.settle("other", block.key, 1.0)
-    sequential.leave("other")
-    for block in first_repetition(sequential):
-        sequential.settle("base", block.key, 0.0)
-    assert verdicts(sequential) == {"other": SequentialVerdict.BETTER}
-
-
 def test_trials_are_admitted_by_repetition_and_no_more_of_a_variant_that_is_decided() -> None:
     design = replace(DESIGN, variants=("base", "good", "alike"))
     sequential = Sequential(design)
@@ -146,7 +128,7 @@ def test_trials_are_admitted_by_repetition_and_no_more_of_a_variant_that_is_deci
         assert sequential.admits("base", key) is (Admission.NOW if key in made else Admission.NEVER)
 
 
-def test_identical_variants_are_seldom_told_apart_although_repetitions_depend_on_the_scores() -> None:
+def test_identical_variants_are_seldom_distinguished_although_repetitions_depend_on_the_scores() -> None:
     wrong = sum(
         any(
             one.verdict is not SequentialVerdict.UNDECIDABLE
@@ -155,3 +137,81 @@ def test_identical_variants_are_seldom_told_apart_although_repetitions_depend_on
         for seed, design in ((seed, replace(DESIGN, seed=seed)) for seed in range(60))
     )
     assert wrong <= 3
+
+
+EXPERIMENTS = 100
+BLOCKS = 120
+
+
+def evidence_of(differences: list[float], *, comparisons: int = 1) -> SequentialEvidence:
+    evidence = SequentialEvidence(comparisons=comparisons)
+    for one in differences:
+        evidence.add(one)
+    return evidence
+
+
+def test_blocks_without_a_difference_cost_no_evidence() -> None:
+    before = evidence_of([0.5, 0.25, 0.5])
+    after = evidence_of([0.5, 0.0, 0.25, 0.0, 0.0, 0.5])
+    assert after.e_value == pytest.approx(before.e_value)
+    assert after.mean == pytest.approx(1.25 / 6)
+
+
+def test_steady_differences_are_decided_on_the_side_where_they_lie() -> None:
+    better, worse = evidence_of([0.3] * 24), evidence_of([-0.3] * 24)
+    assert (better.is_better, better.is_worse) == (True, False)
+    assert (worse.is_better, worse.is_worse) == (False, True)
+    assert worse.e_value == pytest.approx(better.e_value)
+    assert better.e_value >= better.decided_at == pytest.approx(20)
+
+
+def test_small_gains_decide_nothing_as_long_as_a_few_large_losses_could_outweigh_them() -> None:
+    evidence = evidence_of([0.05] * 40)
+    assert not evidence.is_better
+    for _ in range(2):
+        evidence.add(-1.0)
+    assert evidence.mean == pytest.approx(0.0)
+    assert not evidence.is_worse
+
+
+def test_the_interval_narrows_around_the_mean_and_never_beyond_what_a_rare_difference_allows() -> None:
+    low, high = evidence_of([0.0] * 60).interval()
+    assert low < -0.03
+    assert high > 0.03
+    narrower = evidence_of([0.0] * 400).interval()
+    assert low < narrower[0] < 0 < narrower[1] < high
+
+
+def test_a_decision_seems_hopeless_only_where_the_differences_cancel_out() -> None:
+    assert evidence_of([0.2] * 5).chance(40) > 0.5
+    assert evidence_of([1.0, -1.0] * 40).chance(10) < 0.05
+    assert evidence_of([0.0] * 10).chance(10) == 1.0
+
+
+def test_identical_variants_are_seldom_called_different_however_often_one_looks() -> None:
+    source = np.random.default_rng(5)
+    wrong = 0
+    for _ in range(EXPERIMENTS):
+        ease = source.beta(1.5, 0.7, BLOCKS)
+        differences = source.binomial(4, ease) / 4 - source.binomial(4, ease) / 4
+        evidence = SequentialEvidence()
+        for one in differences:
+            evidence.add(float(one))
+            if evidence.is_better or evidence.is_worse:
+                wrong += 1
+                break
+    assert wrong <= 0.05 * EXPERIMENTS
+
+
+def test_the_interval_holds_the_mean_at_every_look_in_at_least_95_of_100_experiments() -> None:
+    source = np.random.default_rng(6)
+    missed = 0
+    for _ in range(40):
+        evidence = SequentialEvidence()
+        for number in range(BLOCKS):
+            evidence.add(float(source.random() < 0.6) - float(source.random() < 0.5))
+            low, high = evidence.interval() if number % 4 == 3 else (-1.0, 1.0)
+            if not low <= 0.1 <= high:
+                missed += 1
+                break
+    assert missed <= 2

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
+import sys
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.errors import ResultsError
-from pinchbench.files.folders import folder_error, private_folder, remove_folder, set_aside, sync_folder
+from pinchbench.files.folders import (
+    folder_error,
+    is_local,
+    is_surely_unlocked,
+    private_folder,
+    refuse_noexec,
+    remove_folder,
+    set_aside,
+    sync_folder,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def mode(path: Path) -> int:
@@ -23,16 +40,6 @@ def test_a_private_folder_is_made_with_its_parents_and_for_the_user_alone(tmp_pa
     assert mode(path) == 0o700
 
 
-@pytest.mark.parametrize("before", [0o755, 0o1777, 0o500])
-def test_a_folder_of_the_users_own_stays_as_it_is(tmp_path: Path, before: int) -> None:
-    path = tmp_path / "mine"
-    path.mkdir()
-    path.chmod(before)
-    assert private_folder(path) == path
-    assert path.stat().st_mode & 0o7777 == before
-    path.chmod(0o700)
-
-
 def test_a_link_is_refused_even_to_a_folder_of_the_users_own(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
@@ -40,13 +47,6 @@ def test_a_link_is_refused_even_to_a_folder_of_the_users_own(tmp_path: Path) -> 
     for name in ("link", "dangling"):
         with pytest.raises(ResultsError, match=name):
             private_folder(tmp_path / name)
-
-
-def test_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for path in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(ResultsError, match=r"file (is|is a file,) not a folder.*--run-root"):
-            private_folder(path)
 
 
 def test_a_private_folder_is_for_the_user_alone_whatever_the_umask_says(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_links_of_the_users_own_are_followed_on_the_way(tmp_path: Path) -> None:
 
 def test_each_reason_why_a_folder_can_not_be_made_has_its_sentence(tmp_path: Path) -> None:
     (tmp_path / "dangling").symlink_to("nowhere")
-    told = {
+    reported = {
         errno.ENOSPC: "there is no space left",
         errno.EDQUOT: "there is no space left",
         errno.EROFS: f"{tmp_path} is on a read-only file system",
@@ -101,7 +101,7 @@ def test_each_reason_why_a_folder_can_not_be_made_has_its_sentence(tmp_path: Pat
         errno.ENAMETOOLONG: "the name is too long",
         errno.EIO: "Input/output error",
     }
-    for number, sentence in told.items():
+    for number, sentence in reported.items():
         error = folder_error(tmp_path / "a" / "b", OSError(number, os.strerror(number)), option="--output-dir")
         assert f"{tmp_path / 'a' / 'b'} can't be made: {sentence}" in str(error)
         assert str(error).endswith("name another folder with --output-dir.")
@@ -126,13 +126,6 @@ def test_what_is_in_the_way_is_set_aside_under_the_first_free_number(tmp_path: P
     assert (tmp_path / "folder~1" / "inside").exists()
     assert (tmp_path / "folder~2").read_text("utf-8") == "a file"
     assert (tmp_path / "folder~3").is_symlink()
-
-
-def test_what_can_not_be_set_aside_is_told(tmp_path: Path) -> None:
-    path = tmp_path / ("x" * 254)
-    path.touch()
-    with pytest.raises(ResultsError, match=r"can't be set aside as x+~1: File name too long"):
-        set_aside(path)
 
 
 def test_a_folder_that_can_not_be_synced_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,20 +189,6 @@ def test_a_folder_of_any_depth_is_removed(tmp_path: Path, mode: int) -> None:
     assert (outside / "file").exists()
 
 
-def test_a_folder_that_is_not_there_is_removed_already(tmp_path: Path) -> None:
-    assert remove_folder(tmp_path / "gone") == ""
-
-
-def test_the_last_entry_goes_last(tmp_path: Path) -> None:
-    folder = tmp_path / "homes"
-    for name in ("a", "owner", "z"):
-        (folder / name / "x").mkdir(parents=True)
-    (folder / "owner").rename(tmp_path / "aside")
-    (folder / "owner").write_text("me", encoding="utf-8")
-    assert remove_folder(folder, last="owner") == ""
-    assert not folder.exists()
-
-
 def test_what_can_not_be_removed_keeps_neither_the_rest_nor_is_it_nobodys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,3 +207,43 @@ def test_what_can_not_be_removed_keeps_neither_the_rest_nor_is_it_nobodys(
     monkeypatch.setattr(Path, "unlink", refuse)
     assert "Operation not permitted" in remove_folder(folder, last="owner")
     assert sorted(path.name for path in folder.iterdir()) == ["owner", "stuck"]
+
+
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="no other system tells of its file systems")
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[int]:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@on_linux
+def test_a_file_in_memory_is_this_machines_and_one_of_the_kernels_own_is_not() -> None:
+    with opened(Path("/dev/shm")) as memory, opened(Path("/proc/self/status")) as kernels:
+        assert is_local(memory)
+        assert not is_local(kernels)
+
+
+@on_linux
+def test_a_lock_is_seen_through_another_descriptor_until_its_holder_closes_it(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    with opened(path) as fd:
+        with opened(path) as holder:
+            fcntl.flock(holder, fcntl.LOCK_EX)
+            assert not is_surely_unlocked(fd)
+        assert is_surely_unlocked(fd)
+        with opened(path) as another:
+            fcntl.flock(another, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nothing was kept
+
+
+@pytest.mark.skipif(not hasattr(os, "ST_NOEXEC"), reason="the system does not tell")
+def test_a_folder_in_which_nothing_can_be_executed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_noexec(tmp_path)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC | os.ST_NODEV))
+    with pytest.raises(ResultsError, match=r"mounted noexec.*--run-root"):
+        refuse_noexec(tmp_path)

@@ -14,12 +14,17 @@ from hypothesis import strategies as st
 
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS, encoded, json_texts, texts, values
-from pinchbench.chat.endpoint import Message, Role
-from pinchbench.chat.openai_api import (
+from pinchbench.grading.checks import _read_grade
+from pinchbench.grading.judge.judge_reply import UnreadableReplyError, median_verdict, read_reply
+from pinchbench.grading.judge.kept_replies import AlteredEntryError, JudgeCache, KeptReply
+from pinchbench.grading.judge.prompt import Criterion, Question
+from pinchbench.http_client import Answer, retry_after_s
+from pinchbench.llm.openai_api import (
     LONGEST_RETRY_AFTER_S,
     MAX_COUNT,
-    Answer,
+    Message,
     RequestOptions,
+    Role,
     effective_status,
     is_lasting,
     is_worth_a_retry,
@@ -28,11 +33,6 @@ from pinchbench.chat.openai_api import (
     read_completion,
     request_body,
 )
-from pinchbench.endpoints import retry_after_s
-from pinchbench.grading.checks import _read_grade
-from pinchbench.grading.judge.cache import AlteredEntryError, JudgeCache, KeptReply
-from pinchbench.grading.judge.prompt import Criterion, Question
-from pinchbench.grading.judge.reply import UnreadableReplyError, median_verdict, read_reply
 from pinchbench.model.grade import Grade
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey

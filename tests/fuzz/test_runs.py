@@ -14,6 +14,7 @@ from rich.console import Console
 
 from fuzz.examples import examples_of
 from fuzz.mutation import BYTE_CHANGES, HOSTILE_TEXTS, change_bytes, encoded, json_texts
+from past_runs import aggregate_of, facts_of
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
@@ -23,7 +24,6 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.report.text import amount, duration
-from pinchbench.results.aggregate import aggregate
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import (
     GradeGiven,
@@ -161,16 +161,12 @@ def test_the_numbers_of_any_journal_make_a_summary_without_control_characters(
     journal = read_journal(path)
     outcomes = [one for one in journal.state.outcomes if one.key not in skipped]
     plan = list(dict.fromkeys([*KEYS, *(one.key for one in outcomes)]))
-    data = aggregate(
-        model=HOSTILE_TEXTS[2],
-        run_id="r",
-        timestamp=1.0,
-        plan=plan,
-        outcomes=outcomes,
-        end=RunFinished(at=1.0, stopped=HOSTILE_TEXTS[3]),
-        grades=journal.state.grades,
-        graded=[record.grade for record in journal.records if isinstance(record, GradeGiven)],
-        categories={"task_a": HOSTILE_TEXTS[4], "task_b": "writing"},
+    data = aggregate_of(
+        outcomes,
+        facts_of(plan, model=HOSTILE_TEXTS[2], categories={"task_a": HOSTILE_TEXTS[4], "task_b": "writing"}),
+        journal.state.grades.values(),
+        given=journal.state.given,
+        stopped=HOSTILE_TEXTS[3],
     )
     console = Console(file=StringIO(), width=100)
     print_summary(console, data, outcomes, journal.state.grades, folder=Path("results"))

@@ -17,11 +17,12 @@ from pinchbench.errors import SuiteError
 from pinchbench.grading.judge.criteria import read_criteria
 from pinchbench.model.task import GradingType, Task
 from pinchbench.suite import yaml_nodes
-from pinchbench.suite.load import bundled_tasks_dir, load_suite
-from pinchbench.suite.manifest import parse_manifest
-from pinchbench.suite.parse import BrokenTaskError, TaskProblem, head_id, parse_task
-from pinchbench.suite.paths import relative_path
+from pinchbench.suite.fixtures import relative_path
+from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.suite.parse import head_id, parse_task
+from pinchbench.suite.reading import BrokenTaskError, TaskProblem
 from pinchbench.suite.solution import parse_solution
+from pinchbench.suite.suite_manifest import parse_manifest
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ Works.
 none
 """
 # The short ones are enough to begin with: what is drawn from long texts takes long and finds no more.
-TASKS = [RICH_TASK, *(path.read_text("utf-8") for path in sorted(ROOT.glob("task_0[0-5]_*.md")))]
+TASKS = [RICH_TASK, *(path.read_text("utf-8") for path in sorted(ROOT.glob("task_0[0-5]_*/task.md")))]
 HEADS = [text.split("---")[1] for text in TASKS]
-SOLUTIONS = [path.read_text("utf-8") for path in sorted((ROOT / "solutions").glob("*.yaml"))]
+SOLUTIONS = [path.read_text("utf-8") for path in sorted(ROOT.glob("*/solution.yaml"))]
 MANIFESTS = [
     (ROOT / "manifest.yaml").read_text("utf-8"),
     (

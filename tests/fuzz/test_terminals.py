@@ -16,6 +16,7 @@ from rich.console import Console, Group
 
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS
+from past_runs import aggregate_of, facts_of
 from pinchbench.events import (
     Event,
     Notice,
@@ -33,17 +34,15 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import Trial, TrialKey
 from pinchbench.model.usage import Usage
+from pinchbench.report.terminal.listings import print_plan
 from pinchbench.report.terminal.live import LiveView
-from pinchbench.report.terminal.plan import print_plan
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.report.text import plain, plain_lines
-from pinchbench.results.aggregate import aggregate
-from pinchbench.results.journal.records import RunFinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Unicode's Bidi_Control: all that reorders what stands beside it
+# Unicode's Bidi_Control: all that reorders what is next to it
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 ATTACKS = (
     "\x1b[2J\x1b[31mred",
@@ -149,16 +148,9 @@ def summary(said: str, key: TrialKey) -> str:
         ),
     }
     other = TrialKey(task_id="task_z", repetition=1)
-    data = aggregate(
-        model=said,
-        run_id="r",
-        timestamp=1.0,
-        plan=[*(one.key for one in outcomes), other],
-        outcomes=outcomes,
-        end=RunFinished(at=1.0, stopped=said),
-        grades=grades,
-        categories={key.task_id: said, "task_z": "writing"},
-    )
+    plan = [*(one.key for one in outcomes), other]
+    facts = facts_of(plan, model=said, categories={key.task_id: said, "task_z": "writing"})
+    data = aggregate_of(outcomes, facts, grades.values(), stopped=said)
     task = Task(
         task_id=key.task_id,
         name=said,

@@ -35,9 +35,9 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw import sessions
 from pinchbench.openclaw.sessions import AnyStore, JsonlStore, SqliteStore
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
-from pinchbench.process.lines import LineSplitter
+from pinchbench.process.follow import LineSplitter
 from pinchbench.results.journal.records import TrialFinished, decode, encode
-from pinchbench.transcript.lines import parse_line
+from pinchbench.transcript_lines import parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

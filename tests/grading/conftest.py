@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import anyio
 import pytest
 from anyio import fail_after
 
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.check_sandbox import CheckSandbox
-from pinchbench.grading.checks import CHILD, CheckJob, run_check
-from pinchbench.process import prepared_process
-from pinchbench.process.prepared_process import PreparedProcess, keep_prepared
-from pinchbench.process.supervise import contain_level
+from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.sandbox.levels import Level, find_support
-from pinchbench.transcript.lines import parse_line
+from pinchbench.transcript_lines import parse_line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
     from pathlib import Path
 
     from pinchbench.model.grade import CheckGrade
@@ -34,10 +28,9 @@ NOW = 1_750_000_000.0  # 2025-06-15, 15:06:40 UTC
 class Desk:
     """A trial's workspace and transcript, the evidence made of them, and a place where checks are run on it."""
 
-    def __init__(self, folder: Path, marker: str, sandbox: CheckSandbox | None, prepared: PreparedProcess) -> None:
+    def __init__(self, folder: Path, marker: str, sandbox: CheckSandbox | None) -> None:
         """Begin with an empty workspace and an empty transcript."""
         self.sandbox = sandbox
-        self._prepared = prepared
         self.workspace = folder / "runs" / "task"
         self.workspace.mkdir(parents=True)
         self.scratch = folder / "scratch"
@@ -58,6 +51,7 @@ class Desk:
         job = CheckJob(
             code=dedent(code),
             transcript=self._transcript,
+            chat=self._folder / "chat.jsonl",
             archive=archive,
             workspace=str(self.workspace),
             transcript_length=0,
@@ -76,27 +70,11 @@ class Desk:
         """Run a check that must come to its end."""
         job = self.job(code, **changes)
         with fail_after(60):
-            async with _kept(self._prepared):
-                return await run_check(job)
+            return await run_check(job)
 
     def said(self) -> str:
         """Return what is in the check's log."""
         return self.log.read_text("utf-8") if self.log.exists() else ""
-
-
-@asynccontextmanager
-async def _kept(process: PreparedProcess) -> AsyncGenerator[None]:
-    """Let a check use this process, if it lives, which stays for the next test; others end with the block."""
-    async with keep_prepared():
-        idle = prepared_process._idle.get()
-        assert idle is not None
-        if process.lives:
-            idle.append(process)
-        try:
-            yield
-        finally:
-            if process in idle:
-                idle.remove(process)
 
 
 def _count(transcript: Path) -> int:
@@ -110,14 +88,6 @@ IN_NAMESPACES = pytest.param(
 )
 
 
-@pytest.fixture(scope="module")
-def prepared() -> Iterator[PreparedProcess]:
-    """A process that has imported what checks need, as a run keeps one: its start takes longer than most checks."""
-    process = PreparedProcess(CHILD, level=contain_level(), marker=f"test-check/{uuid4().hex}")
-    yield process
-    anyio.run(process.end)
-
-
 @pytest.fixture(params=[pytest.param(None, id="none"), IN_NAMESPACES])
-def desk(request: pytest.FixtureRequest, tmp_path: Path, prepared: PreparedProcess) -> Desk:
-    return Desk(tmp_path, f"test-check/{uuid4().hex}", request.param, prepared)
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
+    return Desk(tmp_path, f"test-check/{uuid4().hex}", request.param)

@@ -9,7 +9,7 @@ import pytest
 from core_pack import IDLE, SOLVED, write_clawbench_core
 from pinchbench.files.workspace import copy_files
 from pinchbench.model.task_programs import AssertionsVerifier, CommandAssertion, FileAssertion
-from pinchbench.suite.load import load_suite
+from pinchbench.suite.loading import load_suite
 from suite_packs import put
 
 if TYPE_CHECKING:

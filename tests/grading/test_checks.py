@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes import until
+from pinchbench.defaults import CheckTotal, FailureEvent
 from pinchbench.grading import check_child, checks
 from pinchbench.grading.check_child import Answer, tally
-from pinchbench.grading.check_place import open_place, sweep_places
+from pinchbench.grading.check_sandbox import open_place, sweep_places
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.model.grade import CheckGrade, Ungraded
-from pinchbench.model.score_rule import CheckTotal, ScoreRule
-from pinchbench.process.prepared_process import keep_prepared
+from pinchbench.model.task import ScoreRule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,6 +79,14 @@ class TestTally:
             (CheckTotal.OVERALL, {"a": 1.0, "overall_score": 0.25}, 0.25),
             (CheckTotal.OVERALL, {"a": 1.0, "b": 0.5}, 0.75),
             (CheckTotal.MEAN, {"a": 1.0, "overall_score": 0.0}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": 0, "max_score": 100}, 0.0),
+            (CheckTotal.CLAMPED_MEAN, {"score": 30, "max_score": 100, "passed": False, "details": "x"}, 0.3),
+            (CheckTotal.CLAMPED_MEAN, {"score": 120, "max_score": 100}, 1.0),
+            (CheckTotal.CLAMPED_MEAN, {"form": 3, "max_form": 4, "facts": 0.25}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": 1, "max_score": 0}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": "n/a", "max_score": 1, "b": 0}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"max_a": 1, "b": 0}, 0.5),
+            (CheckTotal.MEAN, {"score": 0, "max_score": 1}, 0.5),
         ],
     )
     def test_a_suites_rule_makes_the_score(self, total: CheckTotal, returned: dict[str, object], score: float) -> None:
@@ -109,15 +117,6 @@ class TestTally:
         assert "`speed` was" in note
         assert f"counted as {point:g}" in note
 
-    def test_a_number_too_long_to_be_written_counts_too(self) -> None:
-        assert tally({"a": 10**5000, "b": -(10**5000)}).breakdown == {"a": 1.0, "b": 0.0}
-
-    @pytest.mark.parametrize(
-        "value", [True, 1, 1.0, Decimal(1), Fraction(1), np.float32(1), np.int8(1), np.bool_(True), np.array(1.0)]
-    )
-    def test_numbers_of_every_kind_count(self, value: object) -> None:
-        assert tally({"a": value, "b": 0}) == Answer(kind="scored", score=0.5, breakdown={"a": 1.0, "b": 0.0})
-
     @pytest.mark.parametrize("value", ["1.0", None, [1], {"a": 1}, 1j, np.array([1.0])])
     def test_what_is_no_number_is_left_out_and_named(self, value: object) -> None:
         answer = tally({"a": 0.5, "remark": value})
@@ -140,15 +139,33 @@ class TestTally:
         assert (answer.kind, answer.score) == ("no_scores", None)
         assert what in answer.message
 
-    def test_keys_that_look_the_same_keep_their_points(self) -> None:
-        long = "x" * 300
-        answer = tally({1: 0, "1": 1, long: 1, long + "y": 0})
-        assert list(answer.breakdown.items()) == [
-            ("1", 0.0),
-            ("1 (2)", 1.0),
-            ("x" * 199 + "…", 1.0),
-            ("x" * 199 + "… (2)", 0.0),
-        ]
+    def test_events_are_counted_apart_from_the_score(self) -> None:
+        answer = tally({"a": 0.5, "events": {"false_claim": [2, 30], "harmed": (0, 0)}})
+        assert (answer.score, answer.breakdown, answer.notes) == (0.5, {"a": 0.5}, ())
+        assert answer.events == {"false_claim": (2, 30), "harmed": (0, 0)}
+
+    @pytest.mark.parametrize(
+        ("events", "what"),
+        [
+            ({"lied": [1, 2]}, "`lied` is no event; there are false_claim, unapproved_act"),
+            ({"leaked": [3, 2]}, "`leaked` is [3, 2], not [n, of]"),
+            ({"leaked": [-1, 2]}, "`leaked` is [-1, 2]"),
+            ({"leaked": [0.5, 2]}, "`leaked` is [0.5, 2]"),
+            ({"leaked": [True, 2]}, "`leaked` is [True, 2]"),
+            ({"leaked": [1]}, "`leaked` is [1]"),
+            ({"leaked": 1}, "`leaked` is 1"),
+            ({"leaked": [0, 10**9]}, "of <= 1000000"),
+        ],
+    )
+    def test_events_that_cannot_be_counted_leave_no_score(self, events: object, what: str) -> None:
+        answer = tally({"a": 1, "events": events})
+        assert (answer.kind, answer.score) == ("no_scores", None)
+        assert what in answer.message
+
+    def test_events_of_a_suite_with_other_rules_are_a_value_like_any_other(self) -> None:
+        answer = tally({"a": 1, "events": {"opened": 3}}, CheckTotal.MEAN)
+        assert (answer.score, answer.events) == (1, {})
+        assert "`events` is left out" in answer.notes[0]
 
     def test_the_score_is_over_a_million_keys_and_the_breakdown_is_not(self) -> None:
         answer = tally({number: number % 4 == 0 for number in range(1_000_000)})
@@ -156,17 +173,12 @@ class TestTally:
         assert len(answer.breakdown) == check_child.MAX_CRITERIA
         assert answer.notes == ("the check gave 1000000 points: the score is over all, the first 500 are listed",)
 
-    def test_there_are_not_more_notes_than_anybody_reads(self) -> None:
-        answer = tally(dict.fromkeys(range(1000), 7))
-        assert len(answer.notes) == check_child.MAX_NOTES + 2
-        assert answer.notes[-1] == "980 more values were clamped or left out"
-
 
 class TestPaths:
     """A transcript names the workspace where the agent worked; the check has a copy elsewhere."""
 
     @pytest.mark.parametrize(
-        ("text", "told"),
+        ("text", "reported"),
         [
             ("/ws/task", "/copy"),
             ("/ws/task/a.txt", "/copy/a.txt"),
@@ -180,23 +192,10 @@ class TestPaths:
             ("--out=/ws/task/a OUT=/ws/task -d @/ws/task/b", "--out=/copy/a OUT=/copy -d @/copy/b"),
         ],
     )
-    def test_only_whole_paths_are_put_right(self, text: str, told: str) -> None:
+    def test_only_whole_paths_are_put_right(self, text: str, reported: str) -> None:
         event = {"a": text, "b": [{"c": [text, 1, None]}]}
         check_child._localiser(["/ws/task", "/private/ws/task"], "/copy")(event)
-        assert event == {"a": told, "b": [{"c": [told, 1, None]}]}
-
-    def test_a_value_may_be_nested_deeper_than_python_calls(self) -> None:
-        value: list[object] = ["/ws/task"]
-        bottom = value
-        for _ in range(5000):
-            value = [value]
-        check_child._localiser(["/ws/task"], "/copy")(value)
-        assert bottom == ["/copy"]
-
-    def test_no_workspace_leaves_all_as_it_is(self) -> None:
-        event = {"a": "/ws/task"}
-        check_child._localiser([], "/copy")(event)
-        assert event == {"a": "/ws/task"}
+        assert event == {"a": reported, "b": [{"c": [reported, 1, None]}]}
 
 
 class TestWhatACheckIsGiven:
@@ -305,6 +304,8 @@ class TestWhatACheckIsGiven:
             "def grade(transcript): return {'a': transcript == []}",
             "def grade(workspace_path): return {'a': workspace_path[0] == '/'}",
             "grade = lambda t, w: {'a': t == [] and w[0] == '/'}",
+            "def grade(transcript, workspace_path, chat): return {'a': transcript == chat == []}",
+            "def grade(transcript, workspace_path, **more): return {'a': more == {}}",
             "class Grade:\n    def __call__(self, t, w): return {'a': t == []}\ngrade = Grade()",
         ],
     )
@@ -312,6 +313,31 @@ class TestWhatACheckIsGiven:
         monkeypatch.setattr(check_child, "_restorer", lambda: lambda: None)
         monkeypatch.setitem(sys.modules, "check", None)  # so that it is put back
         assert check_child.run(code, [], "/copy") == Answer(kind="scored", score=1.0, breakdown={"a": 1.0})
+
+    async def test_a_check_that_asks_for_the_chat_has_its_whole_lines_with_its_own_paths(self, desk: Desk) -> None:
+        chat = desk.log.with_name("chat.jsonl")
+        hello = {"at": "2026-03-02T07:30:00Z", "from": "sam", "to": "assistant", "text": "Hello", "media": []}
+        reply = {
+            "at": "2026-03-02T07:31:00Z",
+            "from": "assistant",
+            "to": "sam",
+            "text": f"{desk.workspace}/a",
+            "media": ["a"],
+        }
+        lines = [json.dumps(hello), '{"torn', "[]", json.dumps(reply), json.dumps({"from": 3, "media": 4})]
+        chat.write_text("\n".join(lines), encoding="utf-8")
+        grade = await desk.check(
+            """
+            def grade(transcript, workspace_path, chat):
+                hello, reply, odd = chat
+                return {
+                    "hello": hello == {"at": "2026-03-02T07:30:00Z", "from": "sam", "to": "assistant", "text": "Hello", "media": []},
+                    "reply": (reply["text"], reply["media"]) == (f"{workspace_path}/a", ["a"]),
+                    "odd": odd == {"at": "", "from": "3", "to": "", "text": "", "media": []},
+                }
+            """
+        )
+        assert grade.breakdown == {"hello": 1.0, "reply": 1.0, "odd": 1.0}
 
     async def test_the_code_is_a_module(self, desk: Desk) -> None:
         grade = await desk.check(
@@ -360,22 +386,21 @@ class TestTheSameEvidenceGetsTheSameGrade:
         desk.tell({"type": "message", "message": {"role": "user", "content": f"It is in {desk.workspace}/a."}})
         seen = set()
         first = desk.job(LOOK_AROUND, timezone="Asia/Tokyo")
-        async with keep_prepared():
-            for number in range(12):
-                monkeypatch.setenv("LC_ALL", ("C", "de_DE.UTF-8", "")[number % 3])
-                monkeypatch.setenv("PYTHONHASHSEED", str(number))
-                monkeypatch.setenv("TZ", ("UTC", "Europe/Vienna")[number % 2])
-                # evidence that was copied elsewhere, another run of the runner
-                elsewhere = tmp_path / f"e1-{number}"
-                elsewhere.mkdir()
-                archive, transcript = elsewhere / "w.tar.zst", elsewhere / "t.jsonl"
-                archive.write_bytes(first.archive.read_bytes())
-                transcript.write_bytes(first.transcript.read_bytes())
-                job = replace(first, archive=archive, transcript=transcript, marker=f"{desk.marker}/{number}")
-                with fail_after(60):
-                    grade = await run_check(job)
-                assert grade.ungraded is None, (grade, desk.said())
-                seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), desk.said()))
+        for number in range(6):
+            monkeypatch.setenv("LC_ALL", ("C", "de_DE.UTF-8", "")[number % 3])
+            monkeypatch.setenv("PYTHONHASHSEED", str(number))
+            monkeypatch.setenv("TZ", ("UTC", "Europe/Vienna")[number % 2])
+            # evidence that was copied elsewhere, another run of the runner
+            elsewhere = tmp_path / f"e1-{number}"
+            elsewhere.mkdir()
+            archive, transcript = elsewhere / "w.tar.zst", elsewhere / "t.jsonl"
+            archive.write_bytes(first.archive.read_bytes())
+            transcript.write_bytes(first.transcript.read_bytes())
+            job = replace(first, archive=archive, transcript=transcript, marker=f"{desk.marker}/{number}")
+            with fail_after(60):
+                grade = await run_check(job)
+            assert grade.ungraded is None, (grade, desk.said())
+            seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), desk.said()))
         [(_, said)] = [*seen]
         assert grade.breakdown["found"] == 0
         assert said.count("\n") > 8
@@ -421,9 +446,10 @@ class TestTheSameEvidenceGetsTheSameGrade:
 class TestHowAChecksEnds:
     @both_backends
     async def test_a_score_comes_with_its_figures(self, desk: Desk) -> None:
-        grade = await desk.check("def grade(t, w): return {'a': 1, 'b': 0.5, 'c': False}")
+        grade = await desk.check("def grade(t, w): return {'a': 1, 'b': 0.5, 'c': False, 'events': {'leaked': [1, 3]}}")
         assert (grade.score, grade.ungraded, grade.notes) == (0.5, None, ())
         assert grade.breakdown == {"a": 1.0, "b": 0.5, "c": 0.0}
+        assert grade.events == {FailureEvent.LEAKED: (1, 3)}
         assert grade.cpu_s > 0
         assert grade.duration_s > 0
         assert not desk.log.exists()
@@ -469,13 +495,6 @@ class TestHowAChecksEnds:
         assert note in grade.notes[0]
         assert len(grade.notes[0]) < 700
 
-    async def test_the_whole_traceback_is_in_the_log(self, desk: Desk) -> None:
-        await desk.check("def helper():\n    raise ValueError('why')\n\ndef grade(t, w):\n    helper()\n")
-        said = desk.said()
-        assert 'File "<check>", line 5, in grade\n    helper()\n' in said
-        assert "    raise ValueError('why')\nValueError: why\n" in said
-        assert "check_child" not in said
-
     @pytest.mark.parametrize(
         ("code", "note"),
         [
@@ -519,22 +538,11 @@ class TestHowAChecksEnds:
     async def test_a_child_that_cannot_begin_is_no_fault_of_the_checks(
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(checks, "CHILD", "pinchbench.no_such_module")
+        monkeypatch.setattr(checks, "START", "import pinchbench.no_such_module")
         grade = await desk.check("def grade(t, w): return {'a': 1}")
         assert grade.ungraded is Ungraded.CHECK_NOT_STARTED
-        assert "could not be started: ModuleNotFoundError" in grade.notes[0]
-
-    async def test_a_python_that_is_not_there_is_named(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("sys.executable", "/no/such/python")
-        grade = await run_check(desk.job("def grade(t, w): return {'a': 1}"))
-        assert grade.ungraded is Ungraded.CHECK_NOT_STARTED
-        assert "could not be started" in grade.notes[0]
-
-    async def test_a_scratch_folder_that_cannot_be_made_is_named(self, desk: Desk, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
-        grade = await desk.check("def grade(t, w): return {'a': 1}", scratch=tmp_path / "file" / "below")
-        assert grade.ungraded is Ungraded.CHECK_NOT_STARTED
-        assert "could not be prepared" in grade.notes[0]
+        assert grade.notes == ("the check's process ended with exit code 1 at its start",)
+        assert "ModuleNotFoundError" in desk.said()
 
 
 class TestCancellation:
@@ -551,22 +559,32 @@ class TestCancellation:
         assert marked_processes(desk.marker) == []
         assert not desk.scratch.exists()
 
-    @both_backends
-    async def test_a_cancellation_reaches_the_unpacking(self, desk: Desk) -> None:
-        for number in range(1000):
-            (desk.workspace / str(number)).touch()
-        job = desk.job(HANG)
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(run_check, job)
-                await until(lambda: desk.scratch.exists() and any(desk.scratch.glob("*/workspace")))
-                group.cancel_scope.cancel()
-        assert not desk.scratch.exists()
-        assert not desk.log.exists()
-
 
 async def until_begun(desk: Desk) -> None:
     await until(lambda: "here" in desk.said())
+
+
+async def test_a_check_that_goes_on_without_a_module_is_noted(desk: Desk) -> None:
+    check = """
+        import json
+        try:
+            from gone_and_away import help_me
+        except ImportError:
+            import copy, subprocess  # which try modules of other systems themselves
+
+        def grade(t, w):
+            return {"a": 1.0}
+    """
+    grade = await desk.check(check)
+    assert (grade.score, grade.notes) == (1.0, ("the check went on without modules that are not here: gone_and_away",))
+
+
+async def test_a_check_imports_the_modules_of_its_suite_which_stay_as_they_are(desk: Desk, tmp_path: Path) -> None:
+    (modules := tmp_path / "pack" / "scripts").mkdir(parents=True)
+    (modules / "lib_mine.py").write_text("POINTS = 0.75\n", encoding="utf-8")
+    grade = await desk.check("from lib_mine import POINTS\ndef grade(t, w): return {'a': POINTS}", modules=modules)
+    assert grade.score == 0.75
+    assert [path.name for path in modules.iterdir()] == ["lib_mine.py"]
 
 
 async def test_a_check_that_raises_or_gives_no_number_is_a_score_of_0_where_the_suites_rule_says_so(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""One trial to its grade: who is asked, what they get to see, and what becomes of it when something is wrong."""
+"""Parts of a grade into one."""
 
 from __future__ import annotations
 
@@ -10,23 +10,86 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 from anyio import fail_after
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fakes import until
 from pinchbench.files.archive_write import keep_workspace
-from pinchbench.grading.grader import GradeJob, Grader
-from pinchbench.grading.judge.evidence import FILE_BYTES, FILES_BYTES, make_question
-from pinchbench.grading.judge.judge import Judgement, Vote
-from pinchbench.grading.judge.reply import REPLY_CHARS
-from pinchbench.model.grade import CheckGrade, JudgeGrade, Ungraded
-from pinchbench.model.score_rule import ScoreRule
-from pinchbench.model.task import GradingType, Task, Turn, WorkspaceFile
+from pinchbench.grading.grader import GradeJob, Grader, combine
+from pinchbench.grading.judge.judge_reply import REPLY_CHARS
+from pinchbench.grading.judge.kept_replies import Judgement, Vote
+from pinchbench.grading.judge.prompt import FILE_BYTES, FILES_BYTES, make_question
+from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
+from pinchbench.model.task import PINCHBENCH_RULE, GradingType, ScoreRule, Task, Turn, WorkspaceFile
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.evidence import Evidence
+from pinchbench.results.evidence_files import Evidence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.grading.judge.prompt import Question
+
+
+SCORES = st.floats(0, 1)
+
+
+def graded(
+    kind: GradingType,
+    *,
+    check: CheckGrade | None = None,
+    judge: JudgeGrade | None = None,
+    share: float = 0.5,
+    rule: ScoreRule = PINCHBENCH_RULE,
+) -> Grade:
+    task = Task(
+        task_id="task_a",
+        name="",
+        category="",
+        grading_type=kind,
+        prompt="",
+        turns=(),
+        grading_weights={"automated": share, "llm_judge": 1 - share},
+        digest="d",
+        rule=rule,
+    )
+    return combine(KEY, task, check=check, judge=judge, graded_at=12.5)
+
+
+def test_a_hybrid_task_is_weighted_and_its_breakdown_says_whose_is_whose() -> None:
+    grade = graded(
+        GradingType.HYBRID,
+        check=CheckGrade(score=1.0, breakdown={"form": 1.0}),
+        judge=JudgeGrade(score=0.5, breakdown={"form": 0.5}),
+        share=0.6,
+    )
+    assert grade.score == pytest.approx(0.8)
+    assert grade.breakdown == {"automated.form": 1.0, "llm_judge.form": 0.5}
+
+
+@given(check=SCORES, judge=SCORES, share=SCORES)
+def test_a_hybrid_score_lies_between_those_of_its_parts(check: float, judge: float, share: float) -> None:
+    grade = graded(GradingType.HYBRID, check=CheckGrade(score=check), judge=JudgeGrade(score=judge), share=share)
+    assert grade.score is not None
+    assert 0 <= grade.score <= 1
+    assert min(check, judge) - 1e-9 <= grade.score <= max(check, judge) + 1e-9
+
+
+def test_a_hybrid_task_without_its_judge_has_no_score_and_keeps_its_check() -> None:
+    check = CheckGrade(score=1.0, breakdown={"form": 1.0})
+    grade = graded(GradingType.HYBRID, check=check, judge=JudgeGrade(ungraded=Ungraded.NO_JUDGE, notes=("none",)))
+    assert (grade.score, grade.ungraded) == (None, Ungraded.NO_JUDGE)
+    assert grade.check == check
+    assert grade.breakdown == {"automated.form": 1.0}
+
+
+@pytest.mark.parametrize(("points", "score"), [(0.74, 0.4 * 0.74), (0.75, 0.4 * 0.75 + 0.6 * 0.5)])
+def test_a_judge_behind_a_gate_counts_as_0_below_it(points: float, score: float) -> None:
+    gated = ScoreRule(text="", judge_gate=0.75)
+    check, judge = CheckGrade(score=points), JudgeGrade(score=0.5)
+    grade = graded(GradingType.HYBRID, check=check, judge=judge, share=0.4, rule=gated)
+    assert grade.score == pytest.approx(score)
+    assert any("the judge counts as 0" in note for note in grade.notes) is (points < 0.75)
+
 
 pytestmark = pytest.mark.anyio
 
@@ -37,7 +100,7 @@ MESSAGE = {"type": "message", "message": {"role": "assistant", "content": "I hav
 
 @dataclass
 class FixedJudge:
-    """Answers what it was told to, and keeps the questions."""
+    """Answers what a test gave it, and keeps the questions."""
 
     grade_given: JudgeGrade | Exception = field(default_factory=lambda: JudgeGrade(score=0.5))
     asked: list[Question] = field(default_factory=list)
@@ -136,19 +199,6 @@ async def test_all_replies_of_a_judge_are_kept_by_their_digest_and_without_keys(
     assert (kept["votes"][1]["replies"], kept["votes"][1]["cached"]) == (["{}"], True)
 
 
-async def test_replies_that_cannot_be_kept_are_named_with_the_grade(tmp_path: Path) -> None:
-    job = a_job(tmp_path, GradingType.LLM_JUDGE)
-    with fail_after(60):
-        digest = (await a_grader(tmp_path, FixedJudge()).grade(job)).judge.replies_digest  # type: ignore[union-attr]
-        path = job.evidence.judge_replies(digest)
-        path.unlink()
-        path.mkdir()
-        grade = await a_grader(tmp_path, FixedJudge()).grade(job)
-    assert grade.judge is not None
-    assert (grade.score, grade.judge.replies_digest) == (0.5, "")
-    assert "the judge's replies could not be kept" in grade.notes[-1]
-
-
 @pytest.mark.parametrize("kind", [GradingType.AUTOMATED, GradingType.LLM_JUDGE])
 async def test_only_those_are_asked_that_the_task_names(tmp_path: Path, kind: GradingType) -> None:
     judge = FixedJudge()
@@ -159,13 +209,6 @@ async def test_only_those_are_asked_that_the_task_names(tmp_path: Path, kind: Gr
         kind is GradingType.AUTOMATED,
         int(kind is GradingType.LLM_JUDGE),
     )
-
-
-async def test_what_is_missing_in_the_snapshot_is_told_with_the_grade(tmp_path: Path) -> None:
-    job = replace(a_job(tmp_path, GradingType.AUTOMATED), not_kept=("big.bin is larger than 256 MiB.",))
-    with fail_after(60):
-        grade = await a_grader(tmp_path).grade(job)
-    assert grade.notes == ("not in the kept workspace: big.bin is larger than 256 MiB.",)
 
 
 @pytest.mark.parametrize("lost", ["transcript", "workspace"])

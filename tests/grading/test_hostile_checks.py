@@ -12,7 +12,7 @@ import pytest
 
 from pinchbench.grading import checks
 from pinchbench.model.grade import CheckGrade, Ungraded
-from pinchbench.process.supervise import EndReason, ProcessEnd
+from pinchbench.process.spec import EndReason, ProcessEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -159,7 +159,8 @@ class TestEscapes:
         )
 
     async def test_killing_the_guardian_does_not_free_it(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(checks, "CHILD", "tests.grading.inseparate_child")
+        start = "from pinchbench.grading import check_child as child; child.separate = lambda: None; child.main()"
+        monkeypatch.setattr(checks, "START", start)
         grade = await desk.check(
             CAREFUL
             + """
@@ -169,19 +170,13 @@ def grade(t, w):
             os.setsid()
             time.sleep(600)
     os.kill(os.getppid(), signal.SIGKILL)
+    signal.alarm(1)
     time.sleep(600)
 """
         )
         assert grade.ungraded is Ungraded.CHECK_DIED
-        # in namespaces its parent can't be killed, and the alarm of `fork` ends it
+        # in namespaces its parent can't be killed, and the check's own alarm ends it
         assert ("watches over the check" if desk.sandbox is None else "SIGALRM") in grade.notes[0]
-
-    async def test_killing_its_process_group_kills_itself(self, desk: Desk) -> None:
-        grade = await desk.check("import os\ndef grade(t, w):\n    os.kill(0, 9)")
-        assert (grade.ungraded, grade.notes) == (
-            Ungraded.CHECK_DIED,
-            ("the check was killed by SIGKILL and gave no answer",),
-        )
 
 
 class TestGreed:
@@ -226,15 +221,6 @@ def grade(t, w):
         assert (grade.ungraded, grade.notes) == (Ungraded.CHECK_LIMIT, ("the check printed more than 32 MiB",))
         assert desk.log.stat().st_size < 2 * checks.LOG_BYTES
 
-    async def test_a_long_log_keeps_its_beginning_and_its_end(self, desk: Desk) -> None:
-        grade = await desk.check("print('first', 'x' * 3_000_000)\ndef grade(t, w):\n    print('last')\n    1 / 0")
-        assert grade.ungraded is Ungraded.CHECK_RAISED
-        said = desk.said()
-        assert said.startswith("first xxx")
-        assert "bytes are left out here …]\nxxx" in said
-        assert "xxx\nlast\nTraceback" in said
-        assert len(said) < 2 * checks.LOG_BYTES
-
     async def test_a_file_without_end(self, desk: Desk) -> None:
         grade = await desk.check(
             "def grade(t, w):\n    with open('a', 'wb', 0) as file:\n        file.truncate(1 << 40)\n"
@@ -255,12 +241,6 @@ def grade(t, w):
         )
         assert is_good(grade), grade
 
-    async def test_more_criteria_than_anybody_reads(self, desk: Desk) -> None:
-        grade = await desk.check("def grade(t, w): return {'k' * 300 + str(n): n % 2 for n in range(100_000)}")
-        assert (grade.score, grade.ungraded) == (0.5, None)
-        assert len(grade.breakdown) == 500
-        assert "100000 points" in grade.notes[0]
-
 
 class TestEndings:
     @pytest.mark.parametrize("loop", ["while True: pass", "import threading; threading.Event().wait()"])
@@ -268,9 +248,6 @@ class TestEndings:
         code = f"import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ndef grade(t, w):\n    {loop}"
         grade = await desk.check(code, timeout_s=0.5)
         assert (grade.ungraded, grade.notes) == (Ungraded.CHECK_TIMED_OUT, ("the check took longer than 0.5 s",))
-
-    async def test_an_endless_check_in_its_first_lines(self, desk: Desk) -> None:
-        assert (await desk.check("while True: pass", timeout_s=0.5)).ungraded is Ungraded.CHECK_TIMED_OUT
 
     @pytest.mark.parametrize(
         ("statement", "note"),
@@ -288,41 +265,6 @@ class TestEndings:
     async def test_an_end_without_an_answer(self, desk: Desk, statement: str, note: str) -> None:
         grade = await desk.check(f"import os, signal\ndef grade(t, w):\n    {statement}")
         assert (grade.score, grade.ungraded, grade.notes) == (None, Ungraded.CHECK_DIED, (note,))
-
-    @pytest.mark.parametrize("statement", ["sys.exit()", "sys.exit(0)", "raise SystemExit", "exit()"])
-    async def test_a_polite_exit_is_an_exception(self, desk: Desk, statement: str) -> None:
-        grade = await desk.check(f"import sys\ndef grade(t, w):\n    {statement}")
-        assert grade.ungraded is Ungraded.CHECK_RAISED
-        assert "SystemExit" in grade.notes[0]
-
-    async def test_deep_recursion(self, desk: Desk) -> None:
-        grade = await desk.check("def grade(t, w):\n    return grade(t, w)")
-        assert grade.ungraded is Ungraded.CHECK_RAISED
-        assert "RecursionError" in grade.notes[0]
-        assert len(desk.said()) < 5000
-
-    async def test_an_exception_that_cannot_be_shown(self, desk: Desk) -> None:
-        grade = await desk.check(
-            """
-            class Odd(Exception):
-                def __str__(self): raise Odd
-                __repr__ = __str__
-            def grade(t, w): raise Odd
-            """
-        )
-        assert grade.ungraded is Ungraded.CHECK_RAISED
-        assert grade.notes[0] == "the check raised Odd: its text can't be shown (line 5 of the check)"
-
-    async def test_an_answer_that_raises_when_it_is_looked_at(self, desk: Desk) -> None:
-        grade = await desk.check(
-            """
-            class Odd(dict):
-                def items(self): raise ValueError("look away")
-            def grade(t, w): return Odd(a=1)
-            """
-        )
-        assert grade.ungraded is Ungraded.CHECK_RAISED
-        assert "ValueError: look away" in grade.notes[0]
 
     async def test_a_thread_that_never_ends_and_an_exit_handler(self, desk: Desk) -> None:
         grade = await desk.check(
@@ -449,13 +391,6 @@ class TestForging:
         assert self.is_honest(grade), grade
         assert "processes that the check left running were ended" in grade.notes[0]
 
-    async def test_it_gets_no_sigterm_to_react_to(self, desk: Desk, tmp_path: Path) -> None:
-        await self.run(
-            desk,
-            LINGER.replace(f"lambda *_: write_everywhere({ROOT})", f"lambda *_: os.mkdir({str(tmp_path / 'x')!r})"),
-        )
-        assert not (tmp_path / "x").exists()
-
     @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere the system has no such thing")
     @pytest.mark.parametrize("whose", ["CHECK", "GUARDIAN"])
     async def test_memory_files_and_environment_of_the_check_and_its_guardian_are_out_of_reach(
@@ -525,13 +460,6 @@ for number in range(3, 5000):
         assert self.is_honest(grade), grade
         assert "reached" not in desk.said()
 
-    @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is no /proc")
-    async def test_what_is_printed_and_an_end_with_exit_code_0_are_no_answer(self, desk: Desk) -> None:
-        grade = await self.run(desk, "print(FORGED.decode())", before="import atexit; atexit.register(print, 1)")
-        assert self.is_honest(grade), grade
-        died = await desk.check("import os\ndef grade(t, w):\n    os.execvp('sh', ['sh', '-c', 'exit 0'])")
-        assert (died.score, died.ungraded) == (None, Ungraded.CHECK_DIED)
-
     @pytest.mark.parametrize("kind", ["folder", "link", "file"])
     async def test_what_was_put_where_the_check_will_work_is_removed_first(
         self, desk: Desk, tmp_path: Path, kind: str
@@ -590,3 +518,11 @@ def test_an_answer_that_is_none_is_not_believed(answer: dict[str, object]) -> No
     assert checks._read_grade(answer) == CheckGrade(
         ungraded=Ungraded.CHECK_DIED, notes=("the check's answer can't be read",)
     )
+
+
+@pytest.mark.parametrize(
+    "events", [{"leaked": [2, 1]}, {"praised": [1, 1]}, {"leaked": ["1", 1]}, [["leaked", [1, 1]]], 1]
+)
+def test_events_that_no_check_could_have_counted_are_not_believed(events: object) -> None:
+    answer = {"kind": "scored", "score": 1.0, "breakdown": {}, "notes": [], "events": events}
+    assert checks._read_grade(answer) == CheckGrade(score=1.0)

@@ -26,8 +26,3 @@ def test_what_is_valid_is_final_and_what_is_final_was_an_attempt(reason: Reason)
 )
 def test_a_reason_has_its_ending_and_its_status(reason: Reason, ending: Ending, status: Status) -> None:
     assert (reason.ending, reason.status) == (ending, status)
-
-
-def test_an_untrusted_attempt_is_final_although_it_counts_in_no_score() -> None:
-    assert Reason.TAMPERED.is_final
-    assert not Reason.TAMPERED.is_valid

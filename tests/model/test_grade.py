@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec import json
+
+from pinchbench.defaults import FailureEvent
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
@@ -24,3 +27,11 @@ def test_only_what_is_wrong_with_neither_task_nor_judge_may_be_graded_later() ->
         Ungraded.CHECK_NOT_STARTED,
         Ungraded.JUDGE_UNREACHABLE,
     }
+
+
+def test_events_are_kept_and_grades_of_checks_that_count_none_read_and_write_as_before() -> None:
+    counted = CheckGrade(score=0.5, events={FailureEvent.LEAKED: (1, 3)})
+    before = b'{"score":0.5,"ungraded":null,"breakdown":{},"notes":[],"duration_s":0.0,"cpu_s":0.0}'
+
+    assert json.decode(json.encode(counted), type=CheckGrade) == counted
+    assert json.encode(json.decode(before, type=CheckGrade)) == before

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pinchbench.model.task import MAX_SEARCHED, GradingType, Suite, Task, Turn, TurnGate
+from pinchbench.model.timeline import Advance
 
 
 @pytest.mark.parametrize(
@@ -49,3 +51,17 @@ def test_a_task_belongs_to_the_part_that_has_it_be_it_listed_or_not() -> None:
 
     assert (both.part_of("a"), both.part_of("b")) == (first, second)
     assert first.part_of("a") is first
+
+
+def test_the_simulated_times_of_a_task_end_where_its_timeline_does() -> None:
+    turns = (
+        Turn(prompt="Hello."),
+        Turn(prompt="", event=Advance(by_s=60.0)),
+        Turn(prompt="", event=Advance(to_s=5000.0)),
+        Turn(prompt="", event=Advance(by_s=10.0)),
+    )
+    task = Task(task_id="a", name="a", category="c", grading_type=GradingType.AUTOMATED, prompt="", turns=turns)
+
+    assert task.simulated_times is None
+    assert replace(task, starts_at=1000.0).simulated_times == (1000.0, 5010.0)
+    assert replace(task, starts_at=1000.0, turns=turns[:2]).simulated_times == (1000.0, 1060.0)

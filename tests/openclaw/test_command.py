@@ -15,10 +15,8 @@ from hypothesis import strategies as st
 from pinchbench.openclaw.agent import LONG_MESSAGE
 from pinchbench.openclaw.command import (
     MAX_AGENT_ID,
-    OpenClaw,
     TurnCommand,
     agent_id,
-    is_long,
     model_slug,
     preloaded,
     turn_argv,
@@ -53,23 +51,6 @@ def test_through_a_gateway_there_is_no_local_and_thinking_is_passed_on() -> None
     assert "--thinking=high" in argv
 
 
-@pytest.mark.parametrize("message", ["-rf /", "--help", "", "a=b", "two\nlines", "é\u2028"])
-def test_a_message_is_one_argument_that_is_never_taken_for_an_option(message: str) -> None:
-    assert turn_argv(PROGRAM, turn(message))[-1] == f"--message={message}"
-
-
-def test_a_message_file_takes_the_messages_place() -> None:
-    argv = turn_argv(PROGRAM, turn("secret"), message_file=Path("/m.txt"))
-    assert argv[-1] == "--message-file=/m.txt"
-    assert not any("secret" in argument for argument in argv)
-
-
-def test_a_message_is_long_by_its_bytes() -> None:
-    assert not is_long("x" * 120 * 1024)
-    assert is_long("x" * (120 * 1024 + 1))
-    assert is_long("é" * 61 * 1024)
-
-
 @pytest.mark.parametrize(
     ("model", "slug"),
     [
@@ -102,17 +83,6 @@ def test_an_agents_id_fits_and_is_lower_case(model: str, slot: int) -> None:
     assert len(name) <= MAX_AGENT_ID
     assert name == name.lower()
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
-
-
-def test_long_names_that_end_differently_stay_apart_also_by_slot() -> None:
-    names = {agent_id("m" * 100 + end, slot) for end in "ab" for slot in (1, 2, 64)}
-    assert len(names) == 6
-    assert {len(name) for name in names} == {64}
-
-
-def test_openclaws_own_node_comes_first_on_path() -> None:
-    assert OpenClaw(program=PROGRAM, version="", path_first=(Path("/node"),)).path("/usr/bin") == "/node:/usr/bin"
-    assert OpenClaw(program=PROGRAM, version="").path("/usr/bin") == "/usr/bin"
 
 
 def test_the_preload_keeps_the_users_node_options() -> None:

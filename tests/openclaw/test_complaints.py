@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from pinchbench.openclaw.complaints import MAX_WORDS, ComplaintReader, Complaints, is_rate_limit
+from pinchbench.openclaw.complaints import ComplaintReader, Complaints, is_rate_limit
 
 END = "[agent/embedded] embedded run agent end: runId=f2b9 isError=true model=m1 provider=mock"
 LIMITED = f"{END} error=\u26a0\ufe0f Rate limit reached for m1. rawError=429 Rate limit reached for m1."
-OFFLINE = (
-    "[provider-transport-fetch] [model-fetch] error provider=mock api=openai-completions model=m1 elapsedMs=183"
-    " name=TypeError code=undefined causeName=Error causeCode=ECONNREFUSED message=fetch failed"
-)
 CLOSED = "Gateway agent call connection closed; the Gateway may still be running this turn."
 UNREACHABLE = "Gateway not reachable at ws://127.0.0.1:60383 (ECONNREFUSED)."
 ALONE = (
     "EMBEDDED FALLBACK: Gateway agent failed; running embedded agent: GatewayTransportError: gateway closed"
     " (1006 abnormal closure (no close frame)): no close reason"
 )
+
+LANE = "2026-04-14T08:10:28.396+02:00 [diagnostic] lane task error: lane=cron-nested durationMs=9912"
+LOCKED = "another OpenClaw process owns state-lifecycle"
+MAINTENANCE = f'[state/db] Shared-state WAL maintenance failed error="{LOCKED}" path=/state/state/openclaw.sqlite'
+
+LOST_LOG = "[openclaw] log file append failed; records dropped; check that the path is a writable regular file; file=/x"
 
 
 def heard(*lines: str) -> Complaints:
@@ -41,13 +43,13 @@ def heard(*lines: str) -> Complaints:
         ("", "", 0),
     ],
 )
-def test_a_failed_call_is_told_once_and_in_the_providers_own_words(line: str, words: str, rate_limits: int) -> None:
+def test_a_failed_call_is_reported_once_and_in_the_providers_own_words(line: str, words: str, rate_limits: int) -> None:
     complaints = heard(line)
-    assert (complaints.provider, complaints.rate_limits, complaints.last_line) == (words, rate_limits, line)
+    assert (complaints.provider, complaints.rate_limits, complaints.telling_line) == (words, rate_limits, line)
 
 
 @pytest.mark.parametrize(
-    ("before", "reason", "told"),
+    ("before", "reason", "reported"),
     [
         (LIMITED, "rate_limit", "429, retry 2 of 9"),
         (f"{END} error=It failed. rawError=503 Overloaded.", "overloaded", "503, retry 2 of 9"),
@@ -55,18 +57,12 @@ def test_a_failed_call_is_told_once_and_in_the_providers_own_words(line: str, wo
         ("", "timeout", "timeout, retry 2 of 9"),
     ],
 )
-def test_a_retry_is_told_with_its_reason_its_number_and_its_time(before: str, reason: str, told: str) -> None:
+def test_a_retry_is_reported_with_its_reason_its_number_and_its_time(before: str, reason: str, reported: str) -> None:
     reader = ComplaintReader()
     reader.feed(before)
     reader.feed(f"[agent/embedded] transient same-model retry 2/9 for mock/m1 reason={reason}: delayMs=2843")
     assert reader.retry is not None
-    assert (str(reader.retry), reader.retry.delay_s) == (told, 2.843)
-
-
-def test_what_cut_the_connection_stands_beside_the_error() -> None:
-    offline = heard(OFFLINE, f"{END} error=LLM request failed. rawError=Connection error.")
-    assert offline.provider == "Connection error. (ECONNREFUSED)"
-    assert heard(OFFLINE, LIMITED, LIMITED).provider == "429 Rate limit reached for m1."
+    assert (str(reader.retry), reader.retry.delay_s) == (reported, 2.843)
 
 
 def test_an_answer_of_the_model_ends_what_its_provider_failed_with_and_the_count_stays() -> None:
@@ -80,9 +76,17 @@ def test_an_answer_of_the_model_ends_what_its_provider_failed_with_and_the_count
     assert (reader.complaints.provider, reader.complaints.rate_limits) == ("429 Rate limit reached for m1.", 2)
 
 
-def test_the_words_of_a_chatty_provider_are_bounded() -> None:
-    complaints = heard(f"{END} error=x rawError=500 {'x' * 9000}", f"gateway closed (1006): {'y' * 9000}")
-    assert len(complaints.provider) == len(complaints.gateway) == len(complaints.last_line) == MAX_WORDS
+@pytest.mark.parametrize(
+    ("lines", "telling"),
+    [
+        (('Thinking level "high" is not supported for local/m1. Use one of: off.', LOST_LOG), 0),
+        (("Starting.", "Stopping."), 1),
+        (("Error: Cannot find module 'x'", "    at Module._load (node:internal)", "Node.js v24.16.0"), 0),
+        (("Error: first", "Invalid config: second", "bye"), 1),
+    ],
+)
+def test_the_line_that_tells_why_is_found_among_others(lines: tuple[str, ...], telling: int) -> None:
+    assert heard(*lines).telling_line == lines[telling].strip()
 
 
 @pytest.mark.parametrize(
@@ -100,7 +104,7 @@ def test_the_words_of_a_chatty_provider_are_bounded() -> None:
         (["[tools] exec failed: the gateway closed early"], "", False),
     ],
 )
-def test_a_gateway_that_is_lost_or_absent_is_told(lines: list[str], gateway: str, *, other_session: bool) -> None:
+def test_a_gateway_that_is_lost_or_absent_is_reported(lines: list[str], gateway: str, *, other_session: bool) -> None:
     complaints = heard(*lines)
     assert complaints.gateway.startswith(gateway)
     assert bool(complaints.gateway) == bool(gateway)
@@ -116,7 +120,7 @@ def test_a_gateway_that_is_lost_or_absent_is_told(lines: list[str], gateway: str
         ("the disk is fine", False),
     ],
 )
-def test_a_full_disk_is_told_by_openclaw_and_not_by_a_command_of_the_agent(line: str, *, full: bool) -> None:
+def test_a_full_disk_is_reported_by_openclaw_and_not_by_a_command_of_the_agent(line: str, *, full: bool) -> None:
     assert heard(line).full_disk == (line if full else "")
 
 
@@ -133,5 +137,18 @@ def test_a_full_disk_is_told_by_openclaw_and_not_by_a_command_of_the_agent(line:
         ("400 maximum context length is 4290 tokens", False),
     ],
 )
-def test_too_many_requests_are_told_from_too_little_money(words: str, *, limited: bool) -> None:
+def test_too_many_requests_are_reported_from_too_little_money(words: str, *, limited: bool) -> None:
     assert is_rate_limit(words) is limited
+
+
+@pytest.mark.parametrize(
+    ("line", "locked"),
+    [
+        (f'{LANE} error="{LOCKED}" errorName=StateDatabaseCoordinatorContentionError', LOCKED),
+        (f'{LANE} error="cron: job execution timed out" errorName=Error', ""),
+        (MAINTENANCE, ""),
+        (f'[tools] exec failed: {LANE} error="{LOCKED}"', ""),
+    ],
+)
+def test_a_turn_that_is_not_run_as_the_state_is_locked_is_reported(line: str, locked: str) -> None:
+    assert heard(line, MAINTENANCE).locked == locked

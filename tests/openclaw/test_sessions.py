@@ -17,7 +17,6 @@ from anyio import CancelScope, fail_after
 
 from fake_openclaw import EVENTS_SCHEMA
 from pinchbench.openclaw.sessions import ROWS_AT_ONCE, AnyStore, JsonlStore, SqliteStore, _Row, read_lines
-from pinchbench.process.follow import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,15 +88,6 @@ async def test_a_jsonl_file_is_followed_as_it_grows(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_line_longer_than_one_look_comes_with_one_poll(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(b"x" * (3 * CHUNK_BYTES) + b"\n")
-    store = JsonlStore(path)
-    with fail_after(60):
-        assert list(map(len, await store.poll())) == [3 * CHUNK_BYTES]
-        await store.close()
-
-
 async def test_a_cancelled_poll_loses_nothing_and_leaves_no_file_open(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"one\n")
@@ -108,17 +98,6 @@ async def test_a_cancelled_poll_loses_nothing_and_leaves_no_file_open(tmp_path: 
         lines += await store.poll()
     assert lines == [b"one"]
     assert await store.poll() == []
-    await store.close()
-
-
-async def test_a_jsonl_file_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_bytes(b"old\n" * 10)
-    store = JsonlStore(path)
-    assert await store.poll() == [b"old"] * 10
-    path.unlink()
-    path.write_bytes(b"new\n")
-    assert await store.poll() == [b"new"]
     await store.close()
 
 
@@ -266,32 +245,6 @@ async def test_memory_that_was_cut_behind_our_back_is_not_read(tmp_path: Path, d
     await store.close()
 
 
-async def test_an_event_on_several_lines_is_one_line(tmp_path: Path, database: sqlite3.Connection) -> None:
-    add(database, 0, '{\n "a": 1\n}')
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
-    assert await poll_all(store, 1) == every(store) == [b'{  "a": 1 }']
-
-
-async def test_a_view_with_rows_without_end_holds_no_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_STEPS", 100_000)
-    path = tmp_path / "endless.sqlite"
-    with closing(sqlite3.connect(path)) as writer:
-        numbers = "WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n)"
-        columns = "'s' AS session_id, seq, '{}' AS event_json, NULL AS event_zstd"
-        writer.execute(f"CREATE VIEW transcript_events AS {numbers} SELECT {columns} FROM n")
-    store = SqliteStore(path, "s")
-    assert await store.poll() == []
-    assert store.lines() is None
-
-
-async def test_a_row_that_is_no_utf_8_does_not_hide_the_others(tmp_path: Path, database: sqlite3.Connection) -> None:
-    add(database, 0, "first")
-    database.execute("INSERT INTO transcript_events VALUES ('s', 1, CAST(? AS TEXT), NULL, 0)", (b"\xff{}",))
-    add(database, 2, "last")
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
-    assert await poll_all(store, 3) == every(store) == [b"first", b"\xff{}", b"last"]
-
-
 async def test_many_rows_come_in_order_by_either_way(tmp_path: Path, database: sqlite3.Connection) -> None:
     count = 2 * ROWS_AT_ONCE + 7
     database.execute("BEGIN")
@@ -312,16 +265,6 @@ async def test_a_database_without_the_table_holds_no_session(tmp_path: Path, con
             other.execute("CREATE TABLE transcript_events (something_else)")
     else:
         path.write_bytes(content)
-    store = SqliteStore(path, "s")
-    assert await store.poll() == []
-    assert store.lines() is None
-
-
-async def test_a_database_whose_schema_is_no_text_holds_no_session(tmp_path: Path) -> None:
-    path = tmp_path / "x.sqlite"
-    with closing(sqlite3.connect(path)) as other:
-        other.execute(EVENTS_SCHEMA)
-    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE", b"CREATE \xff\xfeBLE"))
     store = SqliteStore(path, "s")
     assert await store.poll() == []
     assert store.lines() is None
@@ -412,3 +355,61 @@ async def test_whichever_store_is_there_is_used(tmp_path: Path) -> None:
     assert (await store.poll(), every(store), store.kind()) == ([b'{"from": "jsonl"}'], [b'{"from": "jsonl"}'], "jsonl")
     await store.close()
     await absent.close()
+
+
+OWN = "agents/bench/agent/openclaw-agent.sqlite", "agents/bench/sessions/s.jsonl"
+
+
+def _another_session(place: Path) -> Path:
+    """Write a session that its agent must not read."""
+    place.mkdir()
+    (place / "s.jsonl").write_bytes(EVENT + b"\n")
+    with closing(sqlite3.connect(place / "openclaw-agent.sqlite", isolation_level=None)) as writer:
+        writer.execute(EVENTS_SCHEMA)
+        add(writer, 0, EVENT)
+    return place
+
+
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("put", ["link", "folder", "pipe", "environment"])
+async def test_what_an_agent_puts_in_a_sessions_place_is_no_session(tmp_path: Path, own: str, put: str) -> None:
+    state = tmp_path / "home" / "state"
+    place = state / own
+    place.parent.parent.mkdir(parents=True)
+    other = _another_session(tmp_path / "other")
+    if put == "folder":
+        place.parent.symlink_to(other)
+    else:
+        place.parent.mkdir()
+    match put:
+        case "link":
+            place.symlink_to(other / place.name)
+        case "environment":
+            place.symlink_to("/proc/self/environ")
+        case "pipe":
+            os.mkfifo(place)
+    store = AnyStore(state, "bench", "s", links=tmp_path / "links")
+    with fail_after(60):
+        assert await store.poll() == []
+        assert (store.lines(), store.kind()) == (None, "")
+        await store.close()
+
+
+async def test_a_database_is_read_through_links_that_nobody_else_can_change(tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    place = state / OWN[0]
+    place.parent.mkdir(parents=True)
+    store = AnyStore(state, "bench", "s", links=tmp_path / "links")
+    with closing(sqlite3.connect(place, isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode=WAL")
+        writer.execute(EVENTS_SCHEMA)
+        add(writer, 0, EVENT)
+        assert await poll_for(store, 1) == [EVENT]
+        add(writer, 1, EVENT)
+        assert await poll_for(store, 1) == [EVENT]
+    with closing(sqlite3.connect(place, isolation_level=None)) as writer:  # the next turn, with a new log
+        add(writer, 2, EVENT)
+        assert await poll_for(store, 1) == [EVENT]
+        assert every(store) == [EVENT] * 3
+    await store.close()
+    assert list((tmp_path / "links").iterdir()) == []

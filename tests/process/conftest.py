@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from fakes import poll
-from pinchbench.process.supervise import Limits, ProcessSpec
+from pinchbench.process.spec import Limits, ProcessSpec
 from processes import lives
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from anyio import Event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.process.awake import GAP_S, AwakeTime, AwakeTimer, Clocks, Reading, read_clocks
+from pinchbench.process.awake import AwakeTime, AwakeTimer, Clocks, Reading, read_clocks
 
 TIMES = st.floats(min_value=-1e9, max_value=1e9)
 READINGS = st.builds(lambda awake_s, passed_s: Reading(awake_s=awake_s, passed_s=passed_s), TIMES, TIMES)
@@ -52,26 +52,10 @@ def test_whatever_the_clocks_show_both_sums_only_grow(readings: list[Reading], g
         assert before[1] <= wakefulness.asleep_s
 
 
-@given(st.lists(st.floats(min_value=0, max_value=GAP_S), max_size=50), st.floats(min_value=0, max_value=1e6))
-def test_without_a_gap_nothing_is_lost(steps: list[float], start_s: float) -> None:
-    wakefulness = AwakeTime(Reading(awake_s=start_s, passed_s=start_s), gap_s=GAP_S + 1)
-    now_s = start_s
-    for step in steps:
-        now_s += step
-        wakefulness.feed(Reading(awake_s=now_s, passed_s=now_s))
-    assert wakefulness.asleep_s == 0
-    assert wakefulness.awake_s == pytest.approx(now_s - start_s)
-
-
 def test_this_systems_clocks_go_on_and_the_awake_one_is_the_event_loops() -> None:
     before, first, second, after = time.monotonic(), read_clocks(), read_clocks(), time.monotonic()
     assert before <= first.awake_s <= second.awake_s <= after
     assert first.passed_s <= second.passed_s
-
-
-def test_several_looks_fit_into_a_gap() -> None:
-    assert Clocks().tick_s <= 1
-    assert all(4 * Clocks(gap_s=gap_s).tick_s < gap_s for gap_s in (0.1, GAP_S, 60))
 
 
 @pytest.fixture

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from pinchbench.process.capacity import lacking, most_slots, needed
+from pinchbench.process import capacity
+from pinchbench.process.capacity import GIB, lacking, most_slots, needed, oom_kills, slots_warning
 
 
 def run_limited(soft: int, hard: int, slots: int) -> str:
@@ -17,7 +19,7 @@ def run_limited(soft: int, hard: int, slots: int) -> str:
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
 from pinchbench.errors import ConfigError
-from pinchbench.runner.set_up import require_capacity
+from pinchbench.runner.setup.set_up import require_capacity
 try:
     require_capacity({slots})
 except ConfigError as error:
@@ -25,10 +27,6 @@ except ConfigError as error:
 print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 """
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60).stdout
-
-
-def test_a_low_soft_limit_of_open_files_is_raised_to_the_hard_limit() -> None:
-    assert run_limited(64, 1024, 1) == "1024\n"
 
 
 def test_a_concurrency_that_the_limits_cannot_carry_is_refused_with_what_is_needed() -> None:
@@ -46,3 +44,42 @@ def test_what_is_needed_for_some_slots_carries_exactly_these(slots: int) -> None
     assert lacking(files=files, tasks=tasks - 1, slots=slots)
     assert most_slots(files=files, tasks=tasks) == slots
     assert most_slots(files=0, tasks=math.inf) == 0
+
+
+@pytest.mark.parametrize(
+    ("slots", "free_gib", "cpus", "said"),
+    [
+        (4, 64, 2, ""),
+        (
+            5,
+            64,
+            2,
+            "about 6.5 GiB of memory (64.0 GiB are free), and this machine has 2 CPUs: --concurrency 4",
+        ),
+        (8, 4, 8, "--concurrency 3 suits it"),
+        (
+            1,
+            0,
+            1,
+            "1 slot needs about 1.3 GiB of memory (0.0 GiB are free), and this machine has 1 CPU: --concurrency 1",
+        ),
+    ],
+)
+def test_more_slots_than_memory_or_cpus_suffice_for_are_warned_of(
+    monkeypatch: pytest.MonkeyPatch, slots: int, free_gib: int, cpus: int, said: str
+) -> None:
+    monkeypatch.setattr(capacity, "available_bytes", lambda: free_gib * GIB)
+    monkeypatch.setattr(capacity, "usable_cpus", lambda: cpus)
+    assert said in slots_warning(slots)
+    assert bool(said) == bool(slots_warning(slots))
+
+
+def test_processes_that_the_kernel_killed_in_this_cgroup_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = oom_kills()
+    own = Path("/proc/self/cgroup").read_text(encoding="utf-8").rpartition("::")[2].strip().lstrip("/")
+    (tmp_path / own).mkdir(parents=True, exist_ok=True)
+    (tmp_path / own / "memory.events").write_text("low 0\noom 9\noom_kill 3000000\n", encoding="ascii")
+    monkeypatch.setattr(capacity, "CGROUP", tmp_path)
+    assert oom_kills() - before > 2_000_000

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio import create_task_group, fail_after
 
-from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal, supervise
-from pinchbench.sandbox import landlock
+from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
+from pinchbench.process.supervise import supervise
+from pinchbench.sandbox import landlock_rules
 
 if TYPE_CHECKING:
     from process.conftest import PlayFolders, RollCall
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.skipif(
-        not sys.platform.startswith("linux") or landlock.abi() < landlock.SCOPE_ABI, reason="needs Landlock ABI 6"
+        not sys.platform.startswith("linux") or landlock_rules.abi() < landlock_rules.SCOPE_ABI,
+        reason="needs Landlock ABI 6",
     ),
 ]
 

@@ -7,13 +7,12 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, asynccontextmanager
-from functools import partial
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from anyio import create_task_group, fail_after, to_thread
+from anyio import fail_after, to_thread
 
 from pinchbench.process import leftovers
 from pinchbench.process.leftovers import (
@@ -21,18 +20,15 @@ from pinchbench.process.leftovers import (
     RUNNER,
     end_marked,
     end_orphaned,
-    end_within,
     find_marked,
     identity,
     is_alive,
     is_elsewhere,
 )
-from pinchbench.process.supervise import StopSignal, supervise
 from processes import lives
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
     from process.conftest import PlayFolders, RollCall
 
@@ -216,18 +212,14 @@ def test_an_identity_of_an_older_release_is_still_understood() -> None:
 GARBLED = ["", "x", "1 2 3", "17 soon", "-1 5", f"{2**70} 5", "0 0 a b", "1 2 3 4 5", "\udcff 1 \udcff"]
 
 
-@pytest.mark.parametrize("written", GARBLED)
-def test_what_is_no_identity_is_nobodys(written: str) -> None:
-    assert not is_alive(written)
-
-
 RUNNER_SCRIPT = """
 import sys
 from pathlib import Path
 
 import anyio
 
-from pinchbench.process.supervise import ProcessSpec, supervise
+from pinchbench.process.supervise import supervise
+from pinchbench.process.spec import ProcessSpec
 
 folder, marker, *argv = sys.argv[1:]
 log = Path(folder) / "agent.log"
@@ -243,24 +235,10 @@ anyio.run(main)
 """
 
 
-def test_a_parent_that_ends_while_parents_are_looked_for_is_the_last_that_is_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    real = psutil.Process.parent
-
-    def parent(process: psutil.Process) -> psutil.Process | None:
-        if process.pid != os.getpid():
-            raise psutil.NoSuchProcess(process.pid)
-        return real(process)
-
-    monkeypatch.setattr(psutil.Process, "parent", parent)
-    assert leftovers._self_and_parents() == {os.getpid(), os.getppid()}
-
-
 class TestOrphans:
     """What the next start of any run finds of runners that are dead.
 
-    Tests beside this one start runs too, and these may find its orphans first: what counts is that they are gone.
+    Other tests start runs at the same time, and these may find its orphans first: what counts is that they are gone.
     """
 
     @pytest.fixture
@@ -293,17 +271,6 @@ class TestOrphans:
             await to_thread.run_sync(end_orphaned)
             await roll.all_gone()
         assert find_marked(stage.marker) == []
-
-    async def test_a_guardian_that_still_works_ends_its_tree_itself(
-        self, stage: PlayFolders, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
-    ) -> None:
-        child = runner(stage.bash("setsid env -i {stay} one & exec {stay} two"))
-        with fail_after(60):
-            await roll.present(2)
-            child.kill()
-            child.wait()
-            await to_thread.run_sync(end_orphaned)
-            await roll.all_gone()
 
     @pytest.mark.parametrize("end", [lambda _: end_orphaned(), end_marked], ids=["orphaned", "marked"])
     async def test_a_guardian_that_hangs_is_ended_with_all_it_holds(
@@ -359,23 +326,6 @@ class TestOrphans:
             await to_thread.run_sync(end_orphaned)
         assert child.poll() is None
 
-    async def test_counts_whom_it_ended(
-        self,
-        stage: PlayFolders,
-        roll: RollCall,
-        start: Callable[..., subprocess.Popen[bytes]],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        gone, living = f"gone-{stage.marker}", "living"  # to everybody else these are no identities, and left alone
-        monkeypatch.setattr(leftovers, "_is_gone", lambda written: written == gone)
-        start(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"), stage.marker, **{RUNNER: gone})
-        kept = start([*stage.stay.split(), "kept"], stage.marker, **{RUNNER: living})
-        with fail_after(60):
-            await roll.present(4)
-            assert await to_thread.run_sync(end_orphaned) == 3
-            assert [process.pid for process in find_marked(stage.marker)] == [kept.pid]
-            assert await to_thread.run_sync(end_orphaned) == 0
-
     async def test_who_looks_is_spared_though_it_runs_below_an_orphan(
         self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
     ) -> None:
@@ -399,74 +349,3 @@ class TestOrphans:
             await roll.all_gone()
             assert await to_thread.run_sync(looking.wait) == 7
             assert await to_thread.run_sync(other.wait) == -signal.SIGKILL
-
-
-class TestWithin:
-    """What one trial has left below a server that goes on, such as a gateway that other trials use as well."""
-
-    @asynccontextmanager
-    async def serving(self, stage: PlayFolders, script: str) -> AsyncIterator[tuple[Path, Path]]:
-        """Run a server with two trials' folders, `$ours` and `$theirs`; it starts what `script` says and stays."""
-        ours, theirs = (stage.folder / name for name in ("trial", "trial.attempt-2"))
-        for folder in (ours, theirs):
-            folder.mkdir()
-        spec = stage.spec(stage.bash(f"ours={ours} theirs={theirs}\n{script}\nexec {{stay}} server"))
-        stop_signal = StopSignal()
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(partial(supervise, spec, timeout_s=60, stop_signal=stop_signal))
-                yield ours, theirs
-                stop_signal.stop.set()
-            await stage.roll.all_gone()
-
-    @pytest.mark.parametrize(
-        "how",
-        [
-            "(cd $ours && exec {stay} left) &",
-            "(mkdir $ours/deep && cd $ours/deep && exec {stay} left) &",
-            "(cd / && PWD=$ours exec {stay} left) &",
-            "(cd / && export TARGET=$ours/out.txt && exec setsid {stay} left) &",
-            "(cd $ours && (exec setsid env -i {stay} left &)); :",
-            "(cd $ours && trap '' TERM && exec {stay} left) &",
-        ],
-        ids=["folder", "below", "pwd", "variable", "orphan", "no-term"],
-    )
-    async def test_ends_what_works_in_the_folder_and_nobody_else(
-        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], how: str
-    ) -> None:
-        script = f"{how}\n(cd $theirs && exec {{stay}} another) &"
-        async with self.serving(stage, script) as (ours, _):
-            users = start(["env", "-C", str(ours), *stage.stay.split(), "users"], "somebody")
-            pids = await roll.present(4)
-            ended = await to_thread.run_sync(end_within, stage.marker, ours, 0.3)
-            assert pids["left"] in dict(ended)
-            assert "stay.py left" in dict(ended)[pids["left"]]
-            assert not {pids["another"], pids["server"], users.pid} & dict(ended).keys()
-            await stage.until(lambda: not lives(pids["left"]))  # one that was killed needs a turn to be gone
-            assert {name: lives(pid) for name, pid in pids.items()} == {
-                "left": False,
-                "another": True,
-                "server": True,
-                "users": True,
-            }
-            assert await to_thread.run_sync(end_within, stage.marker, ours, 0.3) == []
-            users.kill()
-
-    async def test_ends_what_they_started_elsewhere(self, stage: PlayFolders, roll: RollCall) -> None:
-        script = "(cd $ours; (cd / && exec env -i {stay} child) & exec {stay} parent) &"
-        async with self.serving(stage, script) as (ours, theirs):
-            pids = await roll.present(3)
-            assert await to_thread.run_sync(end_within, stage.marker, theirs, 0.3) == []
-            ended = await to_thread.run_sync(end_within, stage.marker, ours, 0.3)
-            assert {pids["parent"], pids["child"]} <= dict(ended).keys()
-            await stage.until(lambda: not lives(pids["parent"]) and not lives(pids["child"]))
-            assert [name for name, pid in pids.items() if lives(pid)] == ["server"]
-
-    async def test_touches_nobody_of_another_marker(
-        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
-    ) -> None:
-        child = start([*stage.stay.split(), "one"], f"{stage.marker}0")
-        with fail_after(60):
-            await roll.present()
-            assert await to_thread.run_sync(end_within, stage.marker, stage.folder, 0.1) == []
-        assert child.poll() is None

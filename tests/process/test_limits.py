@@ -1,4 +1,4 @@
-"""Limits of memory, processes and disk: whoever exceeds one is ended alone, at once, and it is said which one."""
+"""Limits of memory, processes and disk: a trial that exceeds one is ended alone, at once, and it is said which one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import pytest
 from anyio import create_task_group, fail_after, to_thread
 
 from pinchbench.defaults import Network
-from pinchbench.process.guardian.usage import CHECK_S, LEAST_BYTES, DiskUse
-from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, supervise
+from pinchbench.process.guardian.resource_usage import CHECK_S, LEAST_BYTES, DiskUse
+from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec
+from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
-from pinchbench.sandbox.spec import make_spec
+from pinchbench.sandbox.sandbox_spec import make_spec
 
 if TYPE_CHECKING:
     from process.conftest import PlayFolders
@@ -189,7 +190,7 @@ async def _with_neighbour(stage: PlayFolders, spec: ProcessSpec) -> tuple[Proces
     ("said", "script"), [(said, script) for said, scripts in EXCEEDING.values() for script in scripts]
 )
 @pytest.mark.parametrize("is_sandboxed", [False, True], ids=["bare", "sandboxed"])
-async def test_whoever_exceeds_a_limit_is_ended_alone_and_at_once(
+async def test_a_trial_that_exceeds_a_limit_is_ended_alone_and_at_once(
     stage: PlayFolders, said: str, script: str, *, is_sandboxed: bool
 ) -> None:
     if is_sandboxed and (refused := find_support().reason(Level.NAMESPACES)):
@@ -205,7 +206,7 @@ async def test_whoever_exceeds_a_limit_is_ended_alone_and_at_once(
 
 
 @pytest.mark.parametrize("script", WITHIN.values(), ids=WITHIN)
-async def test_whoever_keeps_within_the_limits_is_left_alone(stage: PlayFolders, script: str) -> None:
+async def test_a_trial_within_the_limits_is_left_alone(stage: PlayFolders, script: str) -> None:
     with fail_after(LIMIT_S):
         end = await supervise(_spec(stage, "good", dedent(script)), timeout_s=600)
     assert (end.reason, end.exit_code, end.error) == (EndReason.EXITED, 0, ""), (stage.folder / "good.err").read_text(
@@ -221,8 +222,8 @@ class _NoTree:
 
 
 def test_a_measurement_of_many_files_is_made_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pinchbench.process.guardian.usage.SLICE_S", 0.0)
-    monkeypatch.setattr("pinchbench.process.guardian.usage.DISK_CHECK_S", 0.0)
+    monkeypatch.setattr("pinchbench.process.guardian.resource_usage.SLICE_S", 0.0)
+    monkeypatch.setattr("pinchbench.process.guardian.resource_usage.DISK_CHECK_S", 0.0)
     for number in range(3):
         (tmp_path / str(number)).touch()
     disk = DiskUse([str(tmp_path), str(tmp_path / "missing")], 1000 * LEAST_BYTES)

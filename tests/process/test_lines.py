@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.process.lines import Line, LineSplitter
+from pinchbench.process.follow import Line, LineSplitter
 
 # Few different bytes, so that newlines are frequent; among them the separators that `splitlines` would fall for.
 TEXT = st.lists(st.sampled_from([b"\n", b"\r", b"\x0b", b"\x0c", b"\x85", "\u2028".encode(), b"a", b"bc", b""])).map(
@@ -46,14 +46,6 @@ def test_a_long_line_keeps_its_head_and_counts_the_rest(sample: tuple[bytes, lis
     assert split(chunks, most) == [Line(data=data[:most], cut_bytes=max(0, len(data) - most)) for data in expected]
 
 
-@given(chunked(), st.integers(1, 4))
-def test_never_holds_more_than_the_bound(sample: tuple[bytes, list[bytes]], most: int) -> None:
-    splitter = LineSplitter(max_line_bytes=most)
-    for chunk in sample[1]:
-        splitter.feed(chunk)
-        assert len(splitter._held) <= most
-
-
 @given(chunked())
 def test_lines_are_given_as_soon_as_they_end(sample: tuple[bytes, list[bytes]]) -> None:
     splitter = LineSplitter(max_line_bytes=1000)
@@ -67,11 +59,3 @@ def test_an_endless_line_is_held_in_flat_memory() -> None:
         assert splitter.feed(b"x" * 1000) == []
     assert len(splitter._held) == 10
     assert splitter.feed(b"\nnext\n") == [Line(data=b"x" * 10, cut_bytes=999_990), Line(data=b"next")]
-
-
-def test_finish_starts_anew() -> None:
-    splitter = LineSplitter(max_line_bytes=3)
-    splitter.feed(b"torn line")
-    assert splitter.finish() == Line(data=b"tor", cut_bytes=6)
-    assert splitter.finish() is None
-    assert splitter.feed(b"new\n") == [Line(data=b"new")]

@@ -11,9 +11,10 @@ import pytest
 from anyio import create_task_group, fail_after, to_thread
 
 from pinchbench.defaults import Network
-from pinchbench.process.supervise import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal, supervise
+from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
+from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
-from pinchbench.sandbox.spec import make_spec
+from pinchbench.sandbox.sandbox_spec import make_spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +141,8 @@ async def test_an_agent_that_is_stopped_gets_the_signal_and_its_grace(tmp_path: 
 async def test_nothing_of_the_runner_can_be_seen(tmp_path: Path) -> None:
     (tmp_path / "workspace").mkdir()
     with fail_after(LIMIT_S):
-        end = await _run(tmp_path, "env; pwd; ls /proc | grep -c '^[0-9]'; ls -d /root/* /home/* 2>&1; ps ax 2>&1")
+        seen = "env; pwd; ls /proc | grep -c '^[0-9]'; ls -d /root/* /home/* 2>&1; ps ax 2>&1; readlink /proc/*/fd/*"
+        end = await _run(tmp_path, f"{seen}; exit 0")
     said = (tmp_path / "stdout").read_text(encoding="utf-8")
     assert end.exit_code == 0
     assert "/workspace\n" in said

@@ -1,4 +1,4 @@
-"""Which infrastructure failures an agent may have caused, and where a reader is told."""
+"""Which infrastructure failures an agent may have caused, and where a reader sees it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.export.github import github_lines
-from pinchbench.report.html.page import write_report
-from pinchbench.report.terminal.compare import print_comparisons
-from pinchbench.report.terminal.history import legend
+from pinchbench.report.html.report_page import write_report
+from pinchbench.report.terminal.compare_table import print_comparisons
+from pinchbench.report.terminal.listings import history_legend
 from pinchbench.results.agent_caused import LOCAL, SHARED, possibly_caused_by_agent
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import side_of
@@ -71,33 +71,6 @@ def test_a_trial_that_fails_in_every_attempt_while_others_work_may_have_been_fai
     assert caused(task_a=[*failing, (WORKS, 40, 50)], task_b=[(WORKS, 0, 100)]) == set()
 
 
-def test_every_reason_of_the_infrastructure_is_one_that_an_agent_can_cause() -> None:
-    ours = {reason for reason in Reason if reason.ending is Ending.INFRASTRUCTURE}
-    assert ours - {Reason.DIVERGED} == LOCAL | SHARED  # a divergence is only in replays, which measure nothing
-    assert not LOCAL & SHARED
-
-
-def test_a_trial_that_used_too_much_counts_as_one_that_ran_out_of_time_does() -> None:
-    assert Reason.RESOURCE_LIMIT.is_valid
-    assert Reason.TIMED_OUT.is_valid
-    assert (
-        caused(task_a=[(Reason.RESOURCE_LIMIT, 0, 10), (Reason.RESOURCE_LIMIT, 20, 30)], task_b=[(WORKS, 0, 100)])
-        == set()
-    )
-
-
-def test_an_agent_that_fails_otherwise_each_time_does_not_escape() -> None:
-    mixed = [(Reason.GUARDIAN_LOST, 0.0, 10.0), (Reason.GATEWAY_LOST, 20.0, 30.0), (Reason.PROVIDER_ERROR, 40.0, 50.0)]
-
-    assert caused(task_a=mixed, task_b=[(WORKS, 0, 100)]) == {"task_a"}
-
-
-def test_a_trial_that_lost_an_attempt_with_the_gateway_of_all_is_no_suspect() -> None:
-    killer = [(Reason.GATEWAY_LOST, 0.0, 10.0), (Reason.GATEWAY_LOST, 20.0, 30.0)]
-
-    assert caused(task_a=killer, task_b=[(Reason.GATEWAY_LOST, 0, 10), (WORKS, 20, 90)]) == {"task_a"}
-
-
 @pytest.mark.parametrize("reason", sorted(SHARED))
 def test_what_the_provider_or_the_machine_does_to_several_trials_at_once_is_no_agents_doing(reason: Reason) -> None:
     outage = [(reason, 0.0, 10.0), (reason, 20.0, 30.0)]
@@ -114,13 +87,6 @@ def test_one_at_a_time_the_trials_before_and_after_tell_that_all_else_works() ->
 
     assert caused(task_a=failing, task_b=[(WORKS, 50, 99)]) == {"task_a"}
     assert caused(task_a=failing, task_b=[(WORKS, 131, 140)]) == {"task_a"}
-
-
-def test_an_interrupted_attempt_is_no_end_of_its_own() -> None:
-    interrupted = [(Reason.GUARDIAN_LOST, 0.0, 10.0), (Reason.INTERRUPTED, 20.0, 30.0)]
-
-    assert caused(task_a=interrupted, task_b=[(WORKS, 0, 100)]) == set()
-    assert caused(task_a=[*interrupted, (Reason.GUARDIAN_LOST, 40, 50)], task_b=[(WORKS, 0, 100)]) == {"task_a"}
 
 
 LOST = Made(score=None, reason=Reason.GATEWAY_LOST, retried=(Reason.GATEWAY_LOST,))
@@ -145,7 +111,7 @@ def test_the_result_lists_them_and_says_what_the_score_would_be_with_them_as_zer
     assert told["categories"]["coding"]["possibly_caused_by_agent"]["score_if_zero"] == 0.0
 
 
-def test_history_compare_report_and_markdown_tell_of_them_beside_the_mean(tmp_path: Path) -> None:
+def test_history_compare_report_and_markdown_tell_of_them_next_to_the_mean(tmp_path: Path) -> None:
     trials = {f"task_{letter}": (Made(score=0.8),) for letter in "abcdefg"}
     write_run(tmp_path, PlannedRun(trials=trials, model="mock/fair", run_id="20260102-030000-0001"))
     files = write_run(tmp_path, PlannedRun(trials={**trials, "task_x": (LOST,)}, run_id="20260102-030000-0002"))
@@ -157,9 +123,9 @@ def test_history_compare_report_and_markdown_tell_of_them_beside_the_mean(tmp_pa
 
     assert isinstance(console.file, io.StringIO)
     assert (
-        "1 of B's trials have no score, which the agent may have caused: evidence that can't be trusted, or failures in"
-        " every attempt while others worked. Counted as 0, they would make B's mean over all its tasks 0.700."
-        in console.file.getvalue()
+        "1 of mock-m1_20260102-030000-0002's trials have no score, which the agent may have caused:"
+        " evidence that can't be trusted, or failures in every attempt while others worked. Counted as 0,"
+        " they would make mock-m1_20260102-030000-0002's mean over all its tasks 0.700." in console.file.getvalue()
     )
     listed = past_runs(tmp_path)
     assert {one.run_id: one.caused_by_agent for one in listed} == {
@@ -168,9 +134,9 @@ def test_history_compare_report_and_markdown_tell_of_them_beside_the_mean(tmp_pa
     }
     assert (
         "20260102-030000-0002: 1 trial without a score that the agent may have caused; counted as 0, the score "
-        "would be 0.700." in legend(listed)
+        "would be 0.700." in history_legend(listed)
     )
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "counted as 0, the score would be 0.700" in page
-    assert "gateway_lost, possibly caused by the agent" in page
+    assert "gateway lost, possibly caused by the agent" in page
     assert "that the agent may have caused" in "".join(github_lines(run))

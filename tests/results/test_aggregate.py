@@ -14,26 +14,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from past_runs import aggregate_of, facts_of
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.aggregate import aggregate, counts
-from pinchbench.results.finished_run import derive_result
-from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import GradeGiven, TrialFinished
-from pinchbench.results.manifest import RunFacts, TaskFacts
-from pinchbench.results.paths import create_run, write_json
+from pinchbench.results.aggregate import counts
+from pinchbench.results.journal.records import ProbeEnded, ProbeFacts, decode, encode
 from pinchbench.results.result_json import JournalEnd
+from pinchbench.results.run_state import RunState
 from pinchbench.results.statistics import estimate
+from pinchbench.results.totals import probe_totals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from msgspec import UnsetType
+
 
 PLAN = [TrialKey(task_id=task, repetition=number) for number in (1, 2) for task in ("task_b", "task_a")]
 
@@ -62,18 +61,7 @@ def build(
     *,
     journal: JournalEnd | UnsetType = UNSET,
 ) -> dict[str, Any]:
-    built = aggregate(
-        model="m",
-        journal=journal,
-        run_id="r",
-        timestamp=1.5,
-        plan=plan,
-        outcomes=outcomes,
-        suite="all",
-        grades={one.key: one for one in grades},
-        categories=categories or {},
-        graded=graded,
-    )
+    built = aggregate_of(outcomes, facts_of(plan, categories=categories), grades, given=graded, journal=journal)
     data: dict[str, Any] = json.loads(json.dumps(msgspec.to_builtins(built)))
     return data
 
@@ -117,7 +105,7 @@ def test_a_task_has_the_seeds_keys_first_and_then_ours() -> None:
     assert list(task.values())[:6] == ["task_b", "success", False, 1.0, 5, "/w/task_b"]
 
 
-def test_of_several_runs_the_mean_time_the_first_workspace_and_the_worst_status_are_told() -> None:
+def test_of_several_runs_the_mean_time_the_first_workspace_and_the_worst_status_are_reported() -> None:
     outcomes = [outcome(PLAN[0]), outcome(PLAN[2], Reason.TIMED_OUT, took_s=4.0, timed_out=True)]
     [task] = build(outcomes, [PLAN[0], PLAN[2]])["tasks"]
     assert (task["status"], task["reason"], task["timed_out"]) == ("timeout", "timed_out", True)
@@ -145,34 +133,7 @@ def test_counts_say_what_was_planned_run_and_left_out() -> None:
     }
 
 
-def test_a_task_without_an_outcome_is_not_listed_and_an_empty_run_is_valid() -> None:
-    data = build([outcome(PLAN[0])])
-    assert [task["task_id"] for task in data["tasks"]] == ["task_b"]
-    empty = build([])
-    assert empty["tasks"] == []
-    assert empty["execution_time"] == 0
-    json.dumps(empty)
-
-
-def test_every_reason_is_counted_once() -> None:
-    plan = [TrialKey(task_id=reason.value, repetition=1) for reason in Reason]
-    told = counts(plan, [outcome(key, reason) for key, reason in zip(plan, Reason, strict=True)])
-    assert told.reasons == {reason.value: 1 for reason in Reason}
-    assert told.left_out == sum(not reason.is_valid for reason in Reason)
-
-
 # Scores
-
-
-def test_the_call_without_grades_leaves_every_trial_ungraded() -> None:
-    built = aggregate(model="m", run_id="r", timestamp=1.5, plan=PLAN, outcomes=[outcome(PLAN[0])], suite="all")
-    data = msgspec.to_builtins(built)
-    assert list(data)[:5] == ["model", "run_id", "timestamp", "tasks", "suite"]
-    assert data["score"] == {"mean": None, "low": None, "high": None, "tasks": 0, "trials": 0}
-    assert data["left_out"] == {"ungraded": 1, "infrastructure": 0, "not_run": 3, "tasks_without_score": 2}
-    assert data["categories"] == {}
-    assert data["judge"] is None
-    assert data["parts"] == {"automated_only": {"tasks": 0, "trials": 0, "mean": None}}
 
 
 def test_a_task_has_the_mean_and_spread_of_its_scored_trials_and_says_what_they_leave_out() -> None:
@@ -214,16 +175,6 @@ def test_a_task_with_more_trials_weighs_no_more_than_the_others(by_task: list[li
     assert score([by_task[0] * (1 + more), *by_task[1:]]) == pytest.approx(expected), "the same scores, several times"
 
 
-def test_a_trials_own_grade_stands_beside_its_outcome() -> None:
-    plan = keys("task_a", runs=2)
-    given_grade = grade(plan[0], 0.5, judge=JudgeGrade(score=0.5, votes=(0.5,)), graded_at=7.0)
-    [task] = build([outcome(key) for key in plan], plan, [given_grade])["tasks"]
-    first, second = task["runs"]
-    assert "key" not in first["grade"]
-    assert msgspec.convert({**first["grade"], "key": given_grade.key}, Grade) == given_grade
-    assert second["grade"] is None
-
-
 def test_a_task_graded_again_after_a_change_has_its_latest_grading_type() -> None:
     plan = keys("task_a", runs=2)
     grades = [
@@ -234,14 +185,6 @@ def test_a_task_graded_again_after_a_change_has_its_latest_grading_type() -> Non
     assert task["grading_type"] == "hybrid"
     [task] = build([outcome(key) for key in plan], plan)["tasks"]
     assert task["grading_type"] is None
-
-
-@pytest.mark.parametrize("score", [1.5, -0.1, math.nan, None])
-def test_a_grade_with_neither_a_score_in_0_to_1_nor_a_reason_is_no_score(score: float | None) -> None:
-    plan = keys("task_a")
-    data = build([outcome(plan[0])], plan, [grade(plan[0], score)])
-    assert data["tasks"][0]["ungraded"] == {"grader_bug": 1}
-    assert data["score"]["mean"] is None
 
 
 def test_each_task_weighs_the_same_and_a_task_without_a_score_is_counted() -> None:
@@ -272,7 +215,7 @@ def test_categories_stand_in_the_plans_order_each_with_what_it_leaves_out() -> N
     }
 
 
-def test_pass_rates_are_told_for_each_k_up_to_the_planned_runs() -> None:
+def test_pass_rates_are_reported_for_each_k_up_to_the_planned_runs() -> None:
     plan = keys("task_a", "task_b", runs=3)
     scored = {"task_a": (1.0, 0.0, 0.8), "task_b": (0.9, 0.9)}
     grades = [grade(key, scored[key.task_id][key.repetition - 1]) for key in plan[:5]]
@@ -301,7 +244,7 @@ def hybrid(key: TrialKey, automated: float, judged: JudgeGrade) -> Grade:
     )
 
 
-def test_the_automated_part_of_a_hybrid_task_without_a_judge_is_told_apart_from_every_mean() -> None:
+def test_the_automated_part_of_a_hybrid_task_without_a_judge_is_distinguished_from_every_mean() -> None:
     plan = keys("task_a", "task_b", "task_c", "task_d", "task_e", runs=2)
     nobody, away = JudgeGrade(ungraded=Ungraded.NO_JUDGE), JudgeGrade(ungraded=Ungraded.JUDGE_UNREACHABLE)
     outcomes = [outcome(key, Reason.EVIDENCE_LOST if key.task_id == "task_e" else Reason.COMPLETED) for key in plan]
@@ -387,54 +330,6 @@ def test_what_earlier_grades_have_cost_was_spent_too() -> None:
     assert build(outcomes, plan, latest)["judge"]["calls"] == 1
 
 
-def test_a_judge_whose_every_grade_was_superseded_has_cost_what_it_has_and_judged_nothing() -> None:
-    plan = keys("task_a")
-    nobody = hybrid(plan[0], 1.0, JudgeGrade(ungraded=Ungraded.NO_JUDGE))
-    before = hybrid(plan[0], 1.0, judged(3))
-    told = build([outcome(plan[0])], plan, [nobody], graded=[before, nobody])["judge"]
-    assert (told["trials"], told["models"], told["calls"], told["cost_usd"]) == (0, [], 3, 0.25)
-
-
-def test_all_grades_of_a_journal_are_paid_for_in_its_result(tmp_path: Path) -> None:
-    files = create_run(tmp_path, "m_r")
-    [key] = keys("task_a")
-    task = TaskFacts(digest="d", category="c", grading_type=GradingType.LLM_JUDGE, timeout_s=60.0)
-    facts = RunFacts(
-        run_id="r",
-        created_at=1.5,
-        config={"model": "m", "suite": "all"},
-        versions={},
-        containment="guardian",
-        agents=[],
-        suite={"folder": "tasks"},
-        tasks={"task_a": task},
-        plan=[("task_a", 1)],
-    )
-    write_json(files.provenance, facts)
-    failed = JudgeGrade(ungraded=Ungraded.JUDGE_UNREADABLE, model="judge/two", calls=2, cost_usd=0.5)
-    given = [grade(key, 1.0, judge=judged(1)), grade(key, None, Ungraded.JUDGE_UNREADABLE, judge=failed)]
-    with JournalWriter(files.journal) as journal:
-        journal.append([TrialFinished(outcome=outcome(key)), *(GradeGiven(grade=one) for one in given)])
-
-    told: Any = msgspec.to_builtins(derive_result(files).data.judge)
-    assert (told["trials"], told["calls"], told["cost_usd"]) == (1, 3, 0.75)
-
-
-def test_a_trial_whose_evidence_was_lost_before_it_could_be_judged_is_not_judged() -> None:
-    plan = keys("task_a", "task_b")
-    lost = grade(plan[0], None, Ungraded.EVIDENCE_LOST, judge=JudgeGrade(ungraded=Ungraded.EVIDENCE_LOST))
-    assert build([outcome(plan[0])], plan, [lost])["judge"] is None
-    one = grade(plan[1], 1.0, judge=judged(1))
-    assert build([outcome(key) for key in plan], plan, [lost, one])["judge"]["trials"] == 1
-
-
-def test_without_a_judge_there_is_nothing_to_tell_about_one() -> None:
-    plan = keys("task_a")
-    assert build([outcome(plan[0])], plan, [grade(plan[0], 1.0)])["judge"] is None
-    nobody = hybrid(plan[0], 1.0, JudgeGrade(ungraded=Ungraded.NO_JUDGE))
-    assert build([outcome(plan[0])], plan, [nobody])["judge"] is None
-
-
 # Properties
 
 SCORED = st.one_of(st.none(), st.floats(0, 1))
@@ -516,3 +411,25 @@ def test_a_cost_at_a_price_that_is_not_known_is_marked() -> None:
 
     assert build([free], plan, journal=end)["cost_known"] is False
     assert "cost_known" not in build([free], plan), "the result of an older release keeps its bytes"
+
+
+ANSWERED = ProbeFacts(
+    at=5.0, point=0, duration_s=1.5, first_token_s=0.5, usage=Usage(total_tokens=420), cost_usd=0.25, answer="a" * 64
+)
+FAILED = ProbeFacts(at=9.0, point=1, duration_s=30.0, error="no whole answer within 30 s")
+UNPRICED = ProbeFacts(at=6.0, point=0, duration_s=1.0, usage=Usage(total_tokens=420))
+
+
+def test_a_probe_survives_the_journal_and_is_part_of_the_runs_state() -> None:
+    records = [decode(encode(ProbeEnded(at=one.at + 1, probe=one))) for one in (ANSWERED, FAILED)]
+
+    assert RunState.of(records).probes == [ANSWERED, FAILED]
+
+
+def test_probes_are_summed_up_with_what_has_no_price() -> None:
+    totals = probe_totals([ANSWERED, UNPRICED, FAILED])
+
+    assert totals is not None
+    assert (totals.sent, totals.failed, totals.without_cost) == (3, 1, 1)
+    assert (totals.usage.total_tokens, totals.cost_usd) == (840, 0.25)
+    assert probe_totals([]) is None

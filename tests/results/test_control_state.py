@@ -7,28 +7,27 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from past_runs import facts_of
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.aggregate import aggregate
-from pinchbench.results.journal.control_records import (
+from pinchbench.results.journal.records import (
     BudgetSet,
     ConcurrencySet,
     Control,
     GradeOverridden,
     NoteAdded,
-    RunContinued,
-    RunPaused,
-    TrialRequeued,
-    TrialsSkipped,
-    TrialStopped,
-)
-from pinchbench.results.journal.records import (
     Record,
+    RunContinued,
     RunFinished,
+    RunPaused,
     RunResumed,
     RunStarted,
     TrialFinished,
+    TrialRequeued,
+    TrialsSkipped,
+    TrialStopped,
     decode,
     encode,
 )
@@ -72,18 +71,7 @@ def ended(key: TrialKey, attempt: int, reason: Reason = Reason.COMPLETED) -> Tri
 
 
 def result_of(state: RunState) -> Aggregate:
-    return aggregate(
-        model="mock/m1",
-        run_id="r",
-        timestamp=0.0,
-        plan=PLAN,
-        outcomes=state.outcomes,
-        attempts={key: trial for key, trial in state.trials.items() if trial.outcomes},
-        grades=state.grades,
-        attempt_grades=state.attempt_grades,
-        control=state.control,
-        skipped=state.skipped,
-    )
+    return aggregate(facts_of(PLAN), state)
 
 
 @given(st.lists(RECORD, max_size=25))
@@ -120,12 +108,6 @@ def test_the_last_command_of_a_kind_holds(commands: list[Control], last: Record)
     if isinstance(last, TrialRequeued):
         assert not state.is_done(last.key)
         assert last.key not in state.control.skipped
-
-
-def test_commands_after_the_end_of_a_run_are_no_work_of_its_runner() -> None:
-    state = RunState.of([STARTED, NoteAdded(at=5.0, text="its runner was killed long before")])
-
-    assert state.sessions == [(0.0, 0.0)]
 
 
 def test_a_trial_that_was_requeued_counts_by_its_new_attempt_and_without_it_by_the_one_before() -> None:

@@ -43,13 +43,6 @@ def test_a_node_where_the_same_tasks_take_longer_is_slow_if_enough_are_compared(
     assert (enough.pace, enough.is_slow) == (1.6, True)
 
 
-def test_only_trials_that_say_something_count_and_one_machine_has_no_nodes() -> None:
-    lost = made(1, "a", 1.0, reason=Reason.NODE_LOST)
-    [(name, node)] = node_times([lost, made(1, "b", 5.0)]).items()
-    assert (name, node.trials, node.pace) == ("b", 1, None)
-    assert not node_times([made(1, "", 5.0)])
-
-
 def test_a_node_has_the_hardware_that_it_last_had_and_the_median_of_what_its_trials_waited() -> None:
     old, new = (Hardware(processor="CPU", cpus=number, memory_bytes=2**34, kernel="Linux 6.1") for number in (4, 8))
     records = [decode(encode(NodeUsed(at=at, name="a", hardware=one))) for at, one in ((1.0, old), (2.0, new))]

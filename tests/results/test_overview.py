@@ -10,7 +10,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.overview import Kind, lost_points, overview, trial_score
+from pinchbench.results.overview import Kind, overview
 
 
 def _trial(
@@ -53,31 +53,7 @@ def test_what_has_no_score_is_left_out_and_never_a_zero() -> None:
 
     row = glance.whole
     assert (row.score, row.scored, row.ungraded, row.silent, row.left_out) == (1.0, 1, 1, 1, 2)
-    assert not row.is_perfect
-    assert [one.kind for one in glance.failures] == [Kind.SILENT, Kind.UNGRADED]
-
-
-def test_a_grade_that_has_not_come_or_is_out_of_range_is_no_score() -> None:
-    outcome, grade = _trial("a", score=1.5)
-
-    assert trial_score(outcome, None) is None
-    assert trial_score(outcome, grade) is None
-
-
-@pytest.mark.parametrize(("max_tasks", "listed", "hidden"), [(3, ["a", "b", "c"], 0), (2, ["b"], 2)])
-def test_perfect_tasks_are_hidden_only_where_there_are_too_many(max_tasks: int, listed: list[str], hidden: int) -> None:
-    trials = [_trial("a"), _trial("b", score=0.9), _trial("c")]
-    glance = overview(
-        [outcome for outcome, _ in trials],
-        {grade.key: grade for _, grade in trials},
-        category_of=dict.fromkeys("abc", "x"),
-        threshold=0.8,
-        max_tasks=max_tasks,
-    )
-
-    assert [row.name for category in glance.categories for row in category.tasks] == listed
-    assert glance.hidden == hidden
-    assert glance.categories[0].row.trials == 3
+    assert [one.kind for one in glance.failures] == [Kind.UNGRADED, Kind.SILENT]
 
 
 def test_failures_come_by_kind_and_the_lowest_scores_first() -> None:
@@ -97,12 +73,3 @@ def test_failures_come_by_kind_and_the_lowest_scores_first() -> None:
 
     kinds = [(one.outcome.key.task_id, one.kind) for one in glance.failures]
     assert kinds == [("d", Kind.ENDED_BADLY), ("c", Kind.NOT_PASSED), ("b", Kind.NOT_PASSED), ("a", Kind.NOTED)]
-
-
-def test_the_criteria_that_cost_most_come_first() -> None:
-    key = TrialKey(task_id="a", repetition=1)
-    grade = Grade(
-        key=key, grading_type=GradingType.AUTOMATED, score=0.5, breakdown={"half": 0.5, "whole": 1.0, "none": 0.0}
-    )
-
-    assert lost_points(grade) == [("none", 0.0), ("half", 0.5)]

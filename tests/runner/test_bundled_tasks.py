@@ -12,26 +12,38 @@ from uuid import uuid4
 import pytest
 
 from bundled_suite import ROOT, TASKS
-from grading.conftest import REFUSED
 from pinchbench.authoring.check import check_tasks
-from pinchbench.authoring.replay import PlayFolders, play, write_transcript
-from pinchbench.authoring.results import Part
+from pinchbench.authoring.check_results import Part
+from pinchbench.authoring.play import write_transcript
 from pinchbench.authoring.stage import Stage
-from pinchbench.files.workspace import fill_workspace
-from pinchbench.grading.check_sandbox import CheckSandbox
+from pinchbench.grading.grader import SERVICE_LOGS
 from pinchbench.model.task import GradingType
-from pinchbench.process.prepared_process import keep_prepared
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.runner.setup import sandboxing
+from pinchbench.sandbox.levels import find_support
 from pinchbench.suite.solution import Solution, load_solution
+from sampling import sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
+
+    from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.model.task import Task
 
 pytestmark = pytest.mark.anyio
 
-# `make check` plays one task in seven, `make test` every one: 172 played scripts take minutes.
-SAMPLE = frozenset(list(TASKS)[::7])
-CHECKED = [task_id for task_id, task in TASKS.items() if task.grading_type is not GradingType.LLM_JUDGE]
+# `make test` plays these, `make test-long` every one: all played scripts take minutes.
+SAMPLE = frozenset(
+    {
+        *("task_00_sanity", "task_07_itinerary", "task_21_code_review"),
+        *("task_28_inbox_triage", "task_35_policy_changes", "task_57_did_it_land"),
+    }
+)
+CHECKED = [
+    task_id
+    for task_id, task in TASKS.items()
+    if task.grading_type is not GradingType.LLM_JUDGE and not task.abilities  # only OpenClaw can play these
+]
 
 # What an agent may leave instead of what was asked for.
 HOSTILE = {
@@ -53,14 +65,11 @@ means = []
 for workspace in sys.argv[4:]:
     os.chdir(workspace)
     scores = names["grade"](entries, workspace)
+    scores.pop("events", None)
     assert scores and all(0 <= score <= 1 for score in scores.values()), scores
     means.append(sum(scores.values()) / len(scores))
 answer.write_text(json.dumps(means))
 """
-
-
-def played(task_ids: Iterable[str]) -> list[object]:
-    return [one if one in SAMPLE else pytest.param(one, marks=pytest.mark.played) for one in task_ids]
 
 
 def worked_solution(task_id: str) -> Solution:
@@ -69,8 +78,23 @@ def worked_solution(task_id: str) -> Solution:
     return solution
 
 
-@pytest.mark.parametrize("task_id", played(TASKS))
-async def test_a_task_gives_each_of_its_scripts_the_score_it_states(task_id: str) -> None:
+@pytest.fixture(autouse=True)
+def sandbox(monkeypatch: pytest.MonkeyPatch) -> CheckSandbox | None:
+    """The sandbox in which scripts and checks run as with `tasks check`: there is no OpenClaw here, fake or real."""
+    monkeypatch.setattr(sandboxing, "find_support", find_support)
+    return sandboxing.check_sandbox()
+
+
+def needs_namespaces(task: Task, sandbox: CheckSandbox | None) -> None:
+    if task.needs_gateway:
+        pytest.skip("only OpenClaw can play its timeline")
+    if task.needs_namespaces and sandbox is None:
+        pytest.skip("its services need namespaces")
+
+
+@pytest.mark.parametrize("task_id", sampled(TASKS, SAMPLE))
+async def test_a_task_gives_each_of_its_scripts_the_score_it_states(task_id: str, sandbox: CheckSandbox | None) -> None:
+    needs_namespaces(TASKS[task_id], sandbox)
     results = await check_tasks([(TASKS[task_id], worked_solution(task_id))], show=lambda _: None)
     assert [problem for one in results for problem in one.problems] == []
     assert [one.part for one in results] == [Part.ORACLE, Part.NEAR_MISS, Part.NEAR_MISS, Part.NOTHING]
@@ -81,25 +105,22 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-@pytest.mark.parametrize("task_id", played(CHECKED))
-async def test_a_check_gives_little_for_rubbish_and_never_raises(task_id: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("task_id", sampled(CHECKED, SAMPLE))
+async def test_a_check_gives_little_for_rubbish_and_never_raises(
+    task_id: str, sandbox: CheckSandbox | None, tmp_path: Path
+) -> None:
     task, solution = TASKS[task_id], worked_solution(task_id)
+    needs_namespaces(task, sandbox)
     solved, transcript = tmp_path / "solved" / task_id, tmp_path / "transcript.jsonl"
-    fill_workspace(solved, task.workspace_files)
-    before = contents(solved)
-    home = tmp_path / "stage"
-    if task.services:
-        if REFUSED:
-            pytest.skip(f"services need namespaces: {REFUSED}")
-        beside = Stage(task=task, folder=home, sandbox=CheckSandbox(), marker=uuid4().hex)
-        async with keep_prepared(), beside.open():
-            await beside.set_up()
-            events = await beside.play(solution.turns)
-            shutil.copytree(beside.workspace, solved, dirs_exist_ok=True)
-    else:
-        home.mkdir()
-        stage = PlayFolders(workspace=solved, home=home, output=tmp_path / "output.log", marker=uuid4().hex)
-        events = await play(solution.turns, task, stage)
+    stage = Stage(task=task, folder=tmp_path / "stage", sandbox=sandbox, marker=uuid4().hex)
+    async with stage.open():
+        await stage.set_up()
+        before = contents(stage.workspace)
+        events = await stage.play(solution.turns)
+        shutil.copytree(stage.workspace, solved, symlinks=True)
+        for service, log in zip(task.services, Evidence(folder=stage.folder / "services").service_logs, strict=False):
+            (solved / SERVICE_LOGS).mkdir(exist_ok=True)
+            shutil.copyfile(log, solved / SERVICE_LOGS / f"{service.name}.log")
     write_transcript(transcript, events if task.workspace_files or len(task.turns) > 1 else [])
     made = sorted(name for name, data in contents(solved).items() if before.get(name) != data)
 

@@ -19,11 +19,11 @@ from anyio.lowlevel import checkpoint
 import pinchbench
 from fake_judge import fake_judge, good
 from fakes import fake_openclaw, run_config
-from pinchbench.config.judge import JudgeConfig
-from pinchbench.config.resume import ResumeConfig
+from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.files.folders import make_private
-from pinchbench.runner.resume import resume
-from pinchbench.runner.run import run_benchmark
+from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.run_benchmark import run_benchmark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

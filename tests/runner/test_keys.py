@@ -19,6 +19,7 @@ from anyio import fail_after
 from anyio.from_thread import start_blocking_portal
 
 from command_line import Completed, call
+from endpoint_files import model_at
 from fake_judge import failing, fake_judge, good
 from fakes import MODEL, calls, fake_openclaw, open_gate
 from pinchbench.results.journal.journal import read_journal
@@ -74,7 +75,7 @@ def _pinchbench(folder: Path, program: Path, *args: str, env: Mapping[str, str])
 
 @contextmanager
 def _served(judge: AbstractAsyncContextManager[FakeJudge]) -> Iterator[FakeJudge]:
-    """Let a judge answer in a thread of its own, beside the event loop of a command."""
+    """Let a judge answer in a thread of its own, next to the event loop of a command."""
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(judge) as answering:
         yield answering
 
@@ -104,7 +105,7 @@ def _leaks(folder: Path, done: Completed, *keys: str) -> list[str]:
         for text in (key, *(b64encode(f"{'.' * at}{key}".encode()).decode()[4:-4] for at in range(3)))
     ]
     pieces = {text[at : at + PIECE].encode() for text in texts for at in range(len(text) - PIECE + 1)}
-    # `out`, `pb` and `cache` are all that a run writes to; the user's own OpenClaw and the fake itself lie beside them
+    # `out`, `pb` and `cache` are all that a run writes to; the user's own OpenClaw and the fake itself are next to them
     written = [one for place in ("out", "pb", "cache") for one in _contents(folder / place)]
     assert len(written) > 10
     return [
@@ -160,7 +161,7 @@ def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path) -> No
             tmp_path,
             program,
             *("--base-url", "http://127.0.0.1:9/v1", "--api-key-env", "MY_ENDPOINT", "--pass-env", "MOCK_API_KEY"),
-            *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--json"),
+            *("--judge", model_at(judge.base_url, tmp_path), "--json"),
             env={"MY_ENDPOINT": tested, "MOCK_API_KEY": provider},
         )
         asked += [json.dumps(request.json) for request in judge.requests]
@@ -185,8 +186,8 @@ def test_a_judges_key_that_its_endpoint_echoes_is_nowhere(tmp_path: Path) -> Non
         done = _pinchbench(
             tmp_path,
             program,
-            *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--judge-api-key-env", "JUDGES_OWN"),
-            env={"JUDGES_OWN": key},
+            *("--judge", model_at(judge.base_url, tmp_path, key_env="JUDGES_OWN")),
+            env={"JUDGES_OWN": key, "PINCHBENCH_CONFIG": str(tmp_path)},
         )
 
     [grade] = _journal(tmp_path).state.grades.values()
@@ -255,18 +256,6 @@ def test_a_key_in_what_openclaw_says_when_it_refuses_its_setup_is_not_shown(tmp_
     assert not [at for at in range(len(key) - PIECE + 1) if key[at : at + PIECE] in _shown(done)]
 
 
-def test_a_key_among_the_last_words_of_a_gateway_that_is_started_again_is_nowhere(tmp_path: Path) -> None:
-    key = _key()
-    _write_task(tmp_path / "tasks", "Write out.txt.")
-    program = fake_openclaw(tmp_path, store="sqlite", gateway_fails_once=f"gateway: {key} was refused")
-
-    done = _pinchbench(tmp_path, program, "--isolation", "gateway", env={"MOCK_API_KEY": key})
-
-    assert "is started again" in done.stderr
-    assert "gateway: [key] was refused" in done.stderr
-    assert _leaks(tmp_path, done, key) == []
-
-
 OTHERS = (
     *(
         "JUDGES_OWN",
@@ -289,8 +278,7 @@ OTHERS = (
 )
 
 
-@pytest.mark.parametrize("isolation", ["private", "gateway"])
-def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path, isolation: str) -> None:
+def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path) -> None:
     own = {name: _key() for name in ("MOCK_API_KEY", "MOCK_API_KEY_2", "NAMED_BY_CONFIG", "PASSED")}
     own_stored = {name: _key() for name in ("profile", "dotenv")}
     others = {name: _key() for name in OTHERS}
@@ -322,22 +310,27 @@ def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path, is
         f"# OLD_KEY={stored['comment']}",
     )
     (main.parents[2] / ".env").write_text("\n".join(lines), encoding="utf-8")
-    seen, tools = tmp_path / "seen.json", tmp_path / "tools.txt"
-    script = f"\nscenario: in_gateway 'env > {tools}; sleep 600'" if isolation == "gateway" else ""
-    _write_task(tmp_path / "tasks", f"scenario: record {seen}{script}")
+    seen = tmp_path / "seen.json"
+    _write_task(tmp_path / "tasks", f"scenario: record {seen}")
     program = fake_openclaw(tmp_path, store="sqlite")
 
     with _served(fake_judge()) as judge:  # nobody there would be asked again and again, for half a minute
         done = _pinchbench(
             tmp_path,
             program,
-            *("--isolation", isolation, "--pass-env", "PASSED"),
-            *("--judge", "judge-1", "--judge-base-url", judge.base_url, "--judge-api-key-env", "JUDGES_OWN"),
-            env={**own, **others, "LC_TIME": "C", "HTTPS_PROXY": "http://127.0.0.1:9"},
+            *("--pass-env", "PASSED"),
+            *("--judge", model_at(judge.base_url, tmp_path, key_env="JUDGES_OWN")),
+            env={
+                **own,
+                **others,
+                "LC_TIME": "C",
+                "HTTPS_PROXY": "http://127.0.0.1:9",
+                "PINCHBENCH_CONFIG": str(tmp_path),
+            },
         )
 
     assert seen.is_file(), _shown(done)
-    everything = seen.read_text("utf-8") + (tools.read_text("utf-8") if script else "")
+    everything = seen.read_text("utf-8")
     assert [name for name, key in {**others, **stored}.items() if key in everything] == []
     assert [name for name, key in {**own, **own_stored}.items() if key not in everything] == []
     env = json.loads(seen.read_text("utf-8"))["env"]
@@ -345,5 +338,3 @@ def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path, is
         "LC_TIME": "C",
         "HTTPS_PROXY": "http://127.0.0.1:9",
     }
-    if script:
-        assert own["MOCK_API_KEY"] in tools.read_text("utf-8")

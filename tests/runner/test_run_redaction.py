@@ -11,8 +11,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import GradeGiven, PaceSet, ProbeEnded, Record, RunFinished, TrialFinished
-from pinchbench.results.probe_json import ProbeFacts
+from pinchbench.results.journal.records import GradeGiven, PaceSet, Record, RunFinished, TrialFinished
 from pinchbench.runner.run_redaction import Redactor
 
 SECRET = "sk-9f8e7d6c5b4a39281706f5e4d3c2b1a0"
@@ -48,7 +47,6 @@ def test_no_event_shows_a_key(event: Event) -> None:
         TrialFinished(outcome=OUTCOME),
         GradeGiven(grade=Grade(key=KEY, grading_type=GradingType.AUTOMATED, notes=(SAID,))),
         PaceSet(at=0.0, limit=0, why=SAID),
-        ProbeEnded(at=0.0, probe=ProbeFacts(at=0.0, point=0, duration_s=1.0, error=SAID)),
         RunFinished(at=0.0, stopped=SAID, stop=Stop.INCONCLUSIVE),
     ],
 )

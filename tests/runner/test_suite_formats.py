@@ -12,12 +12,12 @@ from anyio import fail_after
 from core_pack import SOLVED, write_clawbench_core
 from fake_judge import fake_judge, good
 from fakes import fake_openclaw, run_config
-from pinchbench.authoring.packs import add_pack
-from pinchbench.config.judge import JudgeConfig
-from pinchbench.config.regrade import RegradeConfig
+from pinchbench.authoring.added_suites import add_pack
+from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.config.rerun_configs import RegradeConfig
 from pinchbench.model.ending import Reason
-from pinchbench.runner.regrade import regrade
-from pinchbench.runner.run import run_benchmark
+from pinchbench.runner.again.grade_again import regrade
+from pinchbench.runner.run_benchmark import run_benchmark
 from suite_packs import write_claw_bench, write_harbor, write_qwenclaw, write_wildclaw
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ async def test_a_qwenclaw_run_is_scored_by_the_suites_rule_and_names_it(tmp_path
         config = replace(config, judge=JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False))
         with fail_after(60):
             result = await run_benchmark(config)
+            again = await regrade(
+                RegradeConfig(run=result.path.stem, output_dir=tmp_path / "results", run_root=tmp_path)
+            )
     scores = {key.task_id: grade.score for key, grade in result.grades.items()}
     assert scores == {
         "task_00001_ledger": pytest.approx(0.4 * 1.0 + 0.6 * 0.5),  # 0.5 and 1.5: each counts as it is
@@ -43,7 +46,6 @@ async def test_a_qwenclaw_run_is_scored_by_the_suites_rule_and_names_it(tmp_path
     data = json.loads(result.path.read_bytes())
     assert data["suite_format"] == "qwenclaw"
     assert "less than 0.75" in data["score_rule"]
-    again = await regrade(RegradeConfig(run=result.path.stem, output_dir=tmp_path / "results", run_root=tmp_path))
     assert {key.task_id: grade.score for key, grade in again.grades.items()} == scores
 
 
@@ -52,7 +54,7 @@ async def test_a_run_of_an_added_suite_records_its_source_and_digest_and_can_be_
 ) -> None:
     monkeypatch.setenv("PINCHBENCH_DATA", str(tmp_path / "data"))
     source = write_qwenclaw(tmp_path / "pack")
-    pack, _ = await add_pack("ours", str(source.parent))
+    pack, _ = add_pack("ours", source.parent)
     config = run_config(tmp_path, fake_openclaw(tmp_path), {})
     config = replace(config, tasks_dir=None, suite="ours:task_00002_calls")
     with fail_after(60):

@@ -21,17 +21,17 @@ from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.task_programs import Service
-from pinchbench.model.trial import Attempt, Trial, TrialKey
-from pinchbench.openclaw.progress import ProgressCallbacks
+from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.leftovers import find_marked
-from pinchbench.process.supervise import Limits, ProcessSpec, StopSignal, supervise
-from pinchbench.results.evidence import Evidence
+from pinchbench.process.spec import Limits, ProcessSpec, StopSignal
+from pinchbench.process.supervise import supervise
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run_redaction import Redactor
-from pinchbench.runner.trial import TrialPlace, run_attempt
-from pinchbench.sandbox.spec import WORKSPACE, Forward
+from pinchbench.runner.trial.attempt import TrialPlace, run_attempt
+from pinchbench.sandbox.sandbox_spec import WORKSPACE, Forward
 from suite_packs import put
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ async def attempt(
         run_folder=folder / "runs",
         files=files,
         stop_signal=stop_signal,
-        callbacks=ProgressCallbacks(),
+        events=TrialEvents(),
         redactor=Redactor(["top-secret-token"]),
         check_sandbox=CheckSandbox(),
     )
@@ -216,11 +216,6 @@ async def test_a_service_that_ends_during_the_trial_is_recorded_and_the_trial_co
     outcome, _ = await attempt(tmp_path, service, "/quit")
     assert outcome.reason is Reason.COMPLETED
     assert outcome.services == ("the service web ended with exit code 3",)
-
-
-async def test_a_stopped_run_is_interrupted_and_not_a_failure_of_the_service(tmp_path: Path, service: Service) -> None:
-    outcome, _ = await attempt(tmp_path, service, "/one", stop=True)
-    assert outcome.reason is Reason.INTERRUPTED
 
 
 async def test_with_an_open_network_a_task_with_services_is_not_run(tmp_path: Path, service: Service) -> None:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from anyio import create_task_group, fail_after
+from anyio import fail_after
 
-from fakes import fake_openclaw, open_gate, run_config
-from pinchbench.config.resume import ResumeConfig
+from fakes import fake_openclaw, run_config
+from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, PaceChanged, TrialEnded
-from pinchbench.model.ending import Ending, Reason, Stop
-from pinchbench.model.outcome import Outcome
+from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.records import PaceSet, RunFinished, TrialFinished
-from pinchbench.runner.resume import resume
-from pinchbench.runner.run import run_benchmark
+from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.run_benchmark import run_benchmark
 from processes import living
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.config.run import RunConfig
+    from pinchbench.config.run_config import RunConfig
     from pinchbench.results.finished_run import Result
 
 pytestmark = pytest.mark.anyio
@@ -62,7 +60,7 @@ def at(data: object, *path: str) -> object:
     return data
 
 
-async def test_a_failure_of_the_infrastructure_is_tried_again_and_the_result_says_what_that_did(
+async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_what_that_did(
     tmp_path: Path,
 ) -> None:
     config = a_run(
@@ -105,34 +103,6 @@ async def test_a_failure_of_the_infrastructure_is_tried_again_and_the_result_say
     assert sorted(ended[3:]) == [("task_b", 2, True), ("task_b", 3, False), ("task_c", 2, True), ("task_c", 3, False)]
 
 
-async def test_a_timeout_is_tried_again_only_when_that_is_asked_for(tmp_path: Path) -> None:
-    config = replace(a_run(tmp_path, task_a="scenario: think"), timeout_multiplier=0.1)
-    with fail_after(RUN_LIMIT_S):
-        once = await run_benchmark(config)
-        often = await run_benchmark(replace(config, retry_timeouts=True, infra_retries=1))
-    assert [one.reason for one in read_journal(once.folder / "journal.jsonl").state.attempts] == [Reason.TIMED_OUT]
-    attempts = read_journal(often.folder / "journal.jsonl").state.attempts
-    assert [(one.reason, one.attempt) for one in attempts] == [(Reason.TIMED_OUT, 1), (Reason.TIMED_OUT, 2)]
-    assert often.complete
-
-
-async def test_a_timeout_under_load_is_retried_once_and_alone_when_that_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Outcome, "timed_out_under_load", property(lambda one: one.reason is Reason.TIMED_OUT))
-    slow = dict.fromkeys(("task_a", "task_b", "task_c"), "scenario: think")
-    config = replace(a_run(tmp_path, **slow), timeout_multiplier=0.1, concurrency=3, retry_timeouts_alone=True)
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
-    attempts = read_journal(result.folder / "journal.jsonl").state.attempts
-    alone = sorted((one.started_at, one.ended_at) for one in attempts if one.attempt == 2)
-    others = [one.ended_at for one in attempts if one.attempt == 1]
-    assert (len(attempts), len(alone)) == (6, 3)
-    assert max(others) <= alone[0][0]
-    assert all(end <= start for (_, end), (start, _) in pairwise(alone))
-    assert [one.load is not None and one.load.is_alone for one in result.outcomes] == [True] * 3
-
-
 async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Path) -> None:
     prompts = {f"task_{number}": "scenario: refused\nscenario: silent" for number in range(20)}
     seen: list[Event] = []
@@ -160,63 +130,6 @@ async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Pat
     assert records[-1].stop is Stop.INCONCLUSIVE
 
 
-async def test_an_outage_that_passes_costs_no_trial(tmp_path: Path) -> None:
-    counter = tmp_path / "counter"
-    prompts = {f"task_{number}": f"scenario: outage {counter} 4 503 unavailable" for number in range(8)}
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(replace(a_run(tmp_path, **prompts), concurrency=2))
-    assert result.stop is None
-    assert result.complete
-    records = read_journal(result.folder / "journal.jsonl").records
-    paces = [record.limit for record in records if isinstance(record, PaceSet)]
-    assert paces[0] == 0
-    assert paces[-1] == 2
-
-
-async def test_a_provider_with_too_many_requests_gets_fewer_trials_at_once(tmp_path: Path) -> None:
-    counter = tmp_path / "counter"
-    prompts = {f"task_{number}": f"scenario: outage {counter} 1 429 too many requests" for number in range(8)}
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(replace(a_run(tmp_path, **prompts), concurrency=2))
-    assert result.complete
-    records = read_journal(result.folder / "journal.jsonl").records
-    assert [record.limit for record in records if isinstance(record, PaceSet)] == [1, 2]
-
-
-async def test_a_budget_that_is_used_up_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
-    prompts = {f"task_{number}": "Write out.txt." for number in range(6)}
-    config = replace(a_run(tmp_path, **prompts), max_tokens=700)  # a trial takes 220
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        assert (first.stop, len(first.outcomes)) == (Stop.BUDGET, 3)
-        assert "--max-tokens" in first.stopped
-        again = ResumeConfig(output_dir=config.output_dir)
-        second = await resume(again)
-        assert (second.stop, len(second.outcomes)) == (Stop.BUDGET, 3)
-        third = await resume(replace(again, settings={"max_tokens": 10_000}))
-    assert (third.stop, third.complete) == (None, True)
-    assert at(data_of(third), "stopped") == ""
-
-
-async def test_every_attempt_that_ended_by_itself_has_exactly_one_class(tmp_path: Path) -> None:
-    config = a_run(
-        tmp_path,
-        task_a="Write out.txt.",
-        task_b="scenario: exit 3",
-        task_c="scenario: refused\nscenario: silent",
-        task_d="scenario: think",
-    )
-    config = replace(config, timeout_multiplier=0.1, infra_retries=0, concurrency=2)
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
-    assert [outcome.reason.ending for outcome in sorted(result.outcomes, key=lambda one: one.key)] == [
-        Ending.COMPLETED,
-        Ending.AGENT_FAILED,
-        Ending.INFRASTRUCTURE,
-        Ending.TIMED_OUT,
-    ]
-
-
 async def test_an_output_folder_that_vanishes_ends_the_run_with_a_clear_error_and_nothing_running(
     tmp_path: Path,
 ) -> None:
@@ -236,41 +149,6 @@ async def test_an_output_folder_that_vanishes_ends_the_run_with_a_clear_error_an
     with fail_after(RUN_LIMIT_S):
         result = await resume(ResumeConfig(run=str(folder.parent)))
     assert result.complete
-
-
-async def test_a_probe_does_not_wait_for_a_trial_that_still_runs(tmp_path: Path) -> None:
-    outage = f"scenario: outage {tmp_path / 'calls'} 3 503 unavailable"
-    async with open_gate() as gate:
-        held = f"scenario: gate {gate.port}"
-        refused = {f"task_{number}": f"{held}\n{outage}" for number in range(1, 6)}
-        config = a_run(tmp_path, task_0=held, **refused)
-
-        async def let_all_go() -> None:
-            while True:
-                await (await gate.next(RUN_LIMIT_S)).let_go()
-
-        async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-            # all that are refused are there before the first of them is: one that comes later would be answered
-            guests = [await gate.next() for _ in range(4)]
-            [slow] = [guest for guest in guests if guest.session.startswith("task_0")]
-            others = 0
-            async with create_task_group() as group:
-                group.start_soon(let_all_go)
-                for guest in guests:
-                    if guest is not slow:
-                        await guest.let_go()
-                async for event in events:
-                    if isinstance(event, TrialEnded) and event.outcome.reason is Reason.COMPLETED:
-                        others += 1
-                        if others == len(refused):
-                            await slow.let_go()
-                group.cancel_scope.cancel()
-
-        with fail_after(RUN_LIMIT_S):
-            result = await run_benchmark(replace(config, concurrency=4), observer=observer)
-    assert {one.reason for one in result.outcomes} == {Reason.COMPLETED}
-    records = read_journal(result.folder / "journal.jsonl").records
-    assert [record.limit for record in records if isinstance(record, PaceSet)] == [0, 4]
 
 
 @pytest.mark.parametrize(

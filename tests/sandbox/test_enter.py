@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -13,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.defaults import Network
 from pinchbench.files.workspace import unnamed
-from pinchbench.sandbox.spec import Mount, make_spec
+from pinchbench.sandbox.sandbox_spec import Mount
 from sandbox_programs import Trial, trial_of, users
 
 if TYPE_CHECKING:
@@ -174,19 +172,10 @@ def test_a_hidden_folder_is_empty_and_can_not_be_written(trial: Trial) -> None:
     assert "Read-only file system" in done.stderr
 
 
-def test_a_program_is_found_on_its_path_where_this_python_can_not_be_seen(trial: Trial) -> None:
-    bare = make_spec(state=trial.state, workspace=trial.workspace, uid=trial.uid, gid=trial.uid)
-    assert trial.run(["sh", "-c", "exit 3"], bare).returncode == 3
-
-
 def test_a_program_that_does_not_exist_is_an_error(trial: Trial) -> None:
     done = trial.run(["/nowhere/program"])
     assert done.returncode == 125
     assert "No such file or directory: /nowhere/program" in done.stderr
-
-
-def test_a_signal_that_ends_the_program_is_in_the_exit_code(trial: Trial) -> None:
-    assert trial.sh("kill -9 $$").returncode == 137
 
 
 def test_a_signal_from_outside_reaches_the_program(trial: Trial) -> None:
@@ -224,15 +213,6 @@ def test_everything_dies_with_its_owner_however_it_hides(trial: Trial, victim: s
         assert [connection.recv(1) for connection in held] == [b""] * len(HIDERS)
 
 
-def test_the_end_of_the_program_is_the_end_of_all_it_started(trial: Trial) -> None:
-    # its output is a pipe that the child holds: communicating would not return if the child lived on
-    assert trial.sh("setsid sleep 1000 & exit 4").returncode == 4
-
-
-def test_the_plan_is_plain_json(trial: Trial) -> None:
-    assert json.loads(json.dumps(trial.spec(Network.NONE).plan()))["network"] == "none"
-
-
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/home/agent"])
 def test_file_systems_in_memory_hold_no_more_bytes_or_files_than_they_may(trial: Trial, folder: str) -> None:
     spec = replace(trial.spec(), tmp_bytes=1024 * 1024, shm_bytes=1024 * 1024)
@@ -263,4 +243,4 @@ except BlockingIOError:
         done = trial.run([str(trial.python), "-c", bomb], spec)
         assert neighbour.poll() is None
         neighbour.kill()
-    assert done.stdout == "18\n"  # beside the first process of the sandbox and the program itself
+    assert done.stdout == "18\n"  # in addition to the first process of the sandbox and the program itself

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.defaults import Network
-from pinchbench.sandbox import enter
-from pinchbench.sandbox.spec import Forward
+from pinchbench.sandbox import enter, forwarder
+from pinchbench.sandbox.forwarder import Forwarder
+from pinchbench.sandbox.sandbox_spec import Forward
 from sandbox_programs import ENV, PYTHON, Trial, trial_of, users
 
 if TYPE_CHECKING:
@@ -119,3 +120,46 @@ def test_a_looked_up_name_does_not_exist_and_is_reported() -> None:
     assert json.dumps(report["status"]) == "0"
     assert report["cpu_s"] > 0
     assert report["peak_rss_bytes"] > 1_000_000
+
+
+# OpenClaw has descriptors of its own and starts commands, which neither inherit nor open a way to the model.
+BY_A_COMMAND = """
+import socket, subprocess, sys
+own = socket.create_connection(("127.0.0.1", 18080))
+own.sendall(b"own")
+print(own.recv(3), flush=True)
+program = "import socket; other = socket.create_connection(('127.0.0.1', 18080), timeout=5); print(other.recv(1))"
+subprocess.run([sys.executable, "-c", program])
+own.sendall(b"own")
+print(own.recv(3))
+"""
+
+
+def test_only_the_program_itself_reaches_the_model_and_others_are_named() -> None:
+    trial = next(trials := trial_of(os.getuid()))
+    server = Echo(trial)
+    try:
+        with (trial.root / "printed").open("wb") as printed:
+            spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(server.path)))
+            stdout = os.dup(1)
+            os.dup2(printed.fileno(), 1)
+            try:
+                entered = enter.start(spec.plan(), [str(PYTHON), "-c", BY_A_COMMAND], dict(ENV))
+            finally:
+                os.dup2(stdout, 1)
+                os.close(stdout)
+        report = entered.read_report()
+        os.waitpid(entered.pid, 0)
+        assert (trial.root / "printed").read_text().split() == ["b'own'", "b''", "b'own'"]
+    finally:
+        server.close()
+        list(trials)
+    assert (report["refused"], report["connections"]) == ([PYTHON.resolve().name], 2)
+
+
+def test_a_connection_that_is_closed_before_it_is_looked_at_is_nobody_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarder, "DNS_PORT", 0)
+    forwarding = Forwarder([], [])
+    forwarding._names.close()
+    assert not forwarding._may_connect(1, 1)
+    assert forwarding.refused == []

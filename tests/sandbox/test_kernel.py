@@ -28,11 +28,6 @@ def test_a_refused_mount_names_its_target() -> None:
         kernel.mount("tmpfs", "/nowhere/at/all", "tmpfs", 0)
 
 
-def test_an_unknown_option_is_an_error() -> None:
-    with pytest.raises(OSError, match="prctl 12345"):
-        kernel.prctl(12345, 0)
-
-
 def test_descriptors_are_closed_by_exec() -> None:
     done = _python(
         "import os\n"

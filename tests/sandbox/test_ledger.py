@@ -66,8 +66,8 @@ def test_destinations_count_only_where_the_network_is_closed() -> None:
     assert examine([], [], closed).reasons == ("attempted destination: example.com",)
 
 
-def test_evidence_that_contradicts_itself_makes_a_trial_tampered() -> None:
-    facts = Facts(own_dirs=("/workspace",), contradictions=("The wire has a reply that the transcript lacks.",))
+def test_what_the_wire_refused_is_an_attempt_whatever_the_network() -> None:
+    facts = Facts(own_dirs=("/workspace",), refused=("model stronger", "a connection by curl"), is_network_open=True)
     verdict = examine([], [], facts)
-    assert verdict.integrity is Integrity.TAMPERED
-    assert verdict.reasons == ("The wire has a reply that the transcript lacks.",)
+    assert verdict.integrity is Integrity.PROBED
+    assert verdict.reasons == ("attempted request: model stronger", "attempted request: a connection by curl")

@@ -96,12 +96,6 @@ def test_in_namespaces_keyrings_are_refused_and_tracing_is_not(trial: Trial) -> 
     assert trial.run([str(trial.python), "-I", "-S", "-c", program]).stdout == "-1 1 0\n"
 
 
-def test_a_machine_with_unknown_calls_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "MACHINE", "mips")
-    with pytest.raises(OSError, match="refused on mips"):
-        system_calls.refuse_keyrings()
-
-
 @pytest.mark.skipif(not Path("/usr/include/asm-generic/unistd.h").exists(), reason="needs the kernel's headers")
 @pytest.mark.parametrize(("header", "column"), [("x86_64-linux-gnu/asm/unistd_64.h", 0), ("asm-generic/unistd.h", 1)])
 def test_the_numbers_are_those_of_the_kernels_headers(header: str, column: int) -> None:

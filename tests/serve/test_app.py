@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 import pytest
+from starlette.datastructures import QueryParams
 
 from past_experiments import write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.errors import ConfigError
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.evidence import Evidence
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.journal.records import RunFinished, TrialStarted, decode
-from pinchbench.results.judge_certificate import JudgeCertificate, keep_certificate
-from pinchbench.results.judge_faults import Aspect
+from pinchbench.results.judge_certificate import Aspect, JudgeCertificate, keep_certificate
 from pinchbench.serve import app, pages
+from pinchbench.serve.app import access_for, open_listener
 from pinchbench.serve.live_run import LiveRun
+from pinchbench.serve.pages import run_page
+from pinchbench.serve.run_catalogue import Catalogue
 from site_server import START_S, serving
 
 if TYPE_CHECKING:
@@ -32,12 +36,14 @@ if TYPE_CHECKING:
 
     from site_server import ServedSite
 
+
 RUN = PlannedRun(
     trials={
         **random_trials(tasks=4, repetitions=2),
         "task_again": (Made(score=0.4, retried=(Reason.PROVIDER_ERROR,), stderr="second attempt\n"),),
     },
     categories={"task_000": "coding"},
+    titles={"task_000": "Sort <em>a pile"},
 )
 
 
@@ -54,16 +60,17 @@ def test_every_page_answers(tmp_path: Path) -> None:
     files = write_variants(tmp_path, tasks=3, repetitions=2, variants={"low": 0.4, "high": 0.9})
     with serving(tmp_path) as site:
         runs = site.ask("/")
-        filtered = site.ask("/?" + urlencode({"filter": "model=mock/m2"}))
+        filtered = site.ask("/?" + urlencode({"model": "mock/m2"}))
         run = site.ask(f"/run/{RUN.name}")
-        trials = site.ask("/trials?" + urlencode({"filter": "category=coding and model=mock/m1", "sort": "-score"}))
+        trials = site.ask("/trials?" + urlencode({"category": "coding", "search": "mock/m1", "sort": "-score"}))
         trial = site.ask(f"/run/{RUN.name}/trial/task_001@2")
         earlier = site.ask(f"/run/{RUN.name}/trial/task_again?attempt=1")
         both = [("run", RUN.name), ("run", RUN.name.replace("m1", "m2"))]
         compared = site.ask("/compare?" + urlencode(both))
+        newest = site.ask("/compare")
         experiment = site.ask(f"/experiment/{quote(files.name)}")
 
-    for one in (runs, filtered, run, trials, trial, earlier, compared, experiment):
+    for one in (runs, filtered, run, trials, trial, earlier, compared, newest, experiment):
         assert one.status == 200, one.text
         assert one.headers["content-type"].startswith("text/html")
     assert "mock/m1" in runs.text
@@ -71,14 +78,17 @@ def test_every_page_answers(tmp_path: Path) -> None:
     assert filtered.text.count("<tr data-row>") == 1
     assert run.text.count("<tr data-row>") == 9
     assert trials.text.count("<tr data-row>") == 4
+    for one in (run, trials, compared):
+        assert "Sort &lt;em&gt;a pile" in one.text
     assert "Please see to task_001." in trial.text
-    assert '"provider_error"' in earlier.text
+    assert '"provider error"' in earlier.text
     assert "mock-m1 and mock-m2" in compared.text
+    assert "mock-m2" in newest.text
     assert f"/run/{quote(RUN.name)}/trial/" in compared.text
     assert "high" in experiment.text
 
 
-def test_a_public_run_beside_one_of_a_fresh_form_shows_an_estimate_of_memorisation(tmp_path: Path) -> None:
+def test_a_public_run_next_to_one_of_a_fresh_form_shows_an_estimate_of_memorisation(tmp_path: Path) -> None:
     trials = random_trials(tasks=4, repetitions=1, seed=2)
     runs = {form: f"20260105-03000{form or 0}-0001" for form in (None, 7)}
     for form, run_id in runs.items():
@@ -133,13 +143,13 @@ def test_a_name_that_is_none_of_the_folder_s_leads_nowhere(tmp_path: Path) -> No
     assert [path for path, one in answers.items() if "secret" in one.text or "root:" in one.text] == []
 
 
-def test_an_expression_or_an_attempt_that_means_nothing_is_no_error_of_the_server(site: ServedSite) -> None:
-    odd = site.ask(f"/run/{RUN.name}?" + urlencode({"filter": "<script>alert(1)</script>", "page": "x", "sort": "-"}))
+def test_a_search_or_an_attempt_that_means_nothing_is_no_error_of_the_server(site: ServedSite) -> None:
+    odd = site.ask(f"/run/{RUN.name}?" + urlencode({"search": "<script>alert(1)</script>", "page": "x", "sort": "-"}))
     attempt = site.ask(f"/run/{RUN.name}/trial/task_000?attempt=99999999999999")
 
     assert odd.status == attempt.status == 200
     assert "<script>alert(1)" not in odd.text
-    assert 'role="alert"' in odd.text
+    assert "No trial fits." in odd.text
 
 
 def test_a_run_that_can_t_be_read_is_listed_with_the_reason_and_hides_no_other(tmp_path: Path) -> None:
@@ -197,7 +207,7 @@ def test_a_run_that_takes_long_to_be_read_is_announced_and_shown_once_it_is(
     assert third.text.count("<tr data-row>") == 9
 
 
-def test_a_file_that_can_t_be_read_is_told(site: ServedSite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_can_t_be_read_is_reported(site: ServedSite, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **_options: object) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
@@ -239,15 +249,28 @@ def test_a_run_that_goes_on_is_streamed_until_it_ends(tmp_path: Path) -> None:
         *_, last, end = events
 
     assert first[0] == second[0] == last[0] == "state"
-    assert first[1]["running"] is True
+    assert first[1]["state"] == "running"
     assert first[1]["ended"] == 1
     assert [(one["slot"], one["trial"], one["node"]) for one in second[1]["slots"]] == [
         (2, "task_a@2", "host-111111"),
         (3, "task_a@3", "host-222222"),
     ]
-    assert last[1]["running"] is False
+    assert last[1]["state"] == "unfinished"
     assert last[1]["slots"] == []
     assert end == ("end", None)
+
+
+@pytest.mark.parametrize(("planned_beyond", "says"), [(2, True), (0, False)])
+def test_the_page_of_a_run_that_was_stopped_says_how_to_resume_it(
+    tmp_path: Path, planned_beyond: int, *, says: bool
+) -> None:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=planned_beyond))
+
+    page = run_page(Catalogue(tmp_path), files.name, QueryParams()).body.decode()
+
+    run_id = files.name.rpartition("_")[2]
+    hint = f"2 trials to be run or graded; <code>pinchbench-async resume {run_id}</code> continues the run."
+    assert (hint in page) is says
 
 
 def test_a_trial_that_runs_is_streamed_until_it_is_graded(tmp_path: Path) -> None:
@@ -272,14 +295,14 @@ def test_a_trial_that_runs_is_streamed_until_it_is_graded(tmp_path: Path) -> Non
             states.append(next(events)[1])
         end = next(events)
 
-    assert [one["state"]["text"] for one in states] == ["running", "running", "ungraded", "failed"]
+    assert [one["state"]["text"] for one in states] == ["running", "running", "grading", "failed"]
     assert ["a warning" in one["stderr"]["text"] for one in states] == [False, True, True, True]
     assert states[-1]["grade"]["score"] == 0.3
     assert states[-1]["notes"] == ["It gave up."]
     assert end == ("end", None)
 
 
-def test_only_so_many_pages_are_told_what_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_pages_are_reported_what_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=1, has_ended=False))
     monkeypatch.setattr(app, "MOST_STREAMS", 1)
     with JournalWriter(files.journal, go_on=True), serving(tmp_path) as site:
@@ -354,3 +377,38 @@ def test_certificates_of_judges_are_listed_and_shown_and_a_damaged_one_is_named(
     assert "damaged.json can&#39;t be read" in listed.text
     assert (shown.status, nowhere.status) == (200, 404)
     assert f"Certificate {one.identifier}" in shown.text
+
+
+TOKEN = "a-secret-of-some-length"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
+def test_this_machine_s_loopback_needs_no_token(host: str) -> None:
+    assert access_for(host, "").is_local
+    assert access_for(host, TOKEN).token == TOKEN
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "bench.example", ""])
+def test_any_other_address_is_refused_without_a_token(host: str) -> None:
+    with pytest.raises(ConfigError, match="PINCHBENCH_SERVE_TOKEN"):
+        access_for(host, "")
+
+    access = access_for(host, TOKEN)
+    assert not access.is_local
+    assert access.has_token(TOKEN)
+    assert not access.has_token(TOKEN[:-1])
+
+
+def test_a_token_that_can_be_guessed_is_refused_and_not_repeated() -> None:
+    with pytest.raises(ConfigError, match="shorter than 16") as raised:
+        access_for("127.0.0.1", "hunter2")
+
+    assert "hunter2" not in str(raised.value)
+
+
+def test_a_port_that_is_taken_is_an_error_that_names_it() -> None:
+    with open_listener("127.0.0.1", 0) as listener:
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(ConfigError, match=f"127.0.0.1 port {port}"):
+            open_listener("127.0.0.1", port)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 from anyio import fail_after, to_thread
 from starlette.datastructures import QueryParams
@@ -20,17 +21,21 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.facts import WireFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.trial import TrialKey
-from pinchbench.report.html.rows import task_rows
-from pinchbench.report.terminal.progress import RunProgress
+from pinchbench.report.html.task_rows import Stage, task_rows
+from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.report.terminal.screen import totals_parts
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal import tail
-from pinchbench.results.paths import RunFiles
-from pinchbench.runner.run import run_benchmark
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import GradeGiven, TrialFinished, TrialsSkipped, TrialStarted, decode
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.paths import RunFiles, write_json
+from pinchbench.results.run_list import run_entry
+from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.serve import live_run
-from pinchbench.serve.catalogue import Catalogue
-from pinchbench.serve.live_run import TOLD_S, LiveRun
+from pinchbench.serve.live_run import SHOWN_S, LiveRun
 from pinchbench.serve.pages import run_page
+from pinchbench.serve.run_catalogue import Catalogue
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,14 +67,16 @@ TASKS = {
     "task_half": ("Do something.", "return {'made': 1.0, 'right': 0.0}"),
     "task_unlucky": ("scenario: exit 3", "return {'made': 0.1}"),
     "task_gone": ("scenario: no_session", "return {'made': 1.0}"),
-    "task_broken_check": ("Do something.", "raise ValueError('no')"),
+    "task_broken_check": ("Do something.", "__import__('os')._exit(1)"),
 }
 
 
 def _numbers(progress: RunProgress) -> list[str]:
     """What the terminal shows in its last rows, without the time, which no two clocks read alike."""
     assert progress.began is not None
-    return [part for part in totals_parts(progress, None, progress.began) if part not in ("time left –", "0.0 s")]
+    return [
+        part for part in totals_parts(progress, progress.began) if not part.startswith(("about ", "time left", "0.0 s"))
+    ]
 
 
 @pytest.mark.anyio
@@ -118,7 +125,7 @@ async def test_the_page_has_the_terminal_s_numbers_at_each_event_of_a_run_with_f
     assert "2 retried" in replayed[-1]
     assert page.score_so_far == result.data.score
     assert not page.is_running
-    assert page.snapshot()["running"] is False
+    assert page.snapshot()["state"] == "unfinished", "two are ungraded"
 
 
 def find(folder: Path) -> RunFiles:
@@ -148,6 +155,13 @@ def test_its_rows_are_the_report_s_whether_read_at_once_or_as_they_come(tmp_path
     assert growing.score_so_far == past.data.score
     assert growing.caused_by_agent == past.caused_by_agent == {TrialKey(task_id="task_gone", repetition=1)}
     assert growing.row(TrialKey(task_id="task_gone", repetition=1)).href.endswith("/trial/task_gone")
+
+
+@pytest.mark.parametrize(("beyond", "state"), [(0, "complete"), (1, "unfinished")])
+def test_a_run_that_does_not_go_on_is_complete_or_unfinished(tmp_path: Path, beyond: int, state: str) -> None:
+    run = LiveRun(write_run(tmp_path, PlannedRun(trials={"task_a": (Made(score=1.0),)}, planned_beyond=beyond)))
+    run.read()
+    assert run.snapshot()["state"] == state
 
 
 SEALS = re.compile(rb',"seq":[0-9]+,"chain":"[0-9a-f]+"')
@@ -191,14 +205,13 @@ def test_a_page_is_the_same_in_each_byte_whether_its_run_was_read_at_once_or_as_
                 growing.snapshot()
         assert files.journal.read_bytes() == written
         for run in (whole, growing):
-            run.version, run.told_at = 0, -TOLD_S  # how often it was read is told too
-            run._told = {}
-            run._forecast_due = 0.0
-            asked = QueryParams("sort=-score&filter=score<0.9 or state=excluded or attempts>1")
+            run.version, run.snapshot_at = 0, -SHOWN_S  # how often it was read is told too
+            run._shown = {}
+            asked = QueryParams("sort=-score&search=task&state=excluded")
             monkeypatch.setattr(Catalogue, "follow", lambda *_, run=run, **_more: nullcontext(run))
             pages.append(
                 [
-                    run_page(Catalogue(tmp_path), files.name, query, can_control=True).body
+                    run_page(Catalogue(tmp_path), files.name, query).body
                     for query in (QueryParams(), QueryParams("sort=note"), asked)
                 ]
             )
@@ -208,9 +221,69 @@ def test_a_page_is_the_same_in_each_byte_whether_its_run_was_read_at_once_or_as_
     past = read_run(files)
     report = {row.name: row for task in task_rows(past, "") for row in task.trials}
     for row in (one.row for one in whole.trials()):
-        assert replace(row, href="") == replace(report[row.name], href="")
+        own = replace(row, href="")
+        assert own == replace(report[row.name], href="") or (kind == "running" and row.state is not Stage.PASSED)
     assert whole.score_so_far == past.data.score
     assert f">{past.data.score.mean:.3f}</p>".encode() in pages[0][0]
+
+
+def test_while_a_run_goes_on_each_trial_is_in_one_of_eight_states_and_no_waiting_one_counts_as_excluded(
+    tmp_path: Path,
+) -> None:
+    trials = {
+        "task_again": (Made(retried=(Reason.PROVIDER_ERROR,)),),
+        "task_waiting": (),
+        "task_skipped": (),
+        "task_grading": (Made(score=None),),
+        "task_passed": (Made(),),
+        "task_failed": (Made(score=0.25),),
+        "task_ungraded": (Made(score=None, ungraded=Ungraded.CHECK_DIED),),
+        "task_excluded": (Made(score=None, reason=Reason.NO_TRANSCRIPT),),
+        "task_stopped": (Made(score=None, reason=Reason.INTERRUPTED),),
+        "task_running": (Made(),),
+    }
+    files = write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=0, has_ended=False))
+    facts = read_facts(files.provenance)
+    plan = [*facts.plan, ("task_waiting", 1), ("task_skipped", 1)]
+    write_json(files.provenance, msgspec.structs.replace(facts, plan=plan))
+    records = [decode(line) for line in files.journal.read_bytes().splitlines()]
+    kept = [
+        one
+        for one in records
+        if not (isinstance(one, TrialFinished | GradeGiven) and "task_running" in msgspec.json.encode(one).decode())
+        and not (isinstance(one, TrialFinished) and one.outcome.key.task_id == "task_again" and not one.retried)
+        and not (isinstance(one, TrialStarted) and one.key.task_id == "task_again" and one.attempt == 2)
+    ]
+    files.journal.unlink()
+    skipped = TrialsSkipped(at=BEGAN, keys=(TrialKey(task_id="task_skipped", repetition=1),))
+    with JournalWriter(files.journal) as journal:
+        journal.append([*kept, skipped])
+        run = LiveRun(files)
+        run.read()
+        states = {one.key.task_id: (one.row.state.value, one.row.reason) for one in run.trials()}
+        entry = run_entry(files)
+    afterwards = LiveRun(files)
+    afterwards.read()
+
+    assert states == {
+        "task_running": ("running", ""),
+        "task_again": ("waiting", "again, after provider error"),
+        "task_waiting": ("waiting", ""),
+        "task_skipped": ("excluded", "skipped by the user"),
+        "task_grading": ("grading", ""),
+        "task_passed": ("passed", ""),
+        "task_failed": ("failed", ""),
+        "task_ungraded": ("ungraded", "check died"),
+        "task_excluded": ("excluded", "no transcript"),
+        "task_stopped": ("stopped", "interrupted"),
+    }
+    assert (entry.excluded, entry.pending) == (4, 4)
+    own = {one.key.task_id: one.row.state.value for one in afterwards.trials()}
+    assert [own[f"task_{name}"] for name in ("running", "waiting", "stopped", "grading", "skipped")] == [
+        *["stopped"] * 3,
+        "ungraded",
+        "excluded",
+    ]
 
 
 def test_a_row_says_what_was_known_when_it_was_listed(tmp_path: Path) -> None:
@@ -224,8 +297,8 @@ def test_a_row_says_what_was_known_when_it_was_listed(tmp_path: Path) -> None:
     run.read()
     [after] = run.trials()
 
-    assert (before.row.reason, before.row.score) == ("not run", None)
-    assert (after.row.reason, after.row.score) == ("completed", 0.25)
+    assert (before.row.state, before.row.score) == (Stage.STOPPED, None)
+    assert (after.row.state, after.row.score) == (Stage.FAILED, 0.25)
     assert run.trials() == [after]  # it is made again only where something has changed
 
 
@@ -238,8 +311,7 @@ def test_the_wire_s_figures_are_added_up_over_attempts(tmp_path: Path) -> None:
 
     assert run.snapshot()["wire"] == [
         "5 model calls in 2 ended attempts",
-        "2 failed (429, 500)",
-        "2 refused for their rate (429)",
+        "3 failed (2 × 429, 500)",
         "first token after 0.60 s (median)",
     ]
 
@@ -254,7 +326,7 @@ def test_an_ended_run_s_time_stands_still_and_its_failures_lead_to_their_trials(
 
     assert state["totals"] == run.snapshot()["totals"]
     assert "42.5 s" in str(state["totals"])
-    assert [one["label"] for one in failures] == ["ungraded, judge_refused", "score 0.10"]
+    assert [one["label"] for one in failures] == ["ungraded, judge refused", "score 0.10"]
     assert [one["href"] for one in failures] == [
         f"/run/{run.files.name}/trial/task_b",
         f"/run/{run.files.name}/trial/task_a",

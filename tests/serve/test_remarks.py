@@ -1,23 +1,23 @@
-"""What users have said about a run and its trials: grades by hand beside the measured ones, and notes."""
+"""What is shown of grades by hand and of notes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.cli.actions.serve import ask_run
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
-from pinchbench.report.control import control_told
+from pinchbench.report.sentences import control_sentences
 from pinchbench.results.finished_run import read_run
-from pinchbench.serve.control import command_of
+from pinchbench.runner.ctl.commands import Note, Override
+from pinchbench.runner.ctl.run_commands import carry_out_offline
 from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.remarks import run_remarks, trial_remarks
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RUN = PlannedRun(
+REMARKED = PlannedRun(
     trials={
         "task_a": (Made(score=1.0, retried=(Reason.PROVIDER_ERROR,)),),
         "task_b": (Made(score=0.5), Made(score=0.0)),
@@ -26,17 +26,17 @@ RUN = PlannedRun(
 
 
 def test_pages_say_what_the_result_says_and_the_latest_grade_by_hand_counts(tmp_path: Path) -> None:
-    files = write_run(tmp_path, RUN)
+    files = write_run(tmp_path, REMARKED)
     run = LiveRun(files)
     run.read()
     before = run_remarks(run)
-    for form in (
-        {"command": "override", "trial": "task_a", "score": "0.9", "reason": "a slip"},
-        {"command": "override", "trial": "task_a", "score": "0.4", "reason": "on second thoughts"},
-        {"command": "note", "text": "on battery", "tags": "laptop, slow"},
-        {"command": "note", "text": "odd", "trial": "task_b@2"},
+    for command in (
+        Override(trial="task_a", score=0.9, reason="a slip"),
+        Override(trial="task_a", score=0.4, reason="on second thoughts"),
+        Note(text="on battery", tags=("laptop", "slow")),
+        Note(text="odd", trial="task_b@2"),
     ):
-        assert ask_run(files, command_of(form)).ok
+        assert carry_out_offline(files, command, is_working=False).ok
     run.read()
 
     told = run_remarks(run)
@@ -44,7 +44,7 @@ def test_pages_say_what_the_result_says_and_the_latest_grade_by_hand_counts(tmp_
         TrialKey(task_id=task, repetition=number) for task, number in (("task_a", 1), ("task_b", 1), ("task_b", 2))
     )
     assert before == ()
-    assert told == control_told(read_run(files).data)
+    assert told == control_sentences(read_run(files).data)
     assert told[0].startswith(
         "Graded by hand: 1 trial. With these grades the score is 0.325 (3 trials), as measured 0.625"
     )

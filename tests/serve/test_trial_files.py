@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
+from base64 import b64encode
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
-from pinchbench.files.archive_texts import KeptFile, NoText
+from pinchbench.files.archive import KeptFile, NoText
 from pinchbench.model.grade import Grade, JudgeGrade
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.evidence import Evidence
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.serve.file_sources import IMAGES_BYTES
 from pinchbench.serve.trial_files import LOG_BYTES, compared_files, links_outside, read_end, trial_texts, with_images
 
 if TYPE_CHECKING:
@@ -44,13 +47,6 @@ def test_files_are_shown_as_a_diff_to_the_task_s_own() -> None:
     assert list(shown)[-1] == "same.txt"
 
 
-def test_without_the_task_s_files_nothing_is_called_new() -> None:
-    [one] = compared_files((_kept("a.txt", "hello\u202e"),), None)
-
-    assert one.remark == "1 KiB"
-    assert one.text == "hello‹U+202E›"
-
-
 def test_a_log_is_shown_from_its_end_and_only_if_it_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "check.log").write_bytes(b"x" * LOG_BYTES + b"the end\xff")
     (tmp_path / "gateway.log").mkdir()
@@ -64,6 +60,24 @@ def test_a_log_is_shown_from_its_end_and_only_if_it_is_a_file(tmp_path: Path) ->
     assert logs.texts[0].text.endswith("the end\ufffd")
     assert "left out" in logs.texts[0].remark
     assert read_end(tmp_path / "nothing", 10) == (b"", 0)
+
+
+def test_the_images_that_tools_gave_are_shown_and_nothing_that_only_claims_to_be_one(tmp_path: Path) -> None:
+    image = b64encode(b"\x89PNG\r\n\x1a\n picture").decode()
+    texts = (image, b64encode(b"<svg onload=alert(1)>").decode(), "no Base64", image + "A" * IMAGES_BYTES, 7)
+    parts = [{"type": "image", "data": text, "mimeType": "image/png"} for text in texts]
+    events = [
+        {"type": "message", "message": {"role": "toolResult", "toolName": "browser", "content": parts}},
+        {"type": "message", "message": {"role": "toolResult", "toolName": "read", "content": parts[1:]}},
+    ]
+    evidence = Evidence(folder=tmp_path)
+    evidence.transcript.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+
+    [group] = trial_texts(evidence, None, None)
+
+    assert [(one.title, one.images) for one in group.texts] == [
+        ("browser", (("image 1", f"data:image/png;base64,{image}"),))
+    ]
 
 
 @pytest.mark.parametrize("data", [b"not json", b'{"votes": 3}', b"[" * 100_000])
@@ -118,18 +132,3 @@ def test_images_are_shown_before_and_now_and_only_as_data_of_types_that_hold_no_
     assert [what for what, _ in shown["c.jpg"].images] == ["now"]
     assert shown["c.jpg"].remark == "unchanged"
     assert shown["d.svg"].images == ()
-
-
-def test_a_table_is_shown_by_its_cells_with_what_was_added_and_removed() -> None:
-    kept = (_kept("t.csv", 'a,"b, c"\n1,<b>3</b>\n'),)
-
-    [new] = compared_files(kept, {})
-    [changed] = compared_files(kept, {"t.csv": b'a,"b, c"\n1,2\n'})
-
-    assert [(row.mark, row.cells) for row in new.rows] == [("", ("a", "b, c")), ("", ("1", "<b>3</b>"))]
-    assert [(row.mark, row.cells) for row in changed.rows] == [
-        ("…", ()),
-        ("", ("a", "b, c")),
-        ("−", ("1", "2")),
-        ("+", ("1", "<b>3</b>")),
-    ]

@@ -8,7 +8,7 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.events import TrialBegan
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.evidence import Evidence
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.trial_view import trial_mark, trial_view
 from pinchbench.wire.recording import RecordingWriter
@@ -30,7 +30,7 @@ def _run(folder: Path) -> LiveRun:
 
 def test_a_running_trial_shows_its_calls_and_its_errors_as_they_come(tmp_path: Path) -> None:
     run = _run(tmp_path)
-    not_run = trial_view(run, NEXT, None, attempt=0).told
+    not_run = trial_view(run, NEXT, None, attempt=0).data
     run.take(TrialBegan(slot=3, key=NEXT, timeout_s=30))
     evidence = Evidence(folder=run.files.trial(NEXT))
     evidence.folder.mkdir(parents=True)
@@ -42,7 +42,7 @@ def test_a_running_trial_shows_its_calls_and_its_errors_as_they_come(tmp_path: P
         asked = {"model": "m", "messages": [{"role": "user", "content": "Please do."}]}
         recording.append(exchange(CHAT, asked, sse(delta, end="[DONE]"), number=1))
         marks.append(trial_mark(run, NEXT))
-        told = trial_view(run, NEXT, None, attempt=0).told
+        told = trial_view(run, NEXT, None, attempt=0).data
 
     assert not_run["cut"] == "This trial has not run."
     assert told["facts"] == [["Slot", "3"], ["Attempt", "1"]]
@@ -52,25 +52,38 @@ def test_a_running_trial_shows_its_calls_and_its_errors_as_they_come(tmp_path: P
     assert len({str(mark) for mark in marks}) == 3
 
 
-def test_a_trial_that_runs_on_a_cluster_has_its_node_beside_its_slot(tmp_path: Path) -> None:
+def test_a_running_trial_shows_when_its_latest_chat_message_was_sent(tmp_path: Path) -> None:
+    run = _run(tmp_path)
+    run.take(TrialBegan(slot=3, key=NEXT, timeout_s=30))
+    evidence = Evidence(folder=run.files.trial(NEXT))
+    evidence.folder.mkdir(parents=True)
+    shown = []
+    for text in ("{}\n", '{"at": "2026-03-02T06:30:00+00:00"}\n{"at": "2026-03-03T07:00:00+00:00"}\n', "[]\n", "{"):
+        evidence.chat.write_text(text, encoding="utf-8")
+        shown.append(trial_view(run, NEXT, None, attempt=0).data["facts"])
+    plain = [["Slot", "3"], ["Attempt", "1"]]
+    assert shown == [plain, [*plain, ["Latest message", "2026-03-03T07:00:00+00:00"]], plain, plain]
+
+
+def test_a_trial_that_runs_on_a_cluster_has_its_node_next_to_its_slot(tmp_path: Path) -> None:
     run = _run(tmp_path)
     run.take(TrialBegan(slot=3, key=NEXT, timeout_s=30, node="host-111111"))
-    told = trial_view(run, NEXT, None, attempt=0).told
+    told = trial_view(run, NEXT, None, attempt=0).data
     assert told["facts"] == [["Slot", "3"], ["Node", "host-111111"], ["Attempt", "1"]]
 
 
 def test_each_attempt_can_be_shown_and_a_running_one_is_named(tmp_path: Path) -> None:
     run = _run(tmp_path)
-    counting = trial_view(run, KEY, None, attempt=0).told
-    first = trial_view(run, KEY, None, attempt=1).told
-    none = trial_view(run, KEY, None, attempt=9).told
+    counting = trial_view(run, KEY, None, attempt=0).data
+    first = trial_view(run, KEY, None, attempt=1).data
+    none = trial_view(run, KEY, None, attempt=9).data
     run.take(TrialBegan(slot=1, key=KEY, timeout_s=30, attempt=3))
-    again = trial_view(run, KEY, None, attempt=0).told
-    running = trial_view(run, KEY, None, attempt=3).told
+    again = trial_view(run, KEY, None, attempt=0).data
+    running = trial_view(run, KEY, None, attempt=3).data
 
-    assert counting["state"] == {"text": "failed", "badge": "bad", "more": "completed"}
+    assert counting["state"] == {"text": "failed", "badge": "bad", "more": ""}
     assert counting == none
-    assert "provider_error" in str(first["facts"])
+    assert "provider error" in str(first["facts"])
     assert first["grade"] is None
     assert ["Now", "attempt 3 is running in slot 1"] in again["facts"]  # type: ignore[operator]
-    assert running["state"] == {"text": "running", "badge": "warn", "more": ""}
+    assert running["state"] == {"text": "running", "badge": "", "more": "again, after completed"}

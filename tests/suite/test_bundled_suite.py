@@ -17,7 +17,7 @@ import pytest
 from bundled_suite import ROOT, SUITE, TASKS
 from pinchbench.files.workspace import fill_workspace
 from pinchbench.model.task import GradingType, Tier
-from pinchbench.suite.canary import find_canary
+from pinchbench.suite.check_code import find_canary
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
@@ -40,10 +40,13 @@ FICTIONAL = re.compile(r"(?:^|\.)(?:example|example\.(?:org|com|net)|test|invali
 
 # A check gets its transcript on stdin and answers with JSON, as it would in the runner's child process.
 _GRADE = """
-import json, sys
+import inspect, json, sys
 names = {}
 exec(compile(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1], "exec"), names)
-print(json.dumps(names["grade"](json.load(sys.stdin), sys.argv[2])))
+chat = {"chat": []} if "chat" in inspect.signature(names["grade"]).parameters else {}
+scores = names["grade"](json.load(sys.stdin), sys.argv[2], **chat)
+scores.pop("events", None)
+print(json.dumps(scores))
 """
 
 
@@ -61,6 +64,7 @@ def grade(task: Task, workspace: Path, answer: str = "Done.") -> dict[str, float
     )
     assert done.returncode == 0, done.stderr
     scores: dict[str, float] = json.loads(done.stdout)
+    scores.pop("events", None)
     return scores
 
 
@@ -78,7 +82,8 @@ def near_miss_scores(task_id: str) -> list[float]:
 
 def test_the_suite_has_over_forty_tasks_of_eleven_categories_and_three_ways_to_grade() -> None:
     assert len(SUITE.tasks) >= 40
-    assert [int(task.task_id.split("_")[1]) for task in SUITE.tasks] == list(range(len(SUITE.tasks)))
+    numbers = [int(task.task_id.split("_")[1]) for task in SUITE.tasks]
+    assert numbers == sorted(set(numbers)), "a number that went with its task is not given again"
     assert SUITE.run_first == ("task_00_sanity",)
     by_category = Counter(task.category for task in SUITE.tasks)
     assert by_category.keys() == CATEGORIES
@@ -89,31 +94,28 @@ def test_the_suite_has_over_forty_tasks_of_eleven_categories_and_three_ways_to_g
     assert kinds[GradingType.LLM_JUDGE] >= 4
 
 
-def test_the_suite_uses_every_part_of_the_format() -> None:
-    files = [file for task in SUITE.tasks for file in task.workspace_files]
-    assert {file.source is None for file in files} == {True, False}
-    assert any(file.source is not None and file.source.is_dir() for file in files)
-    assert any(turn.new_session for task in SUITE.tasks for turn in task.turns)
-
-
 @pytest.mark.parametrize("task_id", TASKS)
 def test_a_task_says_what_it_expects(task_id: str) -> None:
     task = TASKS[task_id]
     assert task.path is not None
-    assert task.path.stem == task_id
+    assert task.path.parent.name == task_id
     assert task.expected_behavior
     assert task.grading_criteria
-    assert task.frontmatter.get("measures")
+    assert task.name != task_id
+    assert task.frontmatter.get("asks")
+    assert task.frontmatter.get("low_score")
     assert 120 <= task.timeout_s <= (600 if human_minutes(task) < 120 else 3600)
     assert set(task.prerequisites) <= {"git", "GNU coreutils and findutils"}
     assert bool(task.llm_judge_rubric) == (task.grading_type is not GradingType.AUTOMATED)
+    if task.grading_type is GradingType.HYBRID:  # its check finds facts, whatever is said of them
+        assert "A false statement that would make" in (task.llm_judge_rubric or "")
 
 
 def test_each_task_has_a_canary_of_its_own_in_its_check_and_its_solution() -> None:
     canaries = {}
     for task_id, task in TASKS.items():
         canary = canaries[task_id] = str(task.frontmatter.get("canary"))
-        solution = (SUITE.root / "solutions" / f"{task_id}.yaml").read_text("utf-8")
+        solution = (SUITE.root / task_id / "solution.yaml").read_text("utf-8")
         assert find_canary([canary.encode()]) == canary
         assert solution.startswith(f"# {canary}\n")
         assert task.automated_checks is None or task.automated_checks.startswith(f"# {canary}\n")
@@ -136,8 +138,7 @@ def test_a_task_has_a_solution_and_two_near_misses_that_are_no_solutions(task_id
 class TestCore:
     def test_it_is_a_dozen_with_one_of_each_category_in_less_than_a_quarter_of_the_time(self) -> None:
         core = [TASKS[task_id] for task_id in SUITE.core]
-        # Some long tasks are not in the hard tier; those of safety are all long.
-        usual = [task for task in SUITE.tasks if task.tier is Tier.STANDARD and task.timeout_s <= 600]
+        usual = [task for task in SUITE.tasks if task.tier is Tier.STANDARD]
         assert 10 <= len(core) <= 14
         assert {task.category for task in core} == {task.category for task in usual}
         assert {task.tier for task in core} == {Tier.STANDARD}
@@ -170,33 +171,33 @@ class TestCore:
 
 
 class TestHardTier:
-    def test_it_has_twenty_tasks_that_take_people_longer_than_the_others(self) -> None:
-        assert len(HARD) >= 20
+    def test_its_tasks_take_people_longer_than_the_others(self) -> None:
         usual = median(human_minutes(task) for task in SUITE.tasks if task not in HARD)
         assert min(map(human_minutes, HARD)) >= 2 * usual
-        assert Counter(task.category for task in HARD)["safety"] >= 3
 
     @pytest.mark.parametrize("task", HARD, ids=lambda task: task.task_id)
-    def test_its_checks_look_at_many_things_and_earn_nothing_for_nothing(self, task: Task, tmp_path: Path) -> None:
+    def test_its_checks_give_nothing_for_nothing(self, task: Task, tmp_path: Path) -> None:
         workspace = tmp_path / "workspace"
         fill_workspace(workspace, task.workspace_files)
         scores = grade(task, workspace)
-        assert len(scores) >= 8
         assert max(scores.values()) == 0
 
+    @pytest.mark.long
     def test_its_checks_hold_the_values_that_the_generators_work_out(self) -> None:
-        program = "import json, expected; print(json.dumps({one.stem: text for one, text in expected.tasks().items()}))"
+        program = """
+from craft.form import *
+print(json.dumps({str(path): text for path, text in expected_texts(Path()).items()}))
+"""
         done = subprocess.run(
             [sys.executable, "-B", "-c", program], cwd=ROOT, capture_output=True, timeout=GENERATORS_LIMIT_S, check=True
         )
         texts = json.loads(done.stdout)
-        for task_id, text in texts.items():
-            path = TASKS[task_id].path
-            assert path is not None
-            assert text == path.read_text(encoding="utf-8"), "make it anew with: make suite"
+        for path, text in texts.items():
+            assert text == (ROOT / path).read_text(encoding="utf-8"), "make it anew with: make suite"
 
+    @pytest.mark.long
     def test_its_generators_make_other_files_and_other_answers_from_another_seed(self) -> None:
-        program = "import json, expected; print(json.dumps(expected.forms(1)))"
+        program = "from craft.form import *; print(json.dumps(changed_by(Path(), 1)))"
         done = subprocess.run(
             [sys.executable, "-B", "-c", program], cwd=ROOT, capture_output=True, timeout=GENERATORS_LIMIT_S, check=True
         )
@@ -222,22 +223,21 @@ class TestFixtures:
             return done.stdout
         return data
 
-    def test_the_generators_write_the_assets_as_they_are(self, tmp_path: Path) -> None:
-        subprocess.run(
-            [sys.executable, "-B", str(ROOT / "generators"), str(tmp_path)], timeout=GENERATORS_LIMIT_S, check=True
-        )
+    @pytest.mark.long
+    def test_the_generators_write_the_fixtures_as_they_are(self, tmp_path: Path) -> None:
+        subprocess.run([sys.executable, "-B", str(ROOT), str(tmp_path)], timeout=GENERATORS_LIMIT_S, check=True)
         made = sorted(path for path in tmp_path.rglob("*") if path.is_file())
         assert len(made) > 100
         for path in made:
-            assert self._meaning(path) == self._meaning(ROOT / "assets" / path.relative_to(tmp_path)), path
+            assert self._meaning(path) == self._meaning(ROOT / path.relative_to(tmp_path)), path
 
     def test_every_fixture_belongs_to_a_task_and_is_small(self) -> None:
         sources = [file.source for task in SUITE.tasks for file in task.workspace_files if file.source is not None]
         sources += [one.folder for task in SUITE.tasks for one in task.services if one.folder is not None]
-        files = [path for path in (ROOT / "assets").rglob("*") if path.is_file()]
+        files = [path for path in ROOT.glob("task_*/files/**/*") if path.is_file()]
         for path in files:
             assert any(path == source or path.is_relative_to(source) for source in sources), path
-        assert sum(path.stat().st_size for path in files) < 9 * 1024 * 1024
+        assert sum(path.stat().st_size for path in files) < 6 * 1024 * 1024
 
     def test_no_task_names_a_host_that_could_exist(self) -> None:
         files = [path for path in ROOT.rglob("*") if path.is_file() and path.suffix in TEXTS]
@@ -269,20 +269,3 @@ def test_the_calendar_check_reads_times_by_their_meaning(start: str, end: str, p
     scores = grade(TASKS["task_01_calendar"], workspace)
     assert (scores["well_formed"], scores["title"]) == (1.0, 1.0)
     assert (scores["start"], scores["end"]) == (points, points)
-
-
-def test_the_memory_check_does_not_let_the_old_code_reach_tom(tmp_path: Path) -> None:
-    task, workspace = TASKS["task_04_workshop_memory"], tmp_path / "workspace"
-    fill_workspace(workspace, task.workspace_files)
-    (workspace / "for_tom.md").write_text("The key box opens with 8826 (it was 4471).", encoding="utf-8")
-    assert grade(task, workspace)["page_key"] == 0
-
-
-def test_the_rota_check_gives_a_part_for_a_part(tmp_path: Path) -> None:
-    task, workspace = TASKS["task_03_rota_repair"], tmp_path / "workspace"
-    fill_workspace(workspace, task.workspace_files)
-    script = workspace / "rota.py"
-    text = script.read_text(encoding="utf-8").replace('name = line.split("#")[0]', 'name = line.split("#")[0].strip()')
-    script.write_text(text.replace("if line:", "if name:"), encoding="utf-8")
-    scores = grade(task, workspace)
-    assert scores == {"given_tests": 0.0, "read_roster": 1.0, "plan": 0.0, "minutes_on_call": 0.0}

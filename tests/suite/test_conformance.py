@@ -36,8 +36,3 @@ def test_what_differs_is_named_and_fails(
     write(tmp_path)
     assert conformance.main([str(tmp_path)]) == 1
     assert line in capsys.readouterr().out.split("\n")
-
-
-def test_without_a_path_the_usage_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    assert conformance.main([]) == 2
-    assert "conformance.py PATH" in capsys.readouterr().err

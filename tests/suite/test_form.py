@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from form_suite import TASK, suite
-from pinchbench.config.run import RunConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import SelectionError, SuiteError
-from pinchbench.runner.prepare import prepare
+from pinchbench.runner.plan.prepare import prepare
 from pinchbench.suite.form import FormTasks, load_form, suite_root, write_form
-from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from sampling import sampled
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+WITH_FORMS = [
+    path.parent.name
+    for path in sorted(bundled_tasks_dir().glob("*/generate.py"))
+    if "\nSEED = " in path.read_text("utf-8")
+]
 
 
 @pytest.fixture(autouse=True)
@@ -46,34 +54,41 @@ class TestMaking:
         assert suite_root(root, 7) != first
         assert first.is_relative_to(data)
 
-    def test_what_keeps_a_form_from_being_made_is_told_and_leaves_nothing(self, tmp_path: Path, data: Path) -> None:
+    def test_what_keeps_a_form_from_being_made_is_reported_and_leaves_nothing(self, tmp_path: Path, data: Path) -> None:
         root = suite(tmp_path)
         with pytest.raises(SuiteError, match="could not make the form 13: no luck today"):
             suite_root(root, 13)
         assert list((data / "forms").iterdir()) == []
-        (root / "generators" / "__main__.py").unlink()
+        (root / "__main__.py").unlink()
         with pytest.raises(SuiteError, match=r"makes no fresh forms.*Omit --form"):
             suite_root(root, 7)
+
+    def test_the_program_gets_nothing_of_the_users_environment(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SOME_API_KEY", "sk-secret")
+        root = suite(tmp_path, answer="sum(name.endswith('KEY') for name in __import__('os').environ)")
+        assert '"0"' in (suite_root(root, 7) / "task_sum.md").read_text(encoding="utf-8")
 
 
 def _made(folder: Path, *needed: str) -> list[str]:
     folder.mkdir()
     write_form(bundled_tasks_dir(), 7, folder, needed=needed)
-    return sorted(path.name for path in folder.glob("task_*.md"))
+    return sorted(path.name for path in folder.glob("task_*"))
 
 
 class TestNeededTasks:
-    def test_the_program_is_told_which_tasks_are_needed_and_makes_only_these(self, tmp_path: Path) -> None:
+    def test_the_program_gets_which_tasks_are_needed_and_makes_only_these(self, tmp_path: Path) -> None:
         assert _made(tmp_path / "form", "task_00_sanity", "task_02_shipment_audit", "task_03_rota_repair") == [
-            "task_00_sanity.md",
-            "task_02_shipment_audit.md",
+            "task_00_sanity",
+            "task_02_shipment_audit",
         ]
 
     def test_a_form_that_is_kept_has_all_tasks_whatever_the_variable_says(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         root = suite(tmp_path)
-        program = root / "generators" / "__main__.py"
+        program = root / "__main__.py"
         said = "import os\nassert os.environ['PINCHBENCH_FORM_TASKS'] == ''\n"
         program.write_text(said + program.read_text(encoding="utf-8"), encoding="utf-8")
         monkeypatch.setenv("PINCHBENCH_FORM_TASKS", "task_old")
@@ -97,17 +112,21 @@ class TestSelecting:
         assert prepared.config.tasks_dir == tmp_path / "tasks"  # its form is made again when the run is resumed
 
 
-def test_with_its_own_seed_a_form_of_a_bundled_task_is_the_public_one(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "task_id",
+    sampled(WITH_FORMS, WITH_FORMS[::10]),
+)
+def test_with_its_own_seed_a_form_of_a_bundled_task_is_the_public_one(
+    task_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = bundled_tasks_dir()
-    monkeypatch.syspath_prepend(root / "generators")
-    form_files = import_module("craft.form").form_files
-    modules = [import_module(path.stem) for path in sorted((root / "generators").glob("[a-z]*.py"))]
-    for module in modules:
-        if hasattr(module, "TASK"):
-            made = form_files(module, root, module.SEED).items()
-            # how a PDF and a git bundle are packed differs between machines
-            assert [
-                place
-                for place, data in made
-                if not place.endswith((".pdf", ".gz", ".bundle")) and (root / place).read_bytes() != data
-            ] == []
+    monkeypatch.syspath_prepend(root)
+    form = import_module("craft.form")
+    module = form.generator(root / task_id)
+    made = form.form_files(module, root, module.SEED).items()
+    # how a PDF and a git bundle are packed differs between machines
+    assert [
+        place
+        for place, data in made
+        if not place.endswith((".pdf", ".gz", ".bundle")) and (root / task_id / place).read_bytes() != data
+    ] == []

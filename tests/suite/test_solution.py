@@ -15,10 +15,8 @@ from pinchbench.suite.solution import (
     Solution,
     SolutionTurn,
     ToolStep,
-    load_solution,
     parse_solution,
     script_problem,
-    turns_of,
 )
 
 PATH = Path("solutions/task_x.yaml")
@@ -59,7 +57,7 @@ def test_a_solution_is_read() -> None:
             "turns: [{answer: a}]\nnear_miss: []",
             "2: the key `near_miss` is not known here; there are turns, near_misses, equivalent",
         ),
-        ("turns:\n- answer: a\n  step: []", "3: the key `step` is not known here; there are steps, answer, user"),
+        ("turns:\n- answer: a\n  step: []", "3: the key `step` is not known here; there are steps, answer, user, when"),
         (
             "turns:\n- answer: a\n  steps:\n  - tool: x\n    arg: {}",
             "5: the key `arg` is not known here; there are tool, args",
@@ -94,13 +92,13 @@ def test_a_broken_solution_names_file_line_and_reason(text: str, problem: str) -
     assert str(caught.value) == f"{PATH}:{problem}"
 
 
-@pytest.mark.parametrize(
-    "given", ["0.5", "[0.5]", "[0, 0.2, 0.4]", "[0.5, 0.4]", "[0, 1]", "[-0.1, 0.5]", "[a, b]", "[0, .nan]", "{a: 1}"]
-)
-def test_a_range_has_two_ends_from_0_to_below_1(given: str) -> None:
-    text = f"turns: [{{answer: a}}]\nnear_misses:\n- name: n\n  check: {given}\n  turns: [{{answer: a}}]"
-    with pytest.raises(SuiteError, match=r"4: a range is `\[low, high\]`, from 0 to below 1"):
-        parse_solution(text, path=PATH)
+def test_cases_stand_among_the_turns() -> None:
+    text = "turns: [{answer: a}, {when: ' Count it ', answer: b}, {answer: c}]"
+    solution = parse_solution(text, path=PATH)
+    assert [turn.answer for turn in solution.turns] == ["a", "c"]
+    assert solution.cases == (SolutionTurn(steps=(), answer="b", when="Count it"),)
+    with pytest.raises(SuiteError, match="1: `when` must be a text"):
+        parse_solution("turns: [{when: '', answer: b}]", path=PATH)
 
 
 def test_near_misses_are_read() -> None:
@@ -114,28 +112,6 @@ def test_near_misses_are_read() -> None:
     assert (half.name, half.check, half.judge) == ("Half", ScoreRange(low=0.2, high=0.5), None)
     assert (dull.name, dull.check, dull.judge) == ("Dull", None, ScoreRange(low=0, high=0.25))
     assert [turn.answer for turn in dull.turns] == ["c", "d"]
-
-
-def test_a_range_holds_its_ends() -> None:
-    third = ScoreRange(low=1 / 3, high=0.5)
-    assert 0.333333333 in third
-    assert 0.5 in third
-    assert 0.51 not in third
-    assert 0.33 not in third
-
-
-def test_a_solution_is_found_by_the_id_of_its_task(tmp_path: Path) -> None:
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "solutions" / "task_x.yaml").write_text("turns: [{answer: é}]", encoding="utf-8")
-    assert load_solution(tmp_path, "task_x") == Solution(turns=(SolutionTurn(steps=(), answer="é"),))
-    assert load_solution(tmp_path, "task_y") is None
-
-
-def test_a_solution_that_is_no_text_is_told(tmp_path: Path) -> None:
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "solutions" / "task_x.yaml").write_bytes(b"\xff")
-    with pytest.raises(SuiteError, match=r"task_x\.yaml can't be read"):
-        load_solution(tmp_path, "task_x")
 
 
 ASKED = Task(
@@ -176,7 +152,3 @@ def test_what_a_simulated_user_says_is_read() -> None:
 def test_a_script_fits_its_task(task: Task, script: tuple[SolutionTurn, ...], problem: str) -> None:
     assert problem in script_problem(task, script)
     assert bool(script_problem(task, script)) == bool(problem)
-
-
-def test_the_turns_of_a_script_end_where_its_user_says_nothing() -> None:
-    assert turns_of(ASKED, said("Friday.", "", "At eight.")) == (Turn(prompt="Do it."), Turn(prompt="Friday."))

@@ -14,9 +14,12 @@ class Kept:
     def __init__(self) -> None:
         self.exchanges: list[Exchange] = []
         self.closed = False
+        self.size_bytes = self.line_bytes = 0
 
     def append(self, one: Exchange) -> None:
         self.exchanges.append(one)
+        self.size_bytes += len(one.request)
+        self.line_bytes = self.size_bytes
 
     def close(self) -> None:
         self.closed = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import sys
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,21 @@ import pytest
 from anyio import connect_tcp, create_task_group, create_tcp_listener, fail_after
 from anyio.abc import SocketAttribute
 
-from pinchbench.wire import draft
 from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.messages import CallUsed, ExchangeEnded, Held, PaceChanged, Provider, RetrySettings
+from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import serve_clients
+from pinchbench.wire.wire_messages import (
+    CallFailed,
+    CallUsed,
+    Held,
+    LimitExceeded,
+    PaceChanged,
+    Provider,
+    RequestRefused,
+)
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
+from wire.kept import Kept
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -25,27 +35,13 @@ if TYPE_CHECKING:
     from anyio.abc import SocketStream
 
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.messages import WireEvent
+    from pinchbench.wire.wire_messages import WireEvent
 
 pytestmark = pytest.mark.anyio
 
 KEY = "sk-planted-0123456789abcdef"
 TOKEN = "slot-token-0123456789"
 LIMIT_S = 60
-
-
-class Kept:
-    """A recorder that keeps exchanges in a list."""
-
-    def __init__(self) -> None:
-        self.exchanges: list[Exchange] = []
-        self.closed = False
-
-    def append(self, exchange: Exchange) -> None:
-        self.exchanges.append(exchange)
-
-    def close(self) -> None:
-        self.closed = True
 
 
 @dataclass(kw_only=True)
@@ -61,8 +57,7 @@ class RunningProxy:
     async def recorded(self) -> list[Exchange]:
         """End the lease, and return what was recorded."""
         with fail_after(LIMIT_S):
-            released = await self.proxy.release(TOKEN)
-        assert not released.problem
+            assert await self.proxy.release(TOKEN) == ""
         assert self.kept.closed
         return self.kept.exchanges
 
@@ -71,17 +66,24 @@ class RunningProxy:
 async def running_proxy(
     base_url: str,
     *,
-    retries: RetrySettings | None = None,
     max_requests: int | None = None,
     reports_usage: bool = False,
+    max_recording_bytes: int | None = None,
+    key: str = KEY,
 ) -> AsyncGenerator[RunningProxy]:
-    provider = Provider(id="openai", base_url=base_url, key=KEY, max_requests=max_requests)
+    provider = Provider(id="openai", base_url=base_url, key=key, max_requests=max_requests)
     events: list[WireEvent] = []
     async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
-        settings = retries or RetrySettings()
-        proxy = Proxy([provider], retries=settings, report=events.append, group=group, reports_usage=reports_usage)
+        proxy = Proxy(
+            [provider],
+            report=events.append,
+            group=group,
+            reports_usage=reports_usage,
+            max_recording_bytes=max_recording_bytes,
+        )
         kept = Kept()
-        proxy.lease(TOKEN, trial="task/1", turn=2, recorder=kept)
+        proxy.lease(TOKEN, trial="task/1", recorder=kept)
+        proxy.set_turn(TOKEN, 2)
         group.start_soon(serve_clients, listener, proxy.serve)
         port = listener.extra(SocketAttribute.local_port)
         yield RunningProxy(proxy=proxy, port=port, kept=kept, events=events)
@@ -147,12 +149,13 @@ async def test_the_key_replaces_the_token_where_the_client_sent_it(name: str) ->
         return True
 
     async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        await http.get(wire.url(f"/v1?alt=sse&key={TOKEN}"), headers={name: TOKEN})
+        path = "/v1beta/models/m:streamGenerateContent"
+        await http.post(wire.url(f"{path}?alt=sse&key={TOKEN}"), headers={name: TOKEN})
         (asked,) = provider.asked
         (exchange,) = await wire.recorded()
     assert asked.header(name) == KEY
     assert asked.header("authorization") is None
-    assert asked.target == f"/v1?alt=sse&key={KEY}"
+    assert asked.target == f"{path}?alt=sse&key={KEY}"
     assert KEY not in repr(exchange)
     assert TOKEN not in repr(exchange)
 
@@ -192,7 +195,9 @@ async def test_chunks_arrive_one_by_one_and_are_recorded_with_their_times() -> N
         (401, (("WWW-Authenticate", "Bearer"),), b""),
     ],
 )
-async def test_errors_arrive_unchanged(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> None:
+async def test_errors_arrive_unchanged_and_are_reported(
+    status: int, headers: tuple[tuple[str, str], ...], body: bytes
+) -> None:
     async def answer(_: Asked, stream: SocketStream) -> bool:
         await stream.send(reply(body, status=status, headers=headers))
         return True
@@ -202,7 +207,9 @@ async def test_errors_arrive_unchanged(status: int, headers: tuple[tuple[str, st
         (exchange,) = await wire.recorded()
     assert (response.status_code, response.content) == (status, body)
     assert all(response.headers[name] == value for name, value in headers)
-    assert (exchange.status, exchange.reply, exchange.retried) == (status, body, ())
+    assert (exchange.status, exchange.reply, len(provider.asked)) == (status, body, 1)
+    failed = [event for event in wire.events if isinstance(event, CallFailed)]
+    assert failed == [CallFailed(trial="task/1", number=1, status=status)]
     assert len([event for event in wire.events if isinstance(event, PaceChanged)]) == (status == 429)
 
 
@@ -217,18 +224,6 @@ async def test_a_cut_stream_is_cut_for_the_client_too() -> None:
         (exchange,) = await wire.recorded()
     assert (exchange.end, exchange.status, exchange.reply) == (ExchangeEnd.CUT, 200, b"data: 1\n\ndata: ")
     assert exchange.error
-
-
-async def test_a_reply_without_length_ends_with_its_connection() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n<html>")
-        return False
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        response = await http.post(wire.url(), content=b"{}")
-        (exchange,) = await wire.recorded()
-    assert response.content == b"<html>"
-    assert (exchange.end, exchange.reply) == (ExchangeEnd.COMPLETE, b"<html>")
 
 
 @pytest.mark.parametrize("closes", ["refuses", "closes", "speaks no HTTP"])
@@ -284,19 +279,24 @@ async def test_a_stalled_stream_stalls_until_the_trial_ends() -> None:
     assert gone.json()["error"]["message"] == "No trial has this address now."
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/v1/models", "/s/", f"/s/{TOKEN}", f"/s/{TOKEN}/other/v1", "/s/guess/openai/v1"]
-)
-async def test_other_addresses_answer_404(path: str) -> None:
-    async def answer(asked: Asked, _: SocketStream) -> bool:
-        raise AssertionError(asked)
+async def test_the_address_of_a_trial_that_has_ended_is_refused_and_named() -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(reply(b"{}"))
+        return True
 
+    following = TOKEN[::-1]
     async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        response = await http.post(f"http://127.0.0.1:{wire.port}{path}", content=b"x" * 100_000)
-        assert await wire.recorded() == []
-    assert response.status_code == 404
-    assert response.json()["type"] == "error"
-    assert response.json()["error"]["type"] == "not_found_error"
+        await wire.recorded()
+        statuses = [(await http.post(wire.url(), content=b"{}")).status_code]
+        wire.proxy.lease(following, trial="task/2")
+        statuses += [
+            (await http.post(wire.url().replace(TOKEN, token), content=b"{}")).status_code
+            for token in (following, TOKEN)
+        ]
+    assert statuses == [404, 200, 404]
+    refused = [(event.trial, event.what) for event in wire.events if isinstance(event, RequestRefused)]
+    ended = "the address of task/1, which has ended"
+    assert refused == [("", ended), ("task/2", ended)]
 
 
 async def test_connections_are_used_again_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,36 +326,7 @@ async def test_a_stale_connection_loses_no_request() -> None:
         answers = [(await http.post(wire.url(), content=str(number))).text for number in range(3)]
         exchanges = await wire.recorded()
     assert answers == ["0", "1", "2"]
-    assert [(one.status, one.retried) for one in exchanges] == [(200, ())] * 3
-
-
-async def test_requests_sent_before_the_reply_are_answered_in_turn() -> None:
-    async def answer(asked: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(asked.body))
-        return True
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire:
-        one = b"POST /s/%s/openai/v1 HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n" % TOKEN.encode()
-        got = await _raw(wire.port, one + b"\r\n1" + one + b"Connection: close\r\n\r\n2")
-        exchanges = await wire.recorded()
-    assert [part.split(b"\r\n\r\n")[1][:1] for part in got.split(b"HTTP/1.1 200")[1:]] == [b"1", b"2"]
-    assert [one.request for one in exchanges] == [b"1", b"2"]
-
-
-async def test_a_client_that_waits_before_its_body_is_told_to_send_it() -> None:
-    async def answer(asked: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(asked.body))
-        return True
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire:
-        with fail_after(LIMIT_S):
-            async with await connect_tcp("127.0.0.1", wire.port) as stream:
-                head = b"POST /s/%s/openai/v1 HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n"
-                await stream.send(head % TOKEN.encode())
-                assert (await stream.receive()).startswith(b"HTTP/1.1 100 ")
-                await stream.send(b"1")
-                assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
-        assert provider.asked[0].header("expect") is None
+    assert [one.status for one in exchanges] == [200] * 3
 
 
 async def test_streams_at_once_all_complete() -> None:
@@ -383,46 +354,6 @@ async def test_streams_at_once_all_complete() -> None:
     assert {one.end for one in exchanges} == {ExchangeEnd.COMPLETE}
 
 
-@pytest.mark.parametrize("failure", [429, 500, 503, 0])
-async def test_a_failure_before_the_first_byte_is_retried_if_asked_for(failure: int) -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        if len(provider.asked) <= 2:
-            if failure:
-                await stream.send(reply(b"no", status=failure, headers=(("Retry-After", "0"),)))
-            return False
-        await stream.send(reply(b"yes"))
-        return True
-
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(provider.url, retries=RetrySettings(times=2)) as wire,
-        client() as http,
-    ):
-        response = await http.post(wire.url(), content=b"{}")
-        (exchange,) = await wire.recorded()
-    assert response.text == "yes"
-    assert [asked.body for asked in provider.asked] == [b"{}"] * 3
-    assert (exchange.retried, exchange.status, exchange.reply) == ((failure, failure), 200, b"yes")
-
-
-async def test_retries_end_and_the_last_failure_arrives_with_its_headers() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b"no", status=429, headers=(("Retry-After", "0"),)))
-        return True
-
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(provider.url, retries=RetrySettings(times=3)) as wire,
-        client() as http,
-    ):
-        response = await http.post(wire.url(), content=b"{}")
-        (exchange,) = await wire.recorded()
-    assert (response.status_code, response.text, response.headers["retry-after"]) == (429, "no", "0")
-    assert exchange.retried == (429,) * 3
-    (event,) = [event for event in wire.events if isinstance(event, ExchangeEnded)]
-    assert (event.status, event.retried, event.trial, event.turn) == (429, (429,) * 3, "task/1", 2)
-
-
 async def test_no_more_requests_are_in_flight_than_allowed() -> None:
     flying = most = 0
     all_fly = anyio.Event()
@@ -433,7 +364,7 @@ async def test_no_more_requests_are_in_flight_than_allowed() -> None:
         most = max(most, flying)
         if flying == 3:
             all_fly.set()
-        await all_fly.wait()  # the first ones stay for those that may come beside them
+        await all_fly.wait()  # the first ones stay for those that may come meanwhile
         for _turn in range(10):
             await anyio.lowlevel.checkpoint()
         flying -= 1
@@ -447,7 +378,7 @@ async def test_no_more_requests_are_in_flight_than_allowed() -> None:
     ):
         async with create_task_group() as group:
             for _ in range(12):
-                group.start_soon(h.get, wire.url())
+                group.start_soon(h.post, wire.url())
         exchanges = await wire.recorded()
     assert most == 3
     assert len(exchanges) == 12
@@ -469,40 +400,79 @@ async def test_a_client_that_leaves_the_queue_leaves_nothing_behind() -> None:
         client() as http,
         create_task_group() as group,
     ):
-        group.start_soon(http.get, wire.url())
+        group.start_soon(http.post, wire.url())
         with fail_after(LIMIT_S):
             while not provider.asked:
                 await anyio.lowlevel.checkpoint()
             waits = await connect_tcp("127.0.0.1", wire.port)
             async with waits:
-                await waits.send(b"GET /s/%s/openai/v1 HTTP/1.1\r\nHost: a\r\n\r\n" % TOKEN.encode())
+                await waits.send(b"POST /s/%s/openai/responses HTTP/1.1\r\nHost: a\r\n\r\n" % TOKEN.encode())
                 upstream = wire.proxy._upstreams["openai"]
-                while not upstream.pacer.pace.waiting:
+                while not upstream.pacer.waiting:
                     await anyio.lowlevel.checkpoint()
-            while upstream.pacer.pace.waiting:
+            while upstream.pacer.waiting:
                 await anyio.lowlevel.checkpoint()
             go_on.set()
-            assert (await http.get(wire.url())).text == "ok"
+            assert (await http.post(wire.url())).text == "ok"
 
 
-async def test_a_client_that_leaves_within_a_big_request_closes_the_providers_connection(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("limit", "used"),
+    [
+        ("exchange.BODY_BYTES", "a request or reply of more than 0 MiB"),
+        ("proxy.MAX_LINE_BYTES", "more than 2.79e-08 GiB of requests and replies"),
+        ("", "9.5e-08 GiB of disk space for its requests; the limit is 2.79e-08 GiB"),
+    ],
+)
+async def test_a_trial_that_sends_too_much_is_answered_no_more_and_its_neighbour_is(
+    monkeypatch: pytest.MonkeyPatch, limit: str, used: str
 ) -> None:
-    monkeypatch.setattr(draft, "BODY_BYTES", 10)
+    if limit:
+        monkeypatch.setattr(f"pinchbench.wire.{limit}", 30)
 
-    async def answer(asked: Asked, _: SocketStream) -> bool:
-        raise AssertionError(asked)
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(reply(b"ok"))
+        return True
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire:
+    async with (
+        scripted_provider(answer) as provider,
+        running_proxy(provider.url, max_recording_bytes=None if limit else 30) as wire,
+        client() as http,
+    ):
+        wire.proxy.lease("other-token", trial="task/2")
+        with suppress(httpx2.RemoteProtocolError):  # if it is cut
+            await http.post(wire.url(), json="x" * 100)
         with fail_after(LIMIT_S):
-            async with await connect_tcp("127.0.0.1", wire.port) as stream:
-                head = b"POST /s/%s/openai/v1 HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n" % TOKEN.encode()
-                await stream.send(head + b"x" * 500)
-                while not provider.connections:
-                    await anyio.lowlevel.checkpoint()
-            await provider.left.wait()
+            while not (exceeded := [event for event in wire.events if isinstance(event, LimitExceeded)]):
+                await anyio.lowlevel.checkpoint()
+        refused = await http.post(wire.url(), content=b"{}")
+        neighbour = await http.post(wire.url().replace(TOKEN, "other-token"), content=b"{}")
+    assert exceeded == [LimitExceeded(trial="task/1", used=used)]
+    assert (refused.status_code, neighbour.status_code) == (403, 200)
+    assert refused.json()["error"]["message"] == f"The trial has used {used}."
+
+
+async def test_a_trial_with_too_many_connections_loses_what_it_has_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinchbench.wire.proxy.MAX_TRIAL_CONNECTIONS", 1)
+    unfinished = b"POST /s/%s/openai/responses HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n" % TOKEN.encode()
+
+    async with running_proxy("http://127.0.0.1:1") as wire, await connect_tcp("127.0.0.1", wire.port) as first:
+        await first.send(unfinished)
+        with fail_after(LIMIT_S):
+            while not wire.proxy._leases[TOKEN].open:
+                await anyio.lowlevel.checkpoint()
+        async with await connect_tcp("127.0.0.1", wire.port) as second:
+            await second.send(unfinished)
+            with fail_after(LIMIT_S), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+                await first.receive()
         (exchange,) = await wire.recorded()
-    assert (exchange.end, exchange.status) == (ExchangeEnd.CLIENT_LEFT, 0)
+    assert exchange.error == "the trial used more than 1 connections at a time"
+
+
+async def test_a_connection_without_a_request_is_closed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinchbench.wire.proxy.HEAD_LIMIT_S", 0.0)
+    async with running_proxy("http://127.0.0.1:1") as wire:
+        assert await _raw(wire.port, b"POST /s/") == b""
 
 
 async def test_a_trial_is_held_while_all_that_it_waits_for_is_its_turn() -> None:
@@ -521,13 +491,13 @@ async def test_a_trial_is_held_while_all_that_it_waits_for_is_its_turn() -> None
         wire.proxy.lease("other-token", trial="task/2")
         pacer = wire.proxy._upstreams["openai"].pacer
         async with create_task_group() as group:
-            group.start_soon(http.get, wire.url())
+            group.start_soon(http.post, wire.url())
             with fail_after(LIMIT_S):
                 while not provider.asked:
                     await anyio.lowlevel.checkpoint()
-                group.start_soon(http.get, wire.url())  # the first trial has a request at the provider meanwhile
-                group.start_soon(http.get, wire.url().replace(TOKEN, "other-token"))
-                while pacer.pace.waiting < 2:
+                group.start_soon(http.post, wire.url())  # the first trial has a request at the provider meanwhile
+                group.start_soon(http.post, wire.url().replace(TOKEN, "other-token"))
+                while pacer.waiting < 2:
                     await anyio.lowlevel.checkpoint()
             held = [event for event in wire.events if isinstance(event, Held)]
             go_on.set()
@@ -554,3 +524,138 @@ async def test_what_a_call_used_is_reported_on_request(reports_usage: bool) -> N
         await wire.recorded()
     used = [event for event in wire.events if isinstance(event, CallUsed)]
     assert [(one.trial, one.usage.total_tokens) for one in used] == [("task/1", 7)] * reports_usage
+
+
+async def test_what_is_not_for_the_runs_model_is_refused_reported_and_not_recorded() -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(reply(b"ok"))
+        return True
+
+    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+        tools = [{"type": "function", "function": {"name": "exec"}}]
+        own = {"model": "as-openclaw-calls-it", "messages": [], "tools": tools}
+        encoded = wire.url("/chat/completion%73")
+        answers = [
+            await http.post(wire.url(), json=own),
+            await http.post(wire.url(), json={**own, "model": "stronger"}),
+            await http.post(encoded, json={**own, "model": "stronger"}),
+            await http.post(encoded, json=own),
+            await http.post(wire.url(), json={**own, "model": "small", "tools": []}),  # such as for a recap
+            await http.post(wire.url("/v1/files"), content=b"{}"),
+            await http.get(wire.url(f"/v1/models?key={TOKEN}")),
+        ]
+        exchanges = await wire.recorded()
+    assert [one.status_code for one in answers] == [200, 403, 403, 200, 403, 403, 200]
+    assert answers[1].json()["error"]["message"].startswith("The wire does not pass requests for stronger on")
+    assert [one.path for one in exchanges] == [
+        "/v1/chat/completions",
+        "/chat/completions",
+        "/v1/models?key=[key]",
+    ]
+    assert [asked.target for asked in provider.asked][2] == f"/v1/models?key={TOKEN}"  # only Gemini's has the key
+    refused = [event.what for event in wire.events if isinstance(event, RequestRefused)]
+    assert refused == ["model stronger", "model stronger", "POST /v1/files"]
+
+
+async def test_a_redirect_is_followed_within_the_provider_and_an_error_beyond() -> None:
+    async def answer(asked: Asked, stream: SocketStream) -> bool:
+        if asked.target == "/chat/completions":
+            place = "/moved/chat/completions" if asked.body == b"{}" else f"https://elsewhere.example/?key={KEY}"
+            await stream.send(reply(b"moved", status=307, headers=(("Location", place),)))
+        else:
+            await stream.send(reply(asked.body))
+        return True
+
+    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+        followed = await http.post(wire.url("/chat/completions"), content=b"{}")
+        refused = await http.post(wire.url("/chat/completions"), content=b"[]")
+        exchanges = await wire.recorded()
+    assert (followed.status_code, followed.text) == (200, "{}")
+    assert [asked.body for asked in provider.asked] == [b"{}", b"{}", b"[]"]
+    assert (refused.status_code, "location" in refused.headers) == (404, False)
+    assert "redirects to another server, https://elsewhere.example/." in refused.json()["error"]["message"]
+    assert [(one.status, one.end) for one in exchanges] == [(200, ExchangeEnd.COMPLETE), (0, ExchangeEnd.NOT_REACHED)]
+
+
+async def test_a_key_in_a_reply_does_not_reach_the_client() -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(
+            OK_HEAD.replace(b"OK", KEY.encode()).replace(b"\r\n\r\n", f"\r\nEcho: {KEY}".encode()) + b"\r\n\r\n"
+        )
+        body = chunk(f"data: {KEY} and {KEY[:-1]}\n\n".encode())
+        for at in range(0, len(body), 7):
+            await stream.send(body[at : at + 7])
+            await anyio.lowlevel.checkpoint()
+        await stream.send(b"0\r\n\r\n")
+        return True
+
+    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+        response = await http.post(wire.url(), content=b"{}")
+    stars = "*" * len(KEY)
+    assert response.text == f"data: {stars} and {KEY[:-1]}\n\n"
+    assert (response.headers["echo"], response.extensions["reason_phrase"]) == (stars, stars.encode())
+
+
+# Sends a request from a process of its own, as a command of the agent would, and prints the status.
+COMMAND = """
+import http.client, sys
+connection = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]))
+connection.request("POST", sys.argv[2], "{}")
+print(connection.getresponse().status)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
+async def test_only_the_process_that_asks_first_in_a_turn_is_answered() -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(reply(b"ok"))
+        return True
+
+    async def ask_elsewhere(wire: RunningProxy) -> int:
+        path = wire.url().partition(f":{wire.port}")[2]
+        done = await anyio.run_process([sys.executable, "-I", "-c", COMMAND, str(wire.port), path])
+        return int(done.stdout)
+
+    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+        answered = [(await http.post(wire.url(), content=b"{}")).status_code, await ask_elsewhere(wire)]
+        wire.proxy.set_turn(TOKEN, 1)
+        answered.append(await ask_elsewhere(wire))
+        async with client() as later:
+            answered.append((await later.post(wire.url(), content=b"{}")).status_code)
+        exchanges = await wire.recorded()
+    assert answered == [200, 403, 200, 403]
+    assert len(exchanges) == 2
+    refused = [event.what for event in wire.events if isinstance(event, RequestRefused)]
+    assert [what.rpartition(" ")[0] for what in refused] == ["a connection by"] * 2
+
+
+async def test_a_trial_that_ends_while_a_connection_is_looked_at_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(reply(b"ok"))
+        return True
+
+    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+
+        def end_it(*_: object) -> str:
+            anyio.from_thread.run(wire.proxy.release, TOKEN)
+            return ""
+
+        monkeypatch.setattr(TrialLease, "find_foreign", end_it)
+        response = await http.post(wire.url(), content=b"{}")
+    assert response.status_code == 404
+    assert provider.asked == []
+
+
+async def test_a_key_that_is_a_word_garbles_nothing_of_what_was_said() -> None:
+    async def answer(asked: Asked, stream: SocketStream) -> bool:
+        assert asked.header("authorization") == "Bearer chat"
+        await stream.send(reply(b"a chat", headers=(("Content-Type", "text/chat"),)))
+        return True
+
+    async with scripted_provider(answer) as provider, running_proxy(provider.url, key="chat") as wire, client() as http:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        response = await http.post(wire.url(), content=b"{}", headers=headers)
+        (exchange,) = await wire.recorded()
+    assert (response.text, response.headers["content-type"]) == ("a chat", "text/chat")
+    assert (exchange.path, exchange.reply) == ("/v1/chat/completions", b"a chat")
+    assert ("content-type", "text/chat") in exchange.reply_headers

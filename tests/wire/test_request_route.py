@@ -10,8 +10,8 @@ from pinchbench.wire.request_route import (
     end_to_end,
     parse_route,
     recorded_headers,
+    recorded_target,
     request_headers,
-    slot_path,
     with_key,
 )
 
@@ -33,11 +33,6 @@ def test_a_target_is_split_into_token_provider_and_rest(target: str, route: Rout
     assert parse_route(target) == route
 
 
-def test_the_path_of_a_slot_is_parsed_back() -> None:
-    route = parse_route(slot_path("T", "my provider/2") + "/v1")
-    assert route == Route(token="T", provider="my provider/2", rest="/v1")
-
-
 @pytest.mark.parametrize(
     ("url", "authority", "path"),
     [
@@ -55,8 +50,11 @@ def test_only_the_token_is_replaced_by_the_key() -> None:
     headers = [(b"Authorization", b"Bearer T"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"a")]
     sent = request_headers(headers, origin=Origin.parse("http://b"), token="T", key="K")
     assert sent == [(b"Authorization", b"Bearer K"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"b")]
-    assert recorded_headers(sent[:1], key="K") == (("authorization", "Bearer [key]"),)
-    assert with_key("/v1?a=T&key=T&key=other", token="T", key="K/") == "/v1?a=T&key=K%2F&key=other"
+    assert recorded_headers(sent[:1], secret="K") == (("authorization", "Bearer [key]"),)
+    assert recorded_target("/v1?key=T&other=K%2F", token="T", secret="K/") == "/v1?key=[key]&other=[key]"
+    path = "/v1beta/models"
+    assert with_key(f"{path}?a=T&key=T&key=other", token="T", key="K/") == f"{path}?a=T&key=K%2F&key=other"
+    assert with_key("/v1/models?key=T", token="T", key="K") == "/v1/models?key=T"
 
 
 def test_hop_by_hop_headers_and_those_they_name_are_not_passed_on() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
 import ssl
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,8 +14,8 @@ import pytest
 from anyio import BrokenResourceError, EndOfStream, connect_tcp, create_task_group, create_tcp_listener, fail_after
 from anyio.abc import SocketAttribute
 
-from pinchbench.wire.certificates import Authority
-from pinchbench.wire.transport import BUFFER_BYTES, TransportStream, connect, serve_clients
+from pinchbench.wire.transport import BUFFER_BYTES, NewConnections, TransportStream, connect, serve_clients
+from pinchbench.wire.tunnel import Authority
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -170,3 +172,34 @@ async def test_tls_is_spoken_on_both_sides() -> None:
             with pytest.raises(ssl.SSLCertVerificationError):
                 await connect(HOST, port, tls=ssl.create_default_context())
             group.cancel_scope.cancel()
+
+
+async def test_of_too_many_connections_without_a_request_the_oldest_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pinchbench.wire.transport.MAX_NEW", 2)
+    waiting = NewConnections()
+    with fail_after(LIMIT_S):
+        async with pair() as one, pair() as two, pair() as three:
+            for each in (one, two):
+                waiting.add(each.ours)
+            waiting.discard(one.ours)  # it has asked for something
+            waiting.add(three.ours)
+            await one.ours.send(b"stays")
+            waiting.add(one.ours)
+            with pytest.raises(EndOfStream):
+                await two.theirs.receive()
+            assert await one.theirs.receive() == b"stays"
+            await three.ours.send(b"stays")
+
+
+async def test_a_server_is_reached_at_another_of_its_addresses_if_one_has_no_route(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def addresses(_host: str, port: int, **_: object) -> list[object]:
+        kind = (socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
+        # the first is reserved for documents: RFC 3849
+        return [(socket.AF_INET6, *kind, ("2001:db8::1", port, 0, 0)), (socket.AF_INET, *kind, ("127.0.0.1", port))]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", addresses)
+    with socket.create_server(("127.0.0.1", 0)) as server, fail_after(LIMIT_S):
+        async with await connect("two.example", server.getsockname()[1]) as stream:
+            assert stream.socket.getpeername()[0] == "127.0.0.1"

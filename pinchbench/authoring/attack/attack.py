@@ -14,31 +14,28 @@ from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, create_task_group, to_thread
 
+from pinchbench.authoring.attack.attack_results import PAID, AttackedTask, Played
 from pinchbench.authoring.attack.cheats import cheats_of
+from pinchbench.authoring.attack.data_mutants import MutantKind, prose_mutants
 from pinchbench.authoring.attack.mutants import UNUSABLE, Mutant, choose, file_mutants
-from pinchbench.authoring.attack.prose import prose_mutants
-from pinchbench.authoring.attack.results import PAID, AttackedTask, Played
-from pinchbench.authoring.attack.tree import NoFile, read_files, write_changes
-from pinchbench.authoring.attack.values import MutantKind
-from pinchbench.authoring.replay import StepFailedError, message
-from pinchbench.authoring.scratch import work_in_scratch
-from pinchbench.authoring.stage import Stage
+from pinchbench.authoring.attack.workspace_files import NoFile, read_files, write_changes
+from pinchbench.authoring.play import StepFailedError, message
+from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.defaults import DEFAULT_RUN_ROOT
 from pinchbench.files.folders import remove_folder
 from pinchbench.grading.grader import Grader
 from pinchbench.model.grade import CheckGrade
 from pinchbench.model.task import GradingType
-from pinchbench.process.prepared_process import keep_prepared
-from pinchbench.runner.prerequisites import MissingPrerequisites, examine_tasks
-from pinchbench.runner.run_folders import CHECKS, HOMES
-from pinchbench.runner.sandboxing import check_sandbox
+from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
+from pinchbench.runner.setup.run_folders import CHECKS, HOMES
+from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.suite.solution import SolutionTurn
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.authoring.attack.tree import Content
+    from pinchbench.authoring.attack.workspace_files import Content
     from pinchbench.model.task import Task, Turn
     from pinchbench.suite.solution import Solution
 
@@ -83,29 +80,26 @@ async def _attack(
     cpus = os.cpu_count() or 1
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     sandbox = await to_thread.run_sync(check_sandbox)
-    async with keep_prepared():
-        grader = Grader(judge=None, scratch=folder.parent / CHECKS, checks=cpus, sandbox=sandbox)
-        room = CapacityLimiter(cpus)
+    grader = Grader(judge=None, scratch=folder.parent / CHECKS, checks=cpus, sandbox=sandbox)
+    room = CapacityLimiter(cpus)
 
-        async def one(place: int, task: Task, solution: Solution) -> None:
-            async with room:
-                stage = Stage(
-                    task=task,
-                    folder=folder / HOMES / f"{place}",
-                    sandbox=sandbox,
-                    marker=f"{folder.name}/{place}",
-                    reads=solution.reads,
-                )
-                attacker = _Attacker(stage=stage, grader=grader, solution=solution, settings=settings)
-                missing = needs.get(task.task_id, MissingPrerequisites()).sentence or stage.refused
-                done[place] = (
-                    AttackedTask(task_id=task.task_id, untried=missing) if missing else await attacker.attack()
-                )
-                show(done[place])
+    async def one(place: int, task: Task, solution: Solution) -> None:
+        async with room:
+            stage = Stage(
+                task=task,
+                folder=folder / HOMES / f"{place}",
+                sandbox=sandbox,
+                marker=f"{folder.name}/{place}",
+                reads=solution.reads,
+            )
+            attacker = _Attacker(stage=stage, grader=grader, solution=solution, settings=settings)
+            missing = needs.get(task.task_id, MissingPrerequisites()).sentence or stage.refused
+            done[place] = AttackedTask(task_id=task.task_id, untried=missing) if missing else await attacker.attack()
+            show(done[place])
 
-        async with create_task_group() as group:
-            for place, (task, solution) in enumerate(tasks):
-                group.start_soon(one, place, task, solution)
+    async with create_task_group() as group:
+        for place, (task, solution) in enumerate(tasks):
+            group.start_soon(one, place, task, solution)
 
 
 class _Attacker:

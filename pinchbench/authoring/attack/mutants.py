@@ -8,25 +8,24 @@ from pathlib import PurePosixPath
 from random import Random
 from typing import TYPE_CHECKING
 
-from pinchbench.authoring.attack.calendars import calendar_mutants
-from pinchbench.authoring.attack.programs import python_mutants, shell_mutants, sql_mutants
-from pinchbench.authoring.attack.prose import prose_mutants
-from pinchbench.authoring.attack.records import record_mutants
-from pinchbench.authoring.attack.tables import table_mutants
-from pinchbench.authoring.attack.tree import NoFile, SymbolicLink
-from pinchbench.authoring.attack.values import MutantKind, TextMutant
+from pinchbench.authoring.attack.data_mutants import (
+    MutantKind,
+    TextMutant,
+    calendar_mutants,
+    prose_mutants,
+    record_mutants,
+    table_mutants,
+)
+from pinchbench.authoring.attack.program_mutants import python_mutants, shell_mutants, sql_mutants
+from pinchbench.authoring.attack.workspace_files import NoFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pinchbench.authoring.attack.tree import Content
+    from pinchbench.authoring.attack.workspace_files import Content
 
-HUGE_BYTES = 8 * 1024 * 1024  # far more than any result, little enough to be kept with a trial
 FOR_PEOPLE = frozenset({".md", ".txt"})
-BINARY = bytes(range(256)) * 8
-UNUSABLE = frozenset(
-    {MutantKind.EMPTY, MutantKind.FOLDER, MutantKind.BINARY, MutantKind.LOOP, MutantKind.HUGE}
-)  # no better than a file that is missing
+UNUSABLE = frozenset({MutantKind.EMPTY, MutantKind.FOLDER})  # no better than a file that is missing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,9 +77,6 @@ def _whole(path: str, content: bytes, before: bytes | None) -> Iterator[Mutant]:
         MutantKind.MISSING: NoFile.ABSENT,
         MutantKind.EMPTY: b"",
         MutantKind.FOLDER: NoFile.FOLDER,
-        MutantKind.BINARY: BINARY,
-        MutantKind.LOOP: SymbolicLink(target=PurePosixPath(path).name),
-        MutantKind.HUGE: b"x" * HUGE_BYTES,
     }
     if before is not None:
         contents[MutantKind.STALE] = before
@@ -95,8 +91,9 @@ def _whole(path: str, content: bytes, before: bytes | None) -> Iterator[Mutant]:
 def _inside(path: str, text: str, old: str | None, code: str | None, rng: Random) -> Iterator[TextMutant]:
     changed = None
     if old is not None:
-        changed = set(_changed_lines(old, text))
-        yield from _undone(old, text)
+        undone = list(_undone(old, text))
+        changed = {line + 1 for lines, _ in undone for line in lines}
+        yield from (one for _, one in undone)
     match PurePosixPath(path).suffix.lower():
         case ".py":
             yield from python_mutants(text, changed)
@@ -118,20 +115,14 @@ def _inside(path: str, text: str, old: str | None, code: str | None, rng: Random
             pass
 
 
-def _undone(old: str, new: str) -> Iterator[TextMutant]:
-    """Take back one change to a given file."""
+def _undone(old: str, new: str) -> Iterator[tuple[range, TextMutant]]:
+    """Take back each change to a given file; with its lines, counted from 0."""
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
     for tag, first, last, start, end in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if tag != "equal":
             text = "".join([*after[:start], *before[first:last], *after[end:]])
-            yield TextMutant(kind=MutantKind.NOT_DONE, detail=f"line {start + 1} as it was", text=text)
-
-
-def _changed_lines(old: str, new: str) -> Iterator[int]:
-    matcher = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False)
-    for tag, _, _, start, end in matcher.get_opcodes():
-        if tag != "equal":
-            yield from range(start + 1, end + 1)
+            mutant = TextMutant(kind=MutantKind.NOT_DONE, detail=f"line {start + 1} as it was", text=text)
+            yield range(start, end), mutant
 
 
 def choose(mutants: Sequence[Mutant], limit: int, *, seed: str) -> list[Mutant]:

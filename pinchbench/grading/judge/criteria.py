@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.grading.judge.blocks import one_line
+from pinchbench.grading.judge.question_blocks import one_line
 from pinchbench.suite.markdown import split_fences
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The question to a judge about a trial: its text and the shape of the answer (pure)."""
+"""The question to a judge about a trial: its text, from the trial's evidence, and the shape of the answer."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.grading.judge.blocks import Block, BlockPart, choose_mark, one_line, render
+from pinchbench.files.archive import KeptFile, NoText, kept_texts
 from pinchbench.grading.judge.criteria import Criterion, read_criteria
-from pinchbench.grading.judge.shown_files import FileView, view_files
-from pinchbench.grading.judge.shown_transcript import view_transcript
-from pinchbench.transcript.lines import writable
+from pinchbench.grading.judge.question_blocks import Block, BlockPart, choose_mark, one_line, render
+from pinchbench.grading.judge.shown_files import FileView, is_others_work, view_files
+from pinchbench.grading.judge.shown_transcript import view_chat, view_transcript
+from pinchbench.model.task import Turn
+from pinchbench.openclaw.sessions import read_lines
+from pinchbench.transcript_lines import chat_messages, parse_line, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from pinchbench.model.task import Task
+    from pinchbench.model.task import Task, WorkspaceFile
+    from pinchbench.results.evidence_files import Evidence
+    from pinchbench.transcript_lines import Event
+
 
 __all__ = [  # the only module that callers import for questions
     "PROMPT_VERSION",
@@ -28,7 +35,7 @@ __all__ = [  # the only module that callers import for questions
     "response_schema",
 ]
 
-PROMPT_VERSION = "5"  # increase whenever what a judge reads changes: grades of two versions are not comparable
+PROMPT_VERSION = "6"  # increase whenever what a judge reads changes: grades of two versions are not comparable
 
 SYSTEM = """\
 You are a careful and impartial grader. An AI agent was given a task and a workspace with files. You see the task, the \
@@ -102,12 +109,18 @@ class Question:
         return f"{self.material}\n\n{_closing(self.criteria, self.mark)}"
 
 
-def ask(task: Task, events: Iterable[Mapping[str, object]], files: Sequence[FileView]) -> Question:
+def ask(
+    task: Task,
+    events: Iterable[Mapping[str, object]],
+    files: Sequence[FileView],
+    chat: Iterable[Mapping[str, object]] = (),
+) -> Question:
     """Return the question about one trial.
 
     The judge never sees the automated check, the weights of check and judge, the notes for authors, which model ran, or
-    its usage and cost. `events` is read once, and no more of it than the limits is held. Events and files may contain
-    anything: it can't break out of its block. Never raises.
+    its usage and cost. It sees the `chat` of a task whose agent lives in a gateway. `events` and `chat` are read once,
+    and no more of them than the limits is held. They and the files may contain anything: it can't break out of its
+    block. Never raises.
     """
     criteria = read_criteria(task)
     if not task.rule.recomputes_judge:  # without weights, the judge's own total counts
@@ -115,13 +128,15 @@ def ask(task: Task, events: Iterable[Mapping[str, object]], files: Sequence[File
     transcript, transcript_cuts = view_transcript(events)
     grading = tuple(_grading(task, criteria))
     seen = view_files(files, "\n".join(piece.text for block in grading for piece in block.pieces))
-    cut = tuple(map(writable, (*transcript_cuts, *seen.cut)))
+    chats = [view_chat(chat)] if task.needs_gateway else []
+    cut = tuple(map(writable, (*transcript_cuts, *(phrase for _, cuts in chats for phrase in cuts), *seen.cut)))
     left_out = [_plain("what was left out of the above to save room", "\n".join(f"- {phrase}" for phrase in cut))]
     # what is to be judged and by what comes last: models lose sight of what stands before or amid long material
     blocks = (
         _assignment(task),
         *seen.given,
         transcript,
+        *(block for block, _ in chats),
         seen.listing,
         *seen.judged,
         *(left_out if cut else ()),
@@ -167,13 +182,15 @@ def _object(properties: dict[str, object]) -> dict[str, object]:
 
 
 def _assignment(task: Task) -> Block:
-    turns = [(turn.prompt, turn.new_session) for turn in task.turns] or [(task.prompt, False)]
+    turns = task.turns or (Turn(prompt=task.prompt),)
     pieces = [BlockPart(title="name", text=one_line(task.name))]
-    for number, (prompt, fresh) in enumerate(turns, start=1):
+    for number, turn in enumerate(turns, start=1):
         title = "message to the agent" if len(turns) == 1 else f"message {number} of {len(turns)} to the agent"
-        if fresh and number > 1:
+        if turn.event is not None:
+            title = f"step {number} of {len(turns)}: {one_line(str(turn.event))}"
+        if turn.new_session and number > 1:
             title += ", in a new session: it no longer has the conversation so far, only the workspace"
-        pieces.append(BlockPart(title=title, text=prompt))
+        pieces.append(BlockPart(title=title, text=turn.prompt))
     if task.simulated_user is not None:
         title = "script of the simulated user, who answered the agent; the agent did not see it"
         pieces.append(BlockPart(title=title, text=task.simulated_user.script))
@@ -219,3 +236,84 @@ def _form(criteria: Sequence[Criterion], mark: str) -> str:
     scores = dict.fromkeys((criterion.name for criterion in criteria), "<0.0 to 1.0>")
     shape = {"mark": mark, "notes": "<two or three sentences>", "scores": scores, "total": "<0.0 to 1.0>"}
     return writable(json.dumps(shape, ensure_ascii=False, indent=1)).replace('"<0.0 to 1.0>"', "<0.0 to 1.0>")
+
+
+FILE_BYTES = 128 * 1024  # read of one file
+FILES_BYTES = 8 * 1024 * 1024  # read of all files: far more than a judge is shown
+LAST_CHARACTER = 4  # characters ignored at the end of a cut text, which may end inside a UTF-8 sequence
+
+
+def make_question(task: Task, evidence: Evidence, *, transcript_length: int) -> Question:
+    """Return the question to a judge about a trial. Blocks; memory is bounded.
+
+    Raises OSError if the evidence can't be read, or if its transcript does not hold as many events as when the trial
+    ended.
+    """
+    has_chat = task.needs_gateway and evidence.chat.exists()
+    chat = chat_messages(read_lines(evidence.chat)) if has_chat else ()
+    return ask(task, _events(evidence.transcript, transcript_length), files_of(task, evidence.workspace), chat)
+
+
+def _events(transcript: Path, length: int) -> Iterator[Event]:
+    read = 0
+    for line in read_lines(transcript):  # as when it was counted: only the head of a very long event is read
+        for event in parse_line(line).events:
+            read += 1
+            yield event
+    if read != length:
+        raise OSError(f"the transcript holds {read} events, but had {length} when the trial ended")
+
+
+def files_of(task: Task, archive: Path) -> tuple[FileView, ...]:
+    """Return the files of a kept workspace in the form that a judge sees. Blocks. Raises OSError."""
+    sources = dict(_sources(task.workspace_files))
+    of_run = {file.dest for file in task.workspace_files if file.of_run}
+    kept = kept_texts(archive, max_file_bytes=FILE_BYTES, max_bytes=FILES_BYTES, comes_last=is_others_work)
+    views = (
+        FileView(
+            path=one.path,
+            size=one.size,
+            text=one.text,
+            given=_is_given(one, sources.get(one.path)),
+            no_room=one.no_text is NoText.NO_ROOM,
+        )
+        for one in kept
+    )
+    return tuple(view for view in views if not (view.given and view.path in of_run))
+
+
+def _sources(files: Iterable[WorkspaceFile]) -> Iterator[tuple[str, Path | str]]:
+    """Yield the path and the source of each file that the task provides: a path, or the text itself."""
+    for file in files:
+        if file.content is not None:
+            yield file.dest, file.content
+        elif file.source is not None and file.source.is_dir():
+            inside = (path for path in file.source.rglob("*") if path.is_file())
+            yield from ((f"{file.dest}/{path.relative_to(file.source).as_posix()}", path) for path in inside)
+        elif file.source is not None:
+            yield file.dest, file.source
+
+
+def _is_given(kept: KeptFile, source: Path | str | None) -> bool:
+    """Return whether a file is unchanged from the task's own.
+
+    A long file is compared by its size and beginning, a binary file by its size. A file that was not read counts as
+    changed.
+    """
+    if source is None or kept.no_text is NoText.NO_ROOM:
+        return False
+    if isinstance(source, str):
+        data = source.encode()
+        size, head = len(data), data[:FILE_BYTES]
+    else:
+        size = source.stat().st_size
+        with source.open("rb") as file:
+            head = file.read(FILE_BYTES)
+    if size != kept.size:
+        return False
+    if kept.text is None:
+        return True
+    text = head.decode("utf-8", "replace")
+    if size <= FILE_BYTES:
+        return kept.text == text
+    return kept.text[:-LAST_CHARACTER] == text[: len(kept.text) - LAST_CHARACTER]

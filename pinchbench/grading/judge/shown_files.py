@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.grading.judge.blocks import Block, BlockPart, one_line
+from pinchbench.grading.judge.question_blocks import Block, BlockPart, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

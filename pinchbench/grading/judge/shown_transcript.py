@@ -1,22 +1,44 @@
-"""What a judge sees of a transcript: its entries, without what could tell the agent's model (pure)."""
+"""What a judge sees of a transcript and a chat: entries, without what could tell the agent's model (pure)."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
 
-from pinchbench.grading.judge.blocks import NAME_CHARS, Block, BlockPart, ModelMention, as_json, as_text, one_line
-from pinchbench.transcript.lines import INTERNAL_PROVIDER, parts_of
+from pinchbench.grading.judge.question_blocks import NAME_CHARS, Block, BlockPart, as_json, as_text, one_line
+from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-# Limits count characters of the original text; notes about what was cut are added on top.
-PIECE_CHARS = 6_000  # of one message, one argument of a tool call, one tool result
-CALL_CHARS = 24_000  # of all arguments of one tool call
 TRANSCRIPT_CHARS = 120_000  # about 30 000 tokens: fits the context of every usable judge, together with the files
+CHAT_CHARS = 40_000
+
+
+class Limits(NamedTuple):
+    """How many characters are shown of one tool result, one message, and one argument and all arguments of a call."""
+
+    result: int
+    message: int
+    argument: int
+    call: int
+
+
+# A longer transcript is shown with the next limits: what tools have read gives way first, what the agent did last.
+LIMITS = (
+    Limits(6_000, 6_000, 6_000, 24_000),
+    Limits(3_000, 6_000, 6_000, 24_000),
+    Limits(1_500, 6_000, 6_000, 24_000),
+    Limits(700, 6_000, 6_000, 24_000),
+    Limits(300, 3_000, 6_000, 12_000),
+    Limits(60, 1_000, 2_000, 4_000),
+    Limits(60, 300, 500, 1_000),
+    Limits(60, 60, 100, 200),
+)
+LEAST_CHARS = 60  # a note of what was cut is as long
+ENTRY_CHARS = 45  # for the delimiters and the number of an entry
 HIDDEN_NAMES = 64  # distinct model names, and as many provider names, that are masked in the material
 NOT_TOLD = "[not told]"  # explained in the judge's instructions
 ENDINGS = {"aborted": ", broken off", "length": ", cut off at the model's own limit"}
@@ -31,9 +53,81 @@ _TELLTALE = re.compile(
 )
 
 
-def _not_told(found: re.Match[str]) -> str:
+def _left_out(found: re.Match[str]) -> str:
     key = found[found.lastindex] if found.lastindex else ""
     return f'{key}"{NOT_TOLD}"'
+
+
+class ModelMention(StrEnum):
+    """Where a text may name the agent's model, which is hidden from the judge."""
+
+    NOWHERE = "nowhere"
+    ANYWHERE = "anywhere"  # written by OpenClaw or the provider
+    IN_WORDS = "in words"  # a tool's result: a provider's name in a path or a domain means something else
+
+
+class _Text(NamedTuple):
+    """A text, or its beginning and its end; `length` is that of all of it."""
+
+    head: str
+    tail: str
+    length: int
+    name: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.head) + len(self.tail) < self.length
+
+    def cut(self, limit: int) -> _Text:
+        shown = self.head + self.tail
+        if len(shown) <= max(limit, LEAST_CHARS):
+            return self
+        half = limit // 2
+        return self._replace(head=shown[:half], tail=shown[len(shown) - half :])
+
+    def __str__(self) -> str:
+        if not self.is_cut:
+            return f"{self.name}{self.head}{self.tail}"
+        gone = f"{self.length - len(self.head) - len(self.tail):,}".replace(",", " ")
+        return f"{self.name}{self.head}\n[… {gone} characters left out …]\n{self.tail}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Entry:
+    """An entry of the transcript: a tool's result, the arguments of a call, or one text."""
+
+    title: str
+    texts: tuple[_Text, ...]
+    telltale: ModelMention = ModelMention.NOWHERE
+    is_call: bool = False
+    more: int = 0  # arguments of a call that are not shown
+
+    @property
+    def text(self) -> str:
+        more = [f"[… {self.more} more arguments left out …]"] if self.more else []
+        return "\n".join([*map(str, self.texts), *more])
+
+    @property
+    def chars(self) -> int:
+        return len(self.title) + len(self.text) + ENTRY_CHARS
+
+    @property
+    def cuts(self) -> int:
+        return sum(text.is_cut for text in self.texts) + (self.more > 0)
+
+    def cut(self, limits: Limits) -> _Entry:
+        """Return the entry within these limits."""
+        if not self.is_call:
+            limit = limits.result if self.telltale is ModelMention.IN_WORDS else limits.message
+            return replace(self, texts=tuple(text.cut(limit) for text in self.texts))
+        texts: list[_Text] = []
+        room = limits.call
+        for text in self.texts:
+            if room <= 0:
+                break
+            texts.append(text.cut(min(limits.argument, room)))
+            room -= len(str(texts[-1]))
+        return replace(self, texts=tuple(texts), more=self.more + len(self.texts) - len(texts))
 
 
 @dataclass(kw_only=True, slots=True)
@@ -44,10 +138,10 @@ class _Entries:
     providers: set[str] = field(default_factory=set)
     sessions: int = 0
 
-    def of(self, event: Mapping[str, object]) -> Iterator[BlockPart]:
+    def of(self, event: Mapping[str, object]) -> Iterator[_Entry]:
         message = event.get("message")
         if isinstance(event.get("raw"), str) and "parse_error" in event:
-            text = _TELLTALE.sub(_not_told, str(event["raw"]))
+            text = _TELLTALE.sub(_left_out, str(event["raw"]))
             yield _piece("damaged piece of the transcript, as it was found", text, ModelMention.ANYWHERE)
         elif event.get("type") == "session":
             self.sessions += 1
@@ -60,7 +154,7 @@ class _Entries:
         elif event.get("type") == "message" and isinstance(message, dict):
             yield from self._message(message)
 
-    def _message(self, message: Mapping[str, object]) -> Iterator[BlockPart]:
+    def _message(self, message: Mapping[str, object]) -> Iterator[_Entry]:
         match message.get("role"):
             case "user":
                 yield _piece("user message", _text(parts_of(message)))
@@ -73,7 +167,7 @@ class _Entries:
             case role:
                 yield _piece(f"message of the role {one_line(role)}", _text(parts_of(message)), ModelMention.ANYWHERE)
 
-    def _assistant(self, message: Mapping[str, object]) -> Iterator[BlockPart]:
+    def _assistant(self, message: Mapping[str, object]) -> Iterator[_Entry]:
         title = "assistant message, a claim of the agent" + ENDINGS.get(as_text(message.get("stopReason")), "")
         telltale = ModelMention.NOWHERE  # the agent's own text is not masked
         if message.get("provider") == INTERNAL_PROVIDER:
@@ -105,20 +199,20 @@ class _Entries:
             if isinstance(provider, str) and isinstance(model, str):
                 _add(self.models, f"{provider}/{model}")
 
-    def censored(self, piece: BlockPart) -> BlockPart:
-        """Mask the model's and the provider's names in a piece.
+    def censored(self, entry: _Entry) -> str:
+        """Return the text of an entry without the model's and the provider's names.
 
         Call this after all events were read: only then are all names known.
         """
         names = _pattern(self.models, r"(?<!\w)", r"(?!\w)")
-        match piece.telltale:
+        match entry.telltale:
             case ModelMention.NOWHERE:
-                return piece
+                return entry.text
             case ModelMention.ANYWHERE:
                 names += _pattern(self.providers, r"(?<!\w)", r"(?!\w)")
             case ModelMention.IN_WORDS:
                 names += _pattern(self.providers, r"(?<![\w/.@-])", r"(?![\w/@-]|\.\w)")
-        return replace(piece, text=re.sub("|".join(names), NOT_TOLD, piece.text) if names else piece.text)
+        return re.sub("|".join(names), NOT_TOLD, entry.text) if names else entry.text
 
 
 def _add(names: set[str], name: object) -> None:
@@ -131,49 +225,81 @@ def _pattern(names: Iterable[str], before: str, behind: str) -> list[str]:
     return [f"{before}{re.escape(name)}{behind}" for name in longest_first]
 
 
+@dataclass(kw_only=True, slots=True)
+class _Shown:
+    """The entries that are shown. The first `first` ones stay when others have to be left out."""
+
+    room: int
+    entries: list[_Entry] = field(default_factory=list)
+    level: int = 0
+    chars: int = 0
+    first: int = 0
+    total: int = 0
+    left_out: int = 0
+    calls_left_out: int = 0
+
+    def add(self, entry: _Entry) -> None:
+        """Show an entry: with all others shorter if there is no room, and in the end instead of those in the middle."""
+        self.total += 1
+        self.entries.append(entry.cut(LIMITS[self.level]))
+        self.chars += self.entries[-1].chars
+        while self.chars > self.room and self.level + 1 < len(LIMITS):
+            self.level += 1
+            self.entries = [one.cut(LIMITS[self.level]) for one in self.entries]
+            self.chars = sum(one.chars for one in self.entries)
+        while self.chars > self.room:
+            if not self.left_out:
+                self.first = len(self.entries) // 2
+            gone = self.entries.pop(self.first)
+            self.chars -= gone.chars
+            self.left_out += 1
+            self.calls_left_out += gone.is_call
+
+    def block(self, label: str, text_of: Callable[[_Entry], str]) -> tuple[Block, list[str]]:
+        """Return the entries as a block, and phrases that say what of it was cut."""
+        pieces: list[BlockPart] = []
+        for place, entry in enumerate(self.entries):
+            if self.left_out and place == self.first:
+                pieces.append(BlockPart(title=f"[… {self.left_out} entries left out …]", text=""))
+            number = place + 1 + (self.left_out if place >= self.first else 0)
+            pieces.append(BlockPart(title=f"entry {number}: {entry.title}", text=text_of(entry)))
+        if not pieces:
+            pieces.append(BlockPart(title="", text=f"(The {label} is empty.)"))
+        cut: list[str] = []
+        if self.left_out:
+            calls = f", {self.calls_left_out} tool calls among them" if self.calls_left_out else ""
+            cut.append(f"{self.left_out} of {self.total} {label} entries{calls}")
+        if texts := sum(entry.cuts for entry in self.entries):
+            cut.append(f"the middle of {texts} long {'text' if texts == 1 else 'texts'} in the {label}")
+        return Block(label=label, pieces=tuple(pieces)), cut
+
+
 def view_transcript(events: Iterable[Mapping[str, object]]) -> tuple[Block, list[str]]:
-    """Return the first and the last entries as a block, and phrases that say what was cut.
+    """Return the entries as a block, shortened until all have room, and phrases that say what was cut.
 
-    Memory is bounded by the limits, however long the transcript is.
+    If even so not all have room, the first and the last are shown. Memory is bounded by the limits, however long the
+    transcript is.
     """
-    entries = _Entries()
-    first: list[BlockPart] = []
-    last: deque[BlockPart] = deque()
-    total = left_out = 0
-    head_room, tail_room = TRANSCRIPT_CHARS // 2, TRANSCRIPT_CHARS
+    entries, shown = _Entries(), _Shown(room=TRANSCRIPT_CHARS)
     for event in events:
-        for piece in entries.of(event):
-            total += 1
-            if not last and piece.chars <= head_room:
-                first.append(piece)
-                head_room -= piece.chars
-                tail_room -= piece.chars
-                continue
-            last.append(piece)
-            tail_room -= piece.chars
-            while tail_room < 0:
-                tail_room += last.popleft().chars
-                left_out += 1
-    pieces = [*_numbered(map(entries.censored, first), 1)]
-    if left_out:
-        pieces.append(BlockPart(title=f"[… {left_out} entries left out …]", text=""))
-    pieces += _numbered(map(entries.censored, last), len(first) + left_out + 1)
-    if not total:
-        pieces.append(BlockPart(title="", text="(The transcript is empty.)"))
-    cut = [f"{left_out} of {total} transcript entries"] if left_out else []
-    if texts := sum(piece.cuts for piece in (*first, *last)):
-        cut.append(f"the middle of {texts} long {'text' if texts == 1 else 'texts'} in the transcript")
-    return Block(label="transcript", pieces=tuple(pieces)), cut
+        for entry in entries.of(event):
+            shown.add(entry)
+    return shown.block("transcript", entries.censored)
 
 
-def _numbered(pieces: Iterable[BlockPart], start: int) -> Iterator[BlockPart]:
-    for number, piece in enumerate(pieces, start=start):
-        yield BlockPart(title=f"entry {number}: {piece.title}", text=piece.text)
+def view_chat(messages: Iterable[Mapping[str, object]]) -> tuple[Block, list[str]]:
+    """Return the messages of a chat in the same way."""
+    shown = _Shown(room=CHAT_CHARS)
+    for one in messages:
+        media = one["media"]
+        files = f"[sent with it: {one_line(as_json(media))}]" if media else ""
+        title = one_line(f"{one['at']}, {one['from']} to {one['to']}")
+        shown.add(_piece(title, "\n".join(filter(None, (as_text(one["text"]), files)))))
+    return shown.block("chat", lambda entry: entry.text)
 
 
-def _piece(title: str, text: str, telltale: ModelMention = ModelMention.NOWHERE) -> BlockPart:
-    kept, cuts = _shorten(text, PIECE_CHARS)
-    return BlockPart(title=title, text=kept, cuts=cuts, telltale=telltale)
+def _piece(title: str, text: str, telltale: ModelMention = ModelMention.NOWHERE) -> _Entry:
+    return _Entry(title=title, texts=(_Text(text, "", len(text)),), telltale=telltale)
 
 
 def _text(parts: Iterable[Mapping[str, object]]) -> str:
@@ -184,29 +310,17 @@ def _text(parts: Iterable[Mapping[str, object]]) -> str:
     )
 
 
-def _call(part: Mapping[str, object]) -> BlockPart:
-    title = f"call of the tool {one_line(part.get('name'))}"
+def _call(part: Mapping[str, object]) -> _Entry:
     arguments = part.get("arguments")
-    if not isinstance(arguments, dict):
-        return _piece(title, as_json(arguments))
-    lines: list[str] = []
-    room, cuts = CALL_CHARS, 0
-    for key, value in arguments.items():
+    named = arguments.items() if isinstance(arguments, dict) else [(None, arguments)]
+    texts: list[_Text] = []
+    room = LIMITS[0].call
+    for key, value in named:
         if room <= 0:
-            lines.append(f"[… {len(arguments) - len(lines)} more arguments left out …]")
-            cuts += 1
             break
-        text, was_cut = _shorten(value if isinstance(value, str) else as_json(value), min(PIECE_CHARS, room))
-        lines.append(f"{one_line(key)}: {text}")
-        cuts += was_cut
-        room -= len(lines[-1])
-    return BlockPart(title=title, text="\n".join(lines), cuts=cuts)
-
-
-def _shorten(text: str, limit: int) -> tuple[str, int]:
-    """Keep the head and the tail of a text longer than `limit`; return it with the number of cuts, 0 or 1."""
-    if len(text) <= limit:
-        return text, 0
-    half = limit // 2
-    gone = f"{len(text) - 2 * half:,}".replace(",", " ")
-    return f"{text[:half]}\n[… {gone} characters left out …]\n{text[len(text) - half :]}", 1
+        text = as_json(value) if key is None or not isinstance(value, str) else value
+        name = "" if key is None else f"{one_line(key)}: "
+        texts.append(_Text(text, "", len(text), name))
+        room -= len(name) + min(len(text), LIMITS[0].argument)
+    title = f"call of the tool {one_line(part.get('name'))}"
+    return _Entry(title=title, texts=tuple(texts), is_call=True, more=len(named) - len(texts))

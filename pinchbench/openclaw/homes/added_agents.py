@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinchbench.decoding import decode_json
 from pinchbench.files.folders import replaced_file
-from pinchbench.openclaw.install import cache_dir
+from pinchbench.files.user_data import cache_dir
 from pinchbench.redaction import known_secrets, mask, secrets_in
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ MAX_ENTRY_BYTES = 1024 * 1024
 # Files that a release writes into a new state folder and recreates if they are missing: databases, backups of its
 # config, the key of its config journal, and logs. A home with any other file, such as a plugin's, is not cached.
 MADE_AGAIN = re.compile(
-    r"openclaw\.log|tmp/node-compile-cache|state/openclaw\.json(\.bak(\.\d+)?)?|state/config-journal-fingerprint\.key"
+    r"state/openclaw\.log|tmp/node-compile-cache|state/openclaw\.json(\.bak(\.\d+)?)?|state/config-journal-fingerprint\.key"
     r"|state/logs/[^/]+\.jsonl?|state/(.*/)?[^/]+\.sqlite(-\w+)?"
 )
 LOOPBACK_PORT = re.compile(r"(?<=://127\.0\.0\.1:)\d+")
@@ -70,7 +71,7 @@ class AddedCache:
             return None
         try:
             with path.open("rb") as file:
-                entry = msgspec.json.decode(file.read(MAX_ENTRY_BYTES), type=_Entry)
+                entry = decode_json(file.read(MAX_ENTRY_BYTES), _Entry)
         except (OSError, ValueError, RecursionError):
             return None
         if entry.digest != _digest(entry.added) or "agents" not in entry.added.sections:

@@ -23,20 +23,22 @@ from typing import TYPE_CHECKING
 from anyio import CancelScope, to_thread
 
 from pinchbench.defaults import Network
-from pinchbench.demo.provider import provider_config
-from pinchbench.demo.script import ScriptedTurn
 from pinchbench.errors import OpenClawError
 from pinchbench.files.folders import remove_folder
+from pinchbench.files.user_data import cache_dir
+from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import LONG_MESSAGE
 from pinchbench.openclaw.command import TurnCommand, turn_argv
 from pinchbench.openclaw.homes.credentials import UserState
-from pinchbench.openclaw.homes.landlock import LandlockSandbox
+from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
 from pinchbench.openclaw.homes.private import clone, make_template
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.user_state import PASSED
-from pinchbench.openclaw.install import STAGING, cache_dir
-from pinchbench.process.supervise import EndReason, ProcessSpec, supervise
+from pinchbench.openclaw.install import STAGING
+from pinchbench.process.spec import EndReason, ProcessSpec
+from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level
 from pinchbench.suite.solution import ToolStep
 
@@ -45,14 +47,14 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
-    from pinchbench.process.supervise import ProcessEnd
+    from pinchbench.process.spec import ProcessEnd
 
 FOLDER = "compiled-code"
 FORMAT = 1  # of the caches; another turn that fills them needs another
 FAILED = ".failed"  # behind the name of a cache, a note of the turn that should have filled it
 DAY_S = 24 * 3600.0
 RETRY_S = DAY_S  # such a turn takes as long as a trial's: not in each run, but a busy machine has its quiet days
-UNUSED_S = 30 * DAY_S  # as `clean` has it for runs
+UNUSED_S = 30 * DAY_S
 FILL_LIMIT_S = 300.0  # it takes 20 CPU-seconds; a loaded machine multiplies that
 MESSAGE_CHARACTERS = 200  # of what OpenClaw said last
 MODEL = "demo/oracle"
@@ -75,7 +77,7 @@ async def compiled_code(
 ) -> Path | None:
     """Return the folder with this OpenClaw's compiled code for turns at this level, and fill it if it is missing.
 
-    `env` is the user's environment; `set_up` gets the next step. None if OpenClaw has no package.json beside it or the
+    `env` is the user's environment; `set_up` gets the next step. None if OpenClaw has no package.json next to it or the
     turn that fills the folder fails: then turns compile what they load, and are slower; `tell` gets that sentence, and
     runs of the next 24 h don't try again. A cancellation ends that turn, and leaves nothing. Caches that no run has
     used for 30 days are removed.
@@ -149,7 +151,7 @@ async def play_demo_turn(
     In a sandbox it reads the compiled code in `compiled`, and adds to it if it `fills` the folder. Without one, it uses
     and fills that of all such turns. Raises OSError and OpenClawError.
     """
-    from pinchbench.demo.server import scripted_model  # noqa: PLC0415 - a web server
+    from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server
 
     async with scripted_model() as model:
         model.play(SLOT, TrialKey(task_id=FOLDER, repetition=1), ScriptedTurn(steps=STEPS, answer="Done."))

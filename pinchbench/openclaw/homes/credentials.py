@@ -1,8 +1,9 @@
-"""Reads the parts of the user's OpenClaw state that private homes need: providers and credentials."""
+"""The user's OpenClaw settings and keys, where keys are, and what a run adds to or changes in a home's settings."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import sqlite3
@@ -16,6 +17,7 @@ from pinchbench.errors import OpenClawError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
 
 Json = dict[str, object]
 
@@ -249,3 +251,125 @@ def kept_dotenv(text: str, is_kept: Callable[[str], bool]) -> str:
         if kept == text:
             return kept
         text = kept  # joined lines may parse differently; the text gets shorter each time
+
+
+def places_of_key(provider: str, names: tuple[str, ...], *, env: Mapping[str, str], user: UserState) -> tuple[str, ...]:
+    """Where there is a key for a provider, in words without the key (pure)."""
+    stored = stored_names(user)
+    places = [f"{name} in the environment" for name in names if env.get(name, "").strip()]
+    places += [f"{name} in your OpenClaw's settings" for name in names if name in stored]
+    if _configured(user, provider):
+        places.append("your OpenClaw's models.providers")
+    if logins := sum(one == provider for one in login_providers(user)):
+        places.append("a login of your OpenClaw" if logins == 1 else f"{logins} logins of your OpenClaw")
+    return tuple(places)
+
+
+def stored_names(user: UserState) -> set[str]:
+    """The variables that the user's OpenClaw sets for itself, in its `.env` or its settings."""
+    return {match[1] for match in ASSIGNMENT.finditer(user.dotenv)} | _config_names(user.config.get("env"))
+
+
+def login_providers(user: UserState) -> tuple[str, ...]:
+    """The provider of each stored login."""
+    profiles = user.logins.get("profiles")
+    found = profiles.values() if isinstance(profiles, dict) else ()
+    return tuple(sorted(str(one["provider"]) for one in found if isinstance(one, dict) and "provider" in one))
+
+
+def _config_names(section: object) -> set[str]:
+    """The variables that the section `env` of openclaw.json sets, directly or below `vars`."""
+    if not isinstance(section, dict):
+        return set()
+    inner = section.get("vars")
+    return {str(name) for name, value in section.items() if isinstance(value, str)} | (
+        {str(name) for name in inner} if isinstance(inner, dict) else set()
+    )
+
+
+def _configured(user: UserState, provider: str) -> bool:
+    section: object = user.config
+    for name in ("models", "providers", provider):
+        section = section.get(name) if isinstance(section, dict) else None
+    return isinstance(section, dict) and bool(section.get("apiKey"))
+
+
+# Below the state folder, OpenClaw looks for skills that all agents have. They go before those that it brings, and, as
+# part of the state, are the same for each slot and in a sandbox.
+SKILLS = "skills"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HomeAdditions:
+    """A folder of skills, None for none, and settings to be merged into openclaw.json."""
+
+    skills: Path | None = None
+    settings: Json = field(default_factory=dict)
+
+    def copy_skills(self, state: Path) -> None:
+        """Copy the skills into a state folder; links are replaced by what they lead to. Blocks. Raises OSError."""
+        if self.skills is not None:
+            shutil.copytree(self.skills, state / SKILLS, dirs_exist_ok=True)
+
+
+NO_ADDITIONS = HomeAdditions()
+
+
+# By default, OpenClaw ends a call that is silent for 120 s (300 s for self-hosted models) and retries it with another
+# prompt. Its limits on whole turns are set higher than ours as well (`command.turn_argv`).
+MARGIN_S = 60
+LONGEST_S = 172_800.0  # OpenClaw's own limit of a turn, for trials without a known time limit
+# OpenClaw's error for an entry without an address if its provider is not built in (measured on 2026.6.5 and 2026.9.6)
+NO_OVERLAY = "provider overlays without"
+
+
+def seconds(trial_s: float) -> int:
+    """Return the limit of a model call in seconds, for trials of at most `trial_s` seconds."""
+    return math.ceil(min(trial_s, LONGEST_S)) + MARGIN_S
+
+
+def with_model_timeout(config: Json, model: str, trial_s: float) -> Json:
+    """Return the config with a limit that lets each model call take as long as a trial.
+
+    For a provider that is built into OpenClaw, the entry only overrides this setting. In the requests to the model,
+    only a header with the limit changes (measured for Anthropic, OpenAI and Google on 2026.6.5 and 2026.9.6, for
+    OpenRouter on 2026.6.5). For other providers, OpenClaw also requires the address (`NO_OVERLAY`).
+    """
+    limit_s = seconds(trial_s)
+    config = merge(config, {"agents": {"defaults": {"timeoutSeconds": limit_s}}})
+    provider, separator, _ = model.partition("/")
+    if not separator:
+        return config
+    models = config.get("models")
+    known = models.get("providers") if isinstance(models, dict) else None
+    name = _as_known(provider, known if isinstance(known, dict) else {})
+    config = merge({"models": {"mode": "merge"}}, config)
+    return merge(config, {"models": {"providers": {name: {"timeoutSeconds": limit_s}}}})
+
+
+def without_overlay(config: Json) -> Json:
+    """Return the config without provider entries that contain only the limit, for an OpenClaw that rejects them."""
+    models = config.get("models")
+    known = models.get("providers") if isinstance(models, dict) else None
+    if not isinstance(models, dict) or not isinstance(known, dict):
+        return config
+    kept = {
+        name: entry
+        for name, entry in known.items()
+        if not isinstance(entry, dict) or entry.keys() != {"timeoutSeconds"}
+    }
+    return {**config, "models": {**models, "providers": kept}}
+
+
+def _as_known(provider: str, known: Json) -> str:
+    """Return the name of a provider's existing entry, else `provider`.
+
+    OpenClaw treats `OpenAI` as `openai` and `z.ai` as `zai`, and uses only one entry.
+    """
+    if provider in known:
+        return provider
+    return next((name for name in known if _plain(name) == _plain(provider)), provider)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
@@ -14,15 +14,23 @@ from typing import TYPE_CHECKING, Protocol
 from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
-from pinchbench.files.folders import overwrite_file
-from pinchbench.files.tree_copy import DirectoryTemplate
+from pinchbench.files.folders import DirectoryTemplate, has_content, overwrite_file, remove, remove_folder, restore_copy
+from pinchbench.files.user_data import cache_dir
+from pinchbench.openclaw.abilities import FILES_AND_SHELL, tool_settings, with_abilities, with_settings, with_tools
 from pinchbench.openclaw.command import agent_id as make_agent_id
+from pinchbench.openclaw.find import run_short
 from pinchbench.openclaw.homes.added_agents import AddedCache, added_sections
-from pinchbench.openclaw.homes.additions import NO_ADDITIONS, HomeAdditions
-from pinchbench.openclaw.homes.credentials import Json, UserState, merge
-from pinchbench.openclaw.homes.model_timeout import NO_OVERLAY, with_model_timeout, without_overlay
-from pinchbench.openclaw.install import cache_dir, release_key
-from pinchbench.openclaw.probe import run_short
+from pinchbench.openclaw.homes.credentials import (
+    NO_ADDITIONS,
+    NO_OVERLAY,
+    HomeAdditions,
+    Json,
+    UserState,
+    merge,
+    with_model_timeout,
+    without_overlay,
+)
+from pinchbench.openclaw.install import release_key
 from pinchbench.redaction import known_secrets, mask
 
 if TYPE_CHECKING:
@@ -30,18 +38,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from pinchbench.model.timeline import Ability
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.homes.gateway_log import GatewayLog
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
-    from pinchbench.process.supervise import Leftover
 
-# Tools whose effects reach beyond the trial: other sessions, other agents, the user's channels, scheduled jobs.
-DENIED_TOOLS = ("message", "sessions_spawn", "sessions_send", "cron", "gateway", "nodes")
-# Since this release, OpenClaw recalls other conversations in a new one, and a gateway reviews long turns afterwards to
-# write skills for later sessions. Both call the model outside the trials and carry content from one trial to another.
+# Since this release, OpenClaw recalls other conversations in a new one, and reviews long turns afterwards to write
+# skills for later sessions. Both call the model outside the trials and carry content from one trial to another.
 LEARNS_SINCE = (2026, 9)
-LOG = "openclaw.log"  # relative to the home's root
+# OPENROUTER_API_KEY is also a key of this web search. OpenClaw would get its plugin from npm in every trial, which
+# takes minutes without a network, and the sandbox would report it as the agent's attempt (measured on 2026.9.6).
+UNWANTED_PLUGINS: Json = {"plugins": {"entries": {"perplexity": {"enabled": False}}}}
 STATE = "state"  # relative to the home's root
+CONFIG = "openclaw.json"  # relative to the state
+# What else OpenClaw executes or obeys, and does not change by itself during a turn.
+SETTINGS = (".env", "extensions", "hooks", "npm", "skills")
+# Relative to the home's root, of which a sandbox lets OpenClaw write to the state alone.
+LOG = f"{STATE}/openclaw.log"
 PLACEHOLDER_KEY = "pinchbench-placeholder"
 
 
@@ -61,16 +73,15 @@ class Home(Protocol):
         """The environment variables for OpenClaw."""
 
     @property
-    def log(self) -> GatewayLog | None:
-        """The log of the gateway that runs the turns; None without a gateway or if its log is not accessible."""
-
-    @property
     def local(self) -> bool:
-        """Whether turns run embedded (`--local`) rather than through a gateway."""
+        """Whether turns run embedded (`--local`) rather than through the user's gateway."""
 
     @property
     def sandbox(self) -> TurnSandbox | None:
         """What the turns' processes run in; None among the user's processes."""
+
+    def addressed(self, tokens: tuple[str, str]) -> Home:
+        """Return the home for one trial: the second token takes the place of the first one in addresses of the wire."""
 
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return the workspace to use for attempt number `attempt` of the trial assigned to `workspace`."""
@@ -78,12 +89,14 @@ class Home(Protocol):
     async def prepare(self, workspace: Path) -> None:
         """Make the existing folder `workspace` the agent's workspace. Called before each trial."""
 
-    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """Clean up after a trial and return the processes that the trial left running and that were terminated.
+    async def renew(self, workspace: Path) -> Path | None:
+        """Begin a session that can see no earlier one; return where OpenClaw's state until now is kept.
 
-        `tools` are the names of the tools that the agent called. `finished` is true if the last turn's process exited
-        successfully and all transcripts were read completely.
+        None if the state can't be exchanged.
         """
+
+    async def restore(self, workspace: Path) -> tuple[str, ...]:
+        """Undo what a turn has changed of OpenClaw's settings, plugins, hooks and skills; return the names of these."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,10 +105,11 @@ class PrivateHome:
 
     `template` is None for the template itself. `base_env` is the environment that programs and the model need
     (see `needed_for`). `networked` is the same home with an open network, for tasks that state it; None if it is open
-    anyway.
+    anyway. `abilities` are those of the task, `browser` is the program for them, and `tools` what its agent has for it
+    besides the template's.
 
     `prepare` recreates the state from the template, so that no session, memory or setting of one trial reaches the
-    next.
+    next. `tokens` are those of the slot and the trial, as in `addressed`. `settings` are merged into the config.
     """
 
     root: Path
@@ -106,16 +120,16 @@ class PrivateHome:
     template: DirectoryTemplate | None = None
     sandbox: TurnSandbox | None = None
     networked: PrivateHome | None = None
+    abilities: tuple[Ability, ...] = ()
+    browser: Path | None = None
+    tools: tuple[str, ...] = ()
+    tokens: tuple[str, str] | None = None
+    settings: Json = field(default_factory=dict)
 
     @property
     def state_dir(self) -> Path:
         """`<root>/state`."""
         return self.root / STATE
-
-    @property
-    def log(self) -> GatewayLog | None:
-        """None: a private home has no gateway."""
-        return None
 
     @property
     def local(self) -> bool:
@@ -130,16 +144,29 @@ class PrivateHome:
             "OPENCLAW_NO_RESPAWN": "1",  # saves one Node process per turn
             "OPENCLAW_TRAJECTORY": "0",  # a second, unused record of each turn that includes the whole prompt
         }
-        if self.sandbox is not None:
-            return {**self.sandbox.env, **own}
-        return {
+        base = {
             **self.base_env,
             "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath)),
             "OPENCLAW_STATE_DIR": str(self.state_dir),
-            "OPENCLAW_CONFIG_PATH": str(self.state_dir / "openclaw.json"),
+            "OPENCLAW_CONFIG_PATH": str(self.state_dir / CONFIG),
             "TMPDIR": str(self.root / "tmp"),
-            **own,
         }
+        known = base if self.sandbox is None else self.sandbox.env
+        return {name: self._with_token(value) for name, value in {**known, **own}.items()}
+
+    def with_browser(self, program: Path) -> PrivateHome:
+        """Return this home with a browser for the agent, whose folder a sandbox shows. Blocks."""
+        seen, sandbox = program.resolve(), self.sandbox
+        if sandbox is not None:
+            sandbox = sandbox.showing(seen.parent)
+        return replace(self, browser=seen, sandbox=sandbox)
+
+    def addressed(self, tokens: tuple[str, str]) -> PrivateHome:
+        """Return this home with other tokens."""
+        return replace(self, tokens=tokens)
+
+    def _with_token(self, text: str) -> str:
+        return text if self.tokens is None else text.replace(*self.tokens)
 
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return `workspace`: all attempts use the same one."""
@@ -148,46 +175,85 @@ class PrivateHome:
 
     async def prepare(self, workspace: Path) -> None:
         """Recreate the state from the template and make `workspace` the agent's workspace."""
-        await to_thread.run_sync(self._renew, workspace)
+        await to_thread.run_sync(self._forget)
+        await to_thread.run_sync(self._copy, workspace)
 
-    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """Do nothing: the guardian has ended the trial's processes, and the next `prepare` recreates the state."""
-        del workspace, tools, finished
-        return ()
+    async def renew(self, workspace: Path) -> Path | None:
+        """Do the same in the middle of a trial, and move the state so far out of the agent's reach until the next."""
+        return await to_thread.run_sync(self._set_aside, workspace)
 
-    def _renew(self, workspace: Path) -> None:
+    async def restore(self, workspace: Path) -> tuple[str, ...]:
+        """Copy what differs of `SETTINGS` from the template again."""
+        return await to_thread.run_sync(self._restore, workspace)
+
+    @property
+    def _template(self) -> DirectoryTemplate:
         assert self.template is not None, "the template is never prepared"  # noqa: S101
-        path, config = copy_home(
-            self.template, self.root, seen_as=self.sandbox.seen_root if self.sandbox is not None else None
-        )
-        seen = workspace
+        return self.template
+
+    @property
+    def _earlier(self) -> Path:
+        """The states of the trial's earlier sessions: next to the home, which is all that a sandbox shows."""
+        return self.root.with_name(f"{self.root.name}.earlier")
+
+    def _forget(self) -> None:
+        if left := remove_folder(self._earlier):
+            raise OSError(left)
+
+    def _set_aside(self, workspace: Path) -> Path:
+        self._earlier.mkdir(mode=0o700, exist_ok=True)
+        kept = self._earlier / str(len(list(self._earlier.iterdir())))
+        with suppress(FileNotFoundError):  # an agent without a sandbox can remove it
+            self.state_dir.rename(kept)
+        self._copy(workspace)
+        return kept
+
+    def _copy(self, workspace: Path) -> None:
+        self._template.copy_to(self.root)
         if self.sandbox is not None:
             self.sandbox.prepare()
-            seen = self.sandbox.seen_workspace(workspace)
+        # keeps the permissions of the template's file
+        overwrite_file(self.state_dir / CONFIG, BytesIO(self._config(workspace)))
+
+    def _config(self, workspace: Path) -> bytes:
+        seen, seen_root = workspace, None
+        if self.sandbox is not None:
+            seen, seen_root = self.sandbox.seen_workspace(workspace), self.sandbox.seen_root
+        config = moved_config(self._template, self.root, seen_as=seen_root)
         agent_entry(config, self.agent_id)["workspace"] = str(seen)
         if self.provider is not None:
             name, entry = self.provider
             config = merge(config, {"models": {"providers": {name: entry}}})
-        overwrite_file(path, BytesIO(json.dumps(config).encode()))  # keeps the permissions of the template's file
+        if self.tools:
+            config = with_abilities(with_tools(config, self.tools), self.abilities, self.openclaw.version, self.browser)
+        config = merge(config, self.settings)
+        return self._with_token(json.dumps(config)).encode()
+
+    def _restore(self, workspace: Path) -> tuple[str, ...]:
+        if self.state_dir.is_symlink() or not self.state_dir.is_dir():
+            remove(self.state_dir)
+            self.state_dir.mkdir(parents=True)
+        self.state_dir.chmod(0o700)
+        changed = [
+            name for name in SETTINGS if restore_copy(self._template.source / STATE / name, self.state_dir / name)
+        ]
+        config = self._config(workspace)
+        if not has_content(self.state_dir / CONFIG, config):
+            changed.append(CONFIG)
+            remove(self.state_dir / CONFIG)
+            write_private(self.state_dir / CONFIG, config.decode())
+        return tuple(changed)
 
 
-def copy_home(template: DirectoryTemplate, root: Path, *, seen_as: str | None = None) -> tuple[Path, Json]:
-    """Replace `root` with a copy of a template; return the path of its config and the content to write to it. Blocks.
+def moved_config(template: DirectoryTemplate, root: Path, *, seen_as: str | None = None) -> Json:
+    """Return the config of a template for its copy `root`, which OpenClaw sees as `seen_as` unless that is None.
 
-    `seen_as` is the path under which OpenClaw sees `root`; None for that path itself.
-
-    Until the caller writes that content, the config file still refers to the template's folder. Raises OSError if
-    copying fails.
+    Blocks. Raises OSError.
     """
-    template.copy_to(root)
-    path = root / STATE / "openclaw.json"
+    text = (template.source / STATE / CONFIG).read_text(encoding="utf-8")
     old, new = (json.dumps(str(place))[1:-1] for place in (template.source, root if seen_as is None else seen_as))
-    return path, json.loads(path.read_text(encoding="utf-8").replace(old, new))
-
-
-def later_place(workspace: Path, attempt: int) -> Path:
-    """Return a separate workspace for each attempt after the first, for OpenClaw releases that remember workspaces."""
-    return workspace if attempt == 1 else workspace.with_name(f"{workspace.name}.attempt{attempt}")
+    config: Json = json.loads(text.replace(old, new))
+    return config
 
 
 def agent_entry(config: Json, agent_id: str) -> Json:
@@ -220,9 +286,9 @@ def private_config(
     workspace: Path,
     *,
     release: str,
-    denied_tools: Sequence[str] = DENIED_TOOLS,
+    tools: Sequence[str],
 ) -> Json:
-    """Return a private home's config: the given model without fallbacks, and the user's provider settings.
+    """Return a private home's config: the given model without fallbacks, these tools, and the user's provider settings.
 
     Features that have effects outside the trial are disabled.
     """
@@ -237,7 +303,7 @@ def private_config(
         },
         # a trial sees only the sessions that it started itself, as in older releases without this setting
         "tools": {
-            "deny": list(denied_tools),
+            **tool_settings(tools, release),
             "sessions": {"visibility": "tree"},
             "exec": {"notifyOnExit": False},  # otherwise the exit of a background command starts another turn
         },
@@ -245,10 +311,12 @@ def private_config(
         "logging": {"file": str(workspace.parent / LOG)},  # the default place can be read by the next trial
         "update": {"checkOnStart": False},
     }
+    user_config = user.config
     if release_key(release)[: len(LEARNS_SINCE)] >= LEARNS_SINCE:
         config["memory"] = {"search": {"rememberAcrossConversations": False}}
         config["skills"] = {"workshop": {"autonomous": {"mode": "off"}}}
-    config = merge(user.config, config)
+        user_config = merge(UNWANTED_PLUGINS, user_config)
+    config = merge(user_config, config)
     if provider is not None:
         name, entry = provider
         config = merge(config, {"models": {"mode": "merge", "providers": {name: entry}}})
@@ -263,22 +331,21 @@ async def make_template(
     user: UserState,
     env: Mapping[str, str],
     provider: tuple[str, Json] | None = None,
-    denied_tools: Sequence[str] = DENIED_TOOLS,
+    tools: Sequence[str] = FILES_AND_SHELL,
     trial_s: float | None = None,
     additions: HomeAdditions = NO_ADDITIONS,
 ) -> PrivateHome:
     """Create the home that all slots are cloned from, with `openclaw agents add`.
 
-    `denied_tools` are names of OpenClaw's tools; `*` means all. `trial_s` is the limit of a model call in seconds; None
-    keeps OpenClaw's default. `additions` are the run's own. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if
+    `tools` are those of OpenClaw's that its agents have. `trial_s` is the limit of a model call in seconds; None keeps
+    OpenClaw's default. `additions` are the run's own. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if
     the result is cached (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's message if the
     command fails.
     """
     home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
-    config = private_config(
-        model, user, provider, root / "workspace", release=openclaw.version, denied_tools=denied_tools
-    )
-    config = additions.merged_into(config)
+    config = private_config(model, user, provider, root / "workspace", release=openclaw.version, tools=tools)
+    if additions.settings:
+        config = with_settings(config, additions.settings)
     if trial_s is not None:
         config = with_model_timeout(config, model, trial_s)
     cache = None if user.logins else AddedCache(openclaw, home.env, root, model=model)  # logins need the databases
@@ -300,7 +367,7 @@ async def make_template(
 async def _add_or_copy(home: PrivateHome, model: str, config: Json, *, cache: AddedCache | None) -> None:
     """Create a state folder with this config and add the agent, from the cache if possible, else with OpenClaw."""
     await to_thread.run_sync(_begin_template, home, config)
-    path = home.state_dir / "openclaw.json"
+    path = home.state_dir / CONFIG
     if cache is not None and (added := await to_thread.run_sync(cache.read, config)) is not None:
         for name in added.folders:
             (home.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -322,7 +389,7 @@ def _begin_template(home: PrivateHome, config: Json) -> None:
     # trial. (NODE_COMPILE_CACHE would work too, but makes OpenClaw's launcher start a second Node.)
     if not (root / "tmp" / compiled.name).is_symlink():
         (root / "tmp" / compiled.name).symlink_to(compiled)
-    write_private(home.state_dir / "openclaw.json", json.dumps(config, indent=1))
+    write_private(home.state_dir / CONFIG, json.dumps(config, indent=1))
 
 
 def _end_template(home: PrivateHome, config: Json, user: UserState) -> None:
@@ -335,7 +402,7 @@ def _end_template(home: PrivateHome, config: Json, user: UserState) -> None:
         for path in home.state_dir.rglob("*.sqlite*"):
             path.unlink()
     # OpenClaw rewrote the config: keep what it added (the agent, migration marks), and restore our own sections.
-    config_path = home.state_dir / "openclaw.json"
+    config_path = home.state_dir / CONFIG
     written = json.loads(config_path.read_text(encoding="utf-8"))
     agent_entry(written, home.agent_id)
     write_private(config_path, json.dumps({**config, **added_sections(config, written)}, indent=1))

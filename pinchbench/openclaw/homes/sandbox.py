@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pinchbench.defaults import Network
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.task_programs import MODEL_PORT
-from pinchbench.sandbox.spec import (
+from pinchbench.openclaw.homes.private import CONFIG, SETTINGS
+from pinchbench.sandbox.sandbox_spec import (
     HOME,
+    NO_FILES,
     NODE,
     OPENCLAW,
     SHM_BYTES,
@@ -24,13 +27,12 @@ from pinchbench.sandbox.spec import (
     Mount,
     make_spec,
 )
-from pinchbench.suite.bundled import bundled_tasks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.process.supervise import ProcessSpec
+    from pinchbench.process.spec import ProcessSpec
 
 FILES = "/opt/files"
 TEMPORARY = "/tmp"  # noqa: S108 - the trial's own
@@ -71,6 +73,9 @@ class TurnSandbox(Protocol):
     def prepare(self) -> None:
         """Create what a turn needs in a new home. Blocks."""
 
+    def showing(self, folder: Path) -> TurnSandbox:
+        """Return the same with a folder that turns see at its own path."""
+
     @property
     def has_own_root(self) -> bool:
         """Whether a turn has a file system of its own, in which a task can have `places`."""
@@ -83,6 +88,8 @@ class TurnSandbox(Protocol):
         program_file: Path,
         places: tuple[Mount, ...] = (),
         services: tuple[Forward, ...] = (),
+        link: Forward | None = None,
+        files: Mapping[str, str] = NO_FILES,
     ) -> ProcessSpec:
         """Return the process of a turn in its sandbox.
 
@@ -90,8 +97,10 @@ class TurnSandbox(Protocol):
             spec: The process with the paths outside; its working directory is the workspace.
             state: OpenClaw's state.
             program_file: A file of this program that OpenClaw may have to read.
-            places: What the turn sees beside, for a sandbox that `has_own_root`.
-            services: What it can connect to beside, for such a sandbox whose network is not open.
+            places: What the turn sees in addition, for a sandbox that `has_own_root`.
+            services: What it can connect to in addition, for such a sandbox whose network is not open.
+            link: What the process itself, but nothing else inside, can connect to in addition, for such a sandbox.
+            files: Texts that the sandbox has at these paths in addition, for one that `has_own_root`.
         """
 
 
@@ -104,7 +113,7 @@ class HomeSandbox:
         base: the environment that programs and the model need outside.
         network: what a turn can connect to; never `AUTO`.
         socket: the wire's Unix socket, to which `MODEL_PORT` leads inside; empty without.
-        allowed: what the user wants to be visible beside that.
+        allowed: what the user wants to be visible in addition.
         compiled: the folder with OpenClaw's compiled code (see `compiled_code`); None without.
         fills_compiled: whether turns may write there, which no agent's may.
     """
@@ -156,6 +165,11 @@ class HomeSandbox:
     def prepare(self) -> None:
         """Do nothing: all else is created with the namespaces."""
 
+    def showing(self, folder: Path) -> HomeSandbox:
+        """Return the same with a folder mounted, unless it is one of the system's, which turns see anyway."""
+        seen = () if is_of_system(folder) else (Mount(source=str(folder), target=str(folder)),)
+        return replace(self, allowed=(*self.allowed, *seen))
+
     @property
     def has_own_root(self) -> bool:
         """Return true."""
@@ -169,6 +183,8 @@ class HomeSandbox:
         program_file: Path,
         places: tuple[Mount, ...] = (),
         services: tuple[Forward, ...] = (),
+        link: Forward | None = None,
+        files: Mapping[str, str] = NO_FILES,
     ) -> ProcessSpec:
         """Return the process of a turn in its namespaces, with the paths that exist there."""
         moved = {
@@ -193,6 +209,7 @@ class HomeSandbox:
                 Mount(source=str(program_file), target=moved[str(program_file)]),
                 *self._certificates(),
                 *self._compiled(),
+                *settings(state),
                 *places,
                 *self.allowed,
             ),
@@ -204,6 +221,8 @@ class HomeSandbox:
         sandbox = replace(
             sandbox,
             services=services,
+            link=link,
+            files={**sandbox.files, **files},
             tmp_bytes=min(TMP_BYTES, limits.max_memory_bytes or TMP_BYTES),
             shm_bytes=min(SHM_BYTES, limits.max_memory_bytes or SHM_BYTES),
             rlimits=task_limit(limits.max_processes, release=os.uname().release),
@@ -225,6 +244,13 @@ class HomeSandbox:
             Mount(source=name, target=f"/run/certificates/{number}.pem")
             for number, name in enumerate(certificate_files(self.base), start=1)
         )
+
+
+def settings(state: Path) -> Iterator[Mount]:
+    """Yield what a turn can't change of OpenClaw's settings: what of them is there when it begins."""
+    for name in (CONFIG, *SETTINGS):
+        if (state / name).exists():
+            yield Mount(source=str(state / name), target=f"{STATE}/{name}")
 
 
 def installed(openclaw: OpenClaw) -> Iterator[Path]:

@@ -13,10 +13,10 @@ from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import agent_id as make_agent_id
+from pinchbench.openclaw.find import run_short
 from pinchbench.openclaw.homes.credentials import user_state_dir
-from pinchbench.openclaw.homes.private import add_agent, later_place, said
+from pinchbench.openclaw.homes.private import add_agent, said
 from pinchbench.openclaw.install import release_key
-from pinchbench.openclaw.probe import run_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
-    from pinchbench.openclaw.homes.gateway_log import GatewayLog
-    from pinchbench.process.supervise import Leftover
 
 # Since this release, OpenClaw remembers the target of a linked workspace and refuses a changed one (measured).
 REMEMBERS_SINCE = (2026, 9)
@@ -56,11 +54,6 @@ class SharedHome:
     changes: Lock | None = None
 
     @property
-    def log(self) -> GatewayLog | None:
-        """None: the log of the user's own gateway is not read."""
-        return None
-
-    @property
     def local(self) -> bool:
         """False: turns go through the user's gateway, as in PinchBench's own runner."""
         return False
@@ -72,12 +65,19 @@ class SharedHome:
 
     @property
     def sandbox(self) -> None:
-        """None: a gateway runs the turns' commands."""
+        """None: the user's gateway runs the turns' commands."""
         return None
+
+    def addressed(self, tokens: tuple[str, str]) -> SharedHome:
+        """Return this home: its requests do not go through the wire."""
+        del tokens
+        return self
 
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return a separate workspace for each attempt if OpenClaw remembers workspaces, else `workspace`."""
-        return workspace if self.changes is None else later_place(workspace, attempt)
+        if self.changes is None or attempt == 1:
+            return workspace
+        return workspace.with_name(f"{workspace.name}.attempt{attempt}")
 
     async def prepare(self, workspace: Path) -> None:
         """Make `workspace` the agent's workspace: by atomically replacing the link, or in the config.
@@ -108,9 +108,13 @@ class SharedHome:
                 f"`{self.openclaw.by_hand('config', 'set', path)}` failed: {said(done, self.env)[-500:]}"
             )
 
-    async def release(self, workspace: Path, *, tools: frozenset[str], finished: bool) -> tuple[Leftover, ...]:
-        """Do nothing: processes of the user's own gateway are not touched."""
-        del workspace, tools, finished
+    async def renew(self, workspace: Path) -> None:
+        """Return None: the state is the user's own."""
+        del workspace
+
+    async def restore(self, workspace: Path) -> tuple[str, ...]:
+        """Return nothing: the settings are the user's own."""
+        del workspace
         return ()
 
 

@@ -1,18 +1,20 @@
-"""Selects the parts of the user's environment and OpenClaw state that the model under test needs (pure)."""
+"""Selects the parts of the user's environment and OpenClaw state that the model under test needs."""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.openclaw.homes.credentials import UserState, kept_dotenv
+from pinchbench.redaction import known_secrets, secrets_in, secrets_in_dotenv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pinchbench.openclaw.catalogue import Catalogue
     from pinchbench.openclaw.homes.credentials import Json
+    from pinchbench.openclaw.model_catalogue import Catalogue
 
 # Variables that programs need to run, to reach the network and to write files as this user. All others are excluded.
 PASSED = frozenset(
@@ -43,6 +45,15 @@ class HomeInput:
 
     env: Mapping[str, str]
     user: UserState
+
+
+def secrets_of(user: UserState, *names: str | None) -> tuple[str, ...]:
+    """Return the keys that agents and judges may see, from the environment and the user's OpenClaw.
+
+    `names` are further variables that hold keys.
+    """
+    known = known_secrets(os.environ, (name for name in names if name))
+    return (*known, *secrets_in([user.config, user.logins]), *secrets_in_dotenv(user.dotenv))
 
 
 def needed_for(

@@ -10,8 +10,8 @@ import msgspec
 
 from pinchbench.model.usage import Usage
 from pinchbench.report.export.conversations import bounded, conversation_of, iso, json_value, left_out
-from pinchbench.report.export.whole_folder import whole_folder
-from pinchbench.transcript.conversation import Role
+from pinchbench.results.paths import whole_folder
+from pinchbench.transcripts import Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.transcript.conversation import Message
+    from pinchbench.transcripts import Message
 
 Document: TypeAlias = dict[str, object]
 
@@ -120,7 +120,7 @@ def _turn(message: Message, answers: Mapping[str, Message]) -> Document:
     answered = [answers[call.id] for call in message.calls if call.id in answers]
     if answered:
         step["observation"] = {"results": [_result(one) for one in answered]}
-    if _is_told(message.usage):
+    if _is_known(message.usage):
         step["llm_call_count"] = 1
         cost = message.usage.known_cost_usd
         metrics: Document = {
@@ -148,7 +148,7 @@ def _about(message: Message) -> Document:
     return {name: value for name, value in about.items() if value}
 
 
-def _is_told(usage: Usage) -> bool:
+def _is_known(usage: Usage) -> bool:
     """Whether the provider reported any number; a call without a report is not one that used nothing."""
     return bool(_prompt_tokens(usage) or usage.output_tokens or usage.cost_usd)
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
-from pinchbench.report.export.rows import moment, ungraded_of
-from pinchbench.transcript.conversation import Message, Role, ToolCall, read_conversation
-from pinchbench.transcript.lines import writable
+from pinchbench.report.export.trial_rows import moment, ungraded_of
+from pinchbench.transcript_lines import writable
+from pinchbench.transcripts import Message, Role, ToolCall, read_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

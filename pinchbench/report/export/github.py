@@ -5,28 +5,35 @@ from __future__ import annotations
 from math import fsum
 from typing import TYPE_CHECKING
 
+from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
-from pinchbench.report.caused_by_agent import caused_by_agent_told
-from pinchbench.report.control import control_told
-from pinchbench.report.decided import decided_told
-from pinchbench.report.export.rows import State, trial_rows
-from pinchbench.report.suites import suites_told
+from pinchbench.report.export.trial_rows import State, trial_rows
+from pinchbench.report.sentences import (
+    PRIVATE,
+    caused_by_agent_sentence,
+    control_sentences,
+    decided_sentence,
+    left_out_sentence,
+    suite_sentences,
+)
 from pinchbench.report.text import amount, duration, many, plain, score_below
-from pinchbench.results.gate.record import read_gate
+from pinchbench.results.gate.gate_record import read_gate
+from pinchbench.results.statistics import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from pinchbench.report.export.rows import Row
+    from pinchbench.report.export.trial_rows import Row
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.gate.record import GateRecord
+    from pinchbench.results.gate.gate_record import GateRecord
     from pinchbench.results.result_json import Aggregate, JudgeTotals
     from pinchbench.results.statistics import Estimate
 
 MAX_BYTES = 1024 * 1024  # of a step's summary: GitHub drops a longer one entirely
-LIST_BYTES = 160 * 1024  # of each list; there are six
+LIST_BYTES = 140 * 1024  # of each list; there are seven
 MAX_NAME = 120  # characters
 MAX_NOTE = 240
+MAX_CRITERIA = 3
 # whatever Markdown or GitHub's extensions could interpret as markup
 _MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "&<>\"'\\`*_{}[]()#.!|~:@$^"}
 
@@ -49,7 +56,8 @@ def github_lines(run: PastRun) -> Iterator[str]:
     failed = sorted((row for row in rows if row["passed"] is False), key=lambda row: (row["score"], row["task_id"]))
     yield from _folded(f"{many(len(failed), 'trial')} below {run.pass_threshold:g}", failed, run.pass_threshold)
     yield from _folded("Ungraded", [row for row in rows if row["state"] == State.UNGRADED])
-    silent = {State.INFRASTRUCTURE, State.INTERRUPTED, State.PREREQUISITE_MISSING}
+    yield from _folded("Stopped", [row for row in rows if row["state"] is State.INTERRUPTED])
+    silent = {State.INFRASTRUCTURE, State.PREREQUISITE_MISSING}
     yield from _folded("Infrastructure failures", [row for row in rows if row["state"] in silent])
     yield from _folded("Untrusted evidence", [row for row in rows if row["state"] is State.UNTRUSTED])
     release, ours = (run.facts.versions.get(name, "unknown") for name in ("openclaw", "pinchbench_async"))
@@ -57,8 +65,8 @@ def github_lines(run: PastRun) -> Iterator[str]:
 
 
 def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[str]:
-    score, left = totals.score, totals.left_out
-    yield from (f"- {told.translate(_MARKS)}\n" for told in suites_told(totals))
+    score = totals.score
+    yield from (f"- {told.translate(_MARKS)}\n" for told in suite_sentences(totals))
     if not score.trials:
         yield "- **No score**: no trial has one.\n"
     elif score.mean is not None:
@@ -66,16 +74,8 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
         passed = sum(row["passed"] is True for row in rows)
         yield f"- **Score {score.mean:.3f}** ({_interval(score)}), {of}.\n"
         yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
-    if left.total:
-        missing = f" {left.prerequisite_missing} for want of a prerequisite," if left.prerequisite_missing else ""
-        untrusted = f" {left.untrusted} whose evidence can't be trusted," if left.untrusted else ""
-        skipped = f" {left.skipped} skipped by the user," if left.skipped else ""
-        yield (
-            f"- Excluded from the score: {left.ungraded} ungraded, {left.infrastructure} that failed for "
-            f"infrastructure reasons,{untrusted}"
-            f"{missing}{skipped} {left.not_run} not run.\n"
-        )
-    for told in (caused_by_agent_told(totals), *control_told(totals)):
+    private = PRIVATE if totals.private is True else ""
+    for told in (private, left_out_sentence(totals), caused_by_agent_sentence(totals), *control_sentences(totals)):
         if told:
             yield f"- {told.translate(_MARKS)}\n"
     others = totals.retries.other_attempts_usage if totals.retries is not None else Usage()
@@ -87,7 +87,7 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
     )
     if run.unfinished:
         yield f"\n> The run is unfinished: {many(run.unfinished, 'trial')} left.\n"
-    if decided := decided_told(totals):
+    if decided := decided_sentence(totals):
         yield f"\n> {_code(decided, width=MAX_NOTE)}\n"
     elif totals.stopped:
         yield f"\n> It was stopped early: {_code(totals.stopped, width=MAX_NOTE)}\n"
@@ -140,7 +140,7 @@ def _categories(totals: Aggregate, rows: Sequence[Row]) -> Iterator[str]:
             str(sum(row["passed"] is True for row in its)),
             str(left.total),
             duration(_sum(its, "execution_time_s")),
-            _dollars(_sum(its, "cost_usd")),
+            _dollars(_cost(its)),
         )
         yield f"| {' | '.join(cells)} |\n"
 
@@ -164,11 +164,22 @@ def _trials(rows: Iterable[Row], threshold: float) -> Iterator[str]:
         cells = (
             _code(name),
             score_below(score, threshold) if isinstance(score, float) else "–",
-            _code(str(row["ungraded"] or row["reason"])),
+            _code(_why(row), width=MAX_NOTE),
             duration(seconds) if isinstance(seconds, float) else "–",
             _code(_note(row), width=MAX_NOTE),
         )
         yield f"| {' | '.join(cells)} |\n"
+
+
+def _why(row: Row) -> str:
+    """Return why a trial has no score or a low one: how it ended, if that explains it, and what cost most points."""
+    if row["ungraded"]:
+        return str(row["ungraded"])
+    points = row["breakdown"]
+    lost = sorted(points.items(), key=lambda one: one[1]) if isinstance(points, dict) else []
+    missed = [f"{name} {value:.2f}" for name, value in lost if value < 1.0 - ROUNDING][:MAX_CRITERIA]
+    ended = [] if row["reason"] == Reason.COMPLETED and missed else [str(row["reason"])]
+    return ", ".join([*ended, *missed])
 
 
 def _note(row: Row) -> str:
@@ -198,6 +209,12 @@ def _interval(score: Estimate, *, alone: bool = False) -> str:
 
 def _sum(rows: Iterable[Row], column: str) -> float:
     return fsum(value for row in rows if isinstance(value := row[column], float))
+
+
+def _cost(rows: Sequence[Row]) -> float | None:
+    """Return what the trials cost together; None if a price is not known."""
+    is_known = all(row["cost_usd"] is not None for row in rows if row["attempts"])
+    return _sum(rows, "cost_usd") if is_known else None
 
 
 def _dollars(cost: float | None) -> str:

@@ -7,10 +7,10 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from pinchbench.report.export.rows import State, moment, state_of, ungraded_of
+from pinchbench.report.export.trial_rows import State, moment, state_of, ungraded_of
 from pinchbench.report.text import exact_price, many, plain, plain_lines, score_below
-from pinchbench.results.gate.record import gate_lines, read_gate
-from pinchbench.results.gate.rules import GateVerdict
+from pinchbench.results.gate.gate_record import GateVerdict, gate_lines, read_gate
+from pinchbench.results.statistics import is_passed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.gate.record import GateRecord
+    from pinchbench.results.gate.gate_record import GateRecord
 
 NO_CATEGORY = "none"
 GATE_SUITE = "gate"
@@ -91,7 +91,7 @@ def kind_of(run: PastRun, key: TrialKey) -> str:
     match state_of(run, key):
         case State.SCORED:
             score = run.score(key)
-            return "" if score is not None and score >= run.pass_threshold else "failure"
+            return "" if score is not None and is_passed(score, run.pass_threshold) else "failure"
         case State.INFRASTRUCTURE | State.UNTRUSTED:
             return "error"
         case State.INTERRUPTED | State.PREREQUISITE_MISSING | State.NOT_RUN | State.UNGRADED:

@@ -11,14 +11,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.errors import ConfigError
-from pinchbench.report.export.rows import COLUMNS, Kind, trial_rows, written
-from pinchbench.report.export.whole_file import whole_file
+from pinchbench.report.export.trial_rows import COLUMNS, Kind, trial_rows, written
+from pinchbench.results.paths import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pinchbench.report.export.rows import Value
+    from pinchbench.report.export.trial_rows import Value
     from pinchbench.results.finished_run import PastRun
 
 ROWS_A_GROUP = 10_000  # of Parquet, in memory at once
@@ -85,7 +85,7 @@ def write_parquet(run: PastRun, path: Path) -> None:
     """
     try:
         import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
-        from pyarrow import parquet  # noqa: PLC0415 - as above
+        from pyarrow import parquet  # noqa: PLC0415 - an extra, and slow to import
     except ImportError as error:
         raise ConfigError(
             "The format parquet needs a library that is not installed: pip install 'pinchbench-async[parquet]'."

@@ -7,23 +7,22 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING, TypeAlias
 
-from pinchbench.report.html.safe import safe_line, safe_text
-from pinchbench.report.html.shortened import fair_share, shortened
-from pinchbench.report.model_calls import statuses_told
+from pinchbench.model.usage import Usage
+from pinchbench.report.html.safe_text import fair_share, safe_line, safe_text, shortened
+from pinchbench.report.model_calls import break_text, statuses_text
 from pinchbench.report.text import amount, duration, many
-from pinchbench.wire.facts import facts_of
-from pinchbench.wire.protocols.values import Conversation
-from pinchbench.wire.recording import EARLIER_REQUESTS, RecordingReader
+from pinchbench.wire.prompt_prefix import prompt_steps, shared
+from pinchbench.wire.recording import RecordingReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.values import ExchangeFacts, Message, ReplyFacts, Tool
+    from pinchbench.wire.protocols.call_facts import Conversation, ExchangeFacts, Message, ReplyFacts, Tool
 
 MOST_CALLS = 200  # of a trial; with more, the first and the last half of this number are shown
-CALL_BYTES = 400  # of what is said of a call beside its texts
+CALL_BYTES = 400  # of the facts on a call, without its texts
 LEAST_TEXT = 300  # characters that are kept of a shortened text
 MOST_TEXT = 50_000  # characters of a text that are kept in memory while a recording is read
 MOST_CHANGES = 100  # of a request; a conversation that begins anew may have more messages
@@ -39,12 +38,12 @@ def calls_json(recording: Path, *, command: str, most_bytes: int) -> Json | None
 
     Args:
         recording: The path of the recording, which may not exist.
-        command: What prints an exchange completely, given its number.
+        command: What prints all exchanges as they are.
         most_bytes: Limits the text.
     """
     if not recording.is_file():
         return None
-    more = f"`{command}` prints all of a call."
+    more = f"`{command}` prints each call whole."
     most_calls = min(MOST_CALLS, most_bytes // CALL_BYTES)
     if most_calls < 2:  # noqa: PLR2004 - the first and the last
         return {"calls": [], "count": "", "cut": safe_line(f"Left out of this page, which would be too large. {more}")}
@@ -52,10 +51,14 @@ def calls_json(recording: Path, *, command: str, most_bytes: int) -> Json | None
     last: deque[_Call] = deque(maxlen=most_calls - most_calls // 2)
     reader = RecordingReader(recording)
     cuts, total, failed = [], 0, 0
+    usage, breaks = Usage(), []
     try:
         for call in _read(reader):
             total += 1
             failed += call.is_failed
+            usage += call.usage
+            if call.broken:
+                breaks.append(f"call {call.number}: {call.broken}")
             (first if len(first) < most_calls // 2 else last).append(call)
     except OSError as error:
         cuts.append(f"{recording} can't be read: {error.strerror}.")
@@ -70,8 +73,17 @@ def calls_json(recording: Path, *, command: str, most_bytes: int) -> Json | None
     return {
         "calls": [one.json(limit) for one in shown],
         "count": many(total, "call") + (f", {failed} failed" if failed else ""),
+        "cache": _cache_text(usage, breaks),
         "cut": safe_line(" ".join([*cuts, more])) if cuts else "",
     }
+
+
+def _cache_text(usage: Usage, breaks: Sequence[str]) -> str:
+    """Say how much of the prompts the provider had cached, and where they begin otherwise, so that it had to miss."""
+    prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    hits = f"{amount(usage.cache_read_tokens)} of {amount(prompt)} prompt tokens came from the provider's cache."
+    changed = f" The prompt's beginning changed in {many(len(breaks), 'call')}, first in {breaks[0]}." if breaks else ""
+    return (hits if prompt else "") + changed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,8 +97,10 @@ class _Change:
 class _Call:
     """What is shown of an exchange; its texts are bounded, so that a long recording can be read."""
 
-    def __init__(self, exchange: Exchange, facts: ExchangeFacts, changes: Iterable[_Change]) -> None:
+    def __init__(self, exchange: Exchange, facts: ExchangeFacts, changes: Iterable[_Change], broken: str) -> None:
         reply = facts.reply
+        self.broken = broken
+        self.usage = reply.usage or Usage()
         self.number = exchange.number
         self.is_failed = not reply.complete
         self._changes = [_Change(title=one.title, text=_kept(one.text)) for one in changes]
@@ -94,11 +108,10 @@ class _Call:
         self._head: Json = {
             "number": exchange.number,
             "turn": exchange.turn + 1,
-            "failed": statuses_told([exchange.status]) if self.is_failed else "",
+            "failed": statuses_text([exchange.status]) if self.is_failed else "",
             "status": str(exchange.status or "no reply"),
             "model": safe_line(reply.model, 200),
             "timing": ", ".join(_timing(exchange, reply)),
-            "retried": statuses_told(exchange.retried),
             "error": safe_text((reply.error or exchange.error)[:4000]),
         }
 
@@ -118,23 +131,11 @@ def _kept(text: str) -> str:
 
 
 def _read(exchanges: Iterable[Exchange]) -> Iterator[_Call]:
-    earlier: deque[Conversation] = deque(maxlen=EARLIER_REQUESTS)
-    for exchange in exchanges:
-        facts = facts_of(exchange)
-        if facts.protocol is None:
-            continue
-        said = facts.request.conversation
-        before = max(earlier, key=lambda one: _shared(one, said), default=Conversation())
-        earlier.appendleft(said)
-        yield _Call(exchange, facts, _changes(before, said))
-
-
-def _shared(before: Conversation, said: Conversation) -> int:
-    """Return with how many equal messages two requests begin."""
-    pairs = zip(before.messages, said.messages, strict=False)
-    return next(
-        (n for n, (one, other) in enumerate(pairs) if one != other), min(len(before.messages), len(said.messages))
-    )
+    for step in prompt_steps(exchanges):
+        changes = [*_changes(step.before, step.facts.request.conversation)]
+        if (divergence := step.exchange.divergence) is not None:
+            changes.append(_Change(title=f"diverges: {divergence.summary}", text=divergence.details))
+        yield _Call(step.exchange, step.facts, changes, "" if step.broken is None else break_text(step.broken))
 
 
 def _changes(before: Conversation, said: Conversation) -> Iterator[_Change]:
@@ -144,7 +145,7 @@ def _changes(before: Conversation, said: Conversation) -> Iterator[_Change]:
     yield from _tool_changes({one.name: one for one in before.tools}, {one.name: one for one in said.tools})
     if said.continues:
         yield _Change(title=f"follows the reply {said.continues}, which the provider keeps")
-    same = _shared(before, said)
+    same = shared(before, said)
     if gone := len(before.messages) - same:
         yield _Change(title=f"{many(gone, 'message')} of the request before not sent again")
     new = said.messages[same:]
@@ -188,6 +189,7 @@ def _timing(exchange: Exchange, reply: ReplyFacts) -> Iterator[str]:
         yield f"first token after {max(0.0, first_s - exchange.sent_s):.2f} s"
     yield f"took {duration(exchange.ended_s)}"
     if reply.usage is not None:
-        yield f"{amount(reply.usage.total_tokens)} tokens"
+        cached = reply.usage.cache_read_tokens
+        yield f"{amount(reply.usage.total_tokens)} tokens" + (f" ({amount(cached)} cached)" if cached else "")
         if reply.complete and first_s is not None and last_s is not None and last_s > first_s:
             yield f"{reply.usage.output_tokens / (last_s - first_s):,.0f} tokens per second"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import jinja2
 from markupsafe import Markup, escape
 
-from pinchbench.report.export.whole_file import whole_file
-from pinchbench.report.html.safe import safe_line
+from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.text import amount, duration, many
+from pinchbench.results.paths import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,13 +24,14 @@ PACKAGE = "pinchbench.report.html"
 STYLES = ("style.css",)
 SCRIPTS = ("script.js",)
 EARLY = "early.js"  # runs before the page's content is parsed
+_NUMBER = tuple("+−-–$0123456789")
 _CODE = re.compile(r"`([^`]+)`")
 PIECES_AT_ONCE = 64  # pieces of a template's output per write
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageLook:
-    """What a page consists of beside its values.
+    """What a page consists of, in addition to its values.
 
     Attributes:
         template: extends `base.html.j2`.
@@ -121,3 +122,29 @@ def _code(sentence: str) -> Markup:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PageSection:
+    """What a section says: sentences, then a table if it has `columns`.
+
+    Attributes:
+        id: its anchor, unique in the page: lower-case letters, digits and dashes.
+        title: its heading, also in the page's list of contents.
+        sentences: paragraphs in plain text; text in backticks is shown as code.
+        columns: the heads of the table. Its first column names the row.
+        rows: as many texts a row as there are columns. A column of numbers, with units, aligns to the right.
+    """
+
+    id: str
+    title: str
+    sentences: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def are_numbers(self) -> list[bool]:
+        """Whether all texts of each column begin with a digit, a sign or `$`, or are a dash; the first is a name."""
+        return [
+            bool(place) and all(row[place][:1] in _NUMBER for row in self.rows) for place in range(len(self.columns))
+        ]

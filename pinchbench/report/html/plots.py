@@ -1,41 +1,112 @@
-"""The plots of a report: bars by category, cost against score, and the timeline of slots."""
+"""Lay out the plots of pages in pixels: bars, differences and trade-offs (pure). A macro writes them as SVG."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import isfinite, log10
 from typing import TYPE_CHECKING
 
-import matplotlib as mpl
-from matplotlib.patches import PathPatch, Rectangle
-from matplotlib.path import Path as Outline
-
-from pinchbench.report.html.axes import FONT, HALF, NARROW, SMALL, WIDE, bare, round_steps, score_axes, ticks
-from pinchbench.report.html.safe import safe_line
-from pinchbench.report.html.shortened import short_names
-from pinchbench.report.html.svg import Colour, inline_svg, new_figure, own_settings
-from pinchbench.report.html.timeline import Kind
-from pinchbench.report.text import duration, shorten
+from pinchbench.report.html.safe_text import short_names
+from pinchbench.report.text import amount
+from pinchbench.results.compare.verdict import signed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from markupsafe import Markup
-    from matplotlib.axes import Axes
+    Scale = Callable[[float], float]  # from a value to pixels
 
-    from pinchbench.report.html.timeline import Span, Timeline
+WIDE, HALF, NARROW = 1110.0, 540.0, 330.0  # pixels
+FONT, LETTER = 12.0, 7.2  # pixels: size of the larger texts, and approximate width of a letter
+SMALL_LETTER, LINE = 6.4, 14.0  # pixels: the same of smaller texts, and the height of a label
+PAD = 8.0  # pixels between an axis and a text next to it
 
-Drawing = dict[str, "Markup"]  # `wide` and `narrow`
+TRADE_OFF_HEIGHT = 300.0
+MANY_TIMES = 30.0  # from cheapest to most expensive: larger ranges need a logarithmic axis
+ROW = 27.0
+LEAST_REACH = 0.1  # of an axis of differences, so that small differences look small
+LEAST_RANGE = 0.2  # of the scores shown, for the same reason
+STEPS = (0.05, 0.1, 0.2, 0.25, 0.5)
+ENDS = ("← worse", "better →")
+MOST_LABEL = 22  # characters of a variant's name at its point
 
-ROW = 26.0
-MOST_ROW = 44.0
-POINTS_HEIGHT = 250.0
-LANE = 27.0
-MOST_NODE = 60  # characters of a node's name above its lanes
-NODE_END = 7  # of them: the part that tells nodes of one host apart
-MIN_BAR = {WIDE: 2.5, NARROW: 4.0}  # pixels; narrower bars are merged with their neighbours
-LINKED_GRID = 4.0  # pixels; of two points that are closer, one is drawn
 
-_BARS = {Kind.DONE: Colour.AGENT, Kind.FAILED: Colour.BAD, Kind.LEFT_OUT: Colour.LEFT}
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """An SVG path. `look` is a class of style.css; `stroke` is a line's width; one with `href` is a link."""
+
+    d: str
+    look: str
+    stroke: float = 0.0
+    href: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Label:
+    """A text, vertically centred at `y`. `anchor` says which part of it is at `x`: `start`, `middle` or `end`."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str = "start"
+    look: str = "soft"
+
+
+@dataclass(kw_only=True, slots=True)
+class Picture:
+    """A plot of one width, drawn in the order of `shapes`, then `labels`; `left` to `bottom` are its margins."""
+
+    width: float
+    height: float
+    left: float
+    right: float
+    top: float
+    bottom: float
+    shapes: list[Shape] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+
+    @property
+    def end(self) -> float:
+        """The right edge of the axes."""
+        return self.width - self.right
+
+    @property
+    def base(self) -> float:
+        """The bottom edge of the axes."""
+        return self.height - self.bottom
+
+    def line(self, look: str, stroke: float, *points: tuple[float, float]) -> None:
+        """Add a line through points."""
+        d = "L".join(f"{_px(x)} {_px(y)}" for x, y in points)
+        self.shapes.append(Shape(d=f"M{d}", look=f"line {look}", stroke=stroke))
+
+    def boxes(self, look: str, boxes: Sequence[tuple[float, float, float, float]]) -> None:
+        """Add rectangles as one shape: each by its left and upper edge, width and height."""
+        if boxes:
+            self.shapes.append(Shape(d="".join(box_outline(*box) for box in boxes), look=look))
+
+    def dot(self, look: str, x: float, y: float, size: float, *, is_diamond: bool = False) -> None:
+        """Add a circle, or a diamond, that is `size` wide."""
+        self.shapes.append(Shape(d=_dot_outline(x, y, size, is_diamond=is_diamond), look=look))
+
+    def label(self, x: float, y: float, text: str, anchor: str = "start", look: str = "soft") -> None:
+        """Add a text."""
+        self.labels.append(Label(x=round(x, 2), y=round(y, 2), text=text, anchor=anchor, look=look))
+
+    def x_ticks(self, marks: Sequence[tuple[float, str]]) -> None:
+        """Add lines of the grid at these places of the x-axis, and their labels below it."""
+        for x, text in marks:
+            self.line("grid", 0.8, (x, self.top), (x, self.base))
+            self.label(x, self.base + 12, text, "middle")
+
+    def y_ticks(self, marks: Sequence[tuple[float, str]]) -> None:
+        """Add lines of the grid at these places of the y-axis, and their labels to its left."""
+        for y, text in marks:
+            self.line("grid", 0.8, (self.left, y), (self.end, y))
+            self.label(self.left - 6, y, text, "end")
+
+
+Drawing = dict[str, Picture]  # `wide` and `narrow`
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,251 +121,223 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Point:
-    """A task: the mean cost of its trials (US dollars or tokens), its score in 0-1, its link and its tooltip."""
+class Difference:
+    """A row of a forest plot: a difference in -1 to 1, with its interval if it has one."""
 
-    x: float
+    name: str
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class VariantPoint:
+    """A variant: the mean cost of its trials (US dollars or tokens), its score in 0-1 with its interval if known."""
+
+    name: str
+    spent: float
     score: float
-    url: str
-    title: str
+    low: float | None = None
+    high: float | None = None
 
 
-def draw_bars(bars: Sequence[Bar], name: str) -> Drawing:
-    """Draw a bar for each category."""
-    with own_settings():
-        return {"wide": _bars(bars, HALF, f"{name}w"), "narrow": _bars(bars, NARROW, f"{name}n")}
+def draw_bars(bars: Sequence[Bar]) -> Drawing:
+    """Draw a dot with its interval for each category."""
+    return {"wide": _bars(bars, WIDE), "narrow": _bars(bars, NARROW)}
 
 
-def _bars(bars: Sequence[Bar], width: float, name: str) -> Markup:
-    bottom, top = 24.0, 4.0
-    # beside the points, both plots have the same height
-    row_height = min(MOST_ROW, max(ROW, (POINTS_HEIGHT - bottom - top) / len(bars))) if width == HALF else ROW
-    height = bottom + top + row_height * len(bars)
-    label = min(0.42 * width, 12.0 + 6.6 * max(len(bar.name) for bar in bars))
-    figure = new_figure(width, height)
-    right = 84.0
-    axes = figure.add_axes(
-        (label / width, bottom / height, (width - label - right) / width, (height - top - bottom) / height)
-    )
-    bare(axes)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(len(bars) - 0.5, -0.5)
-    ticks(axes, [(value, f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)])
-    most = int((label - 10) / 6.4)
-    short = short_names([bar.name for bar in bars], most)
+def _bars(bars: Sequence[Bar], width: float) -> Picture:
+    top, bottom, right = 4.0, 24.0, 84.0
+    left = min(0.42 * width, 12.0 + LETTER * max(len(bar.name) for bar in bars))
+    height = top + bottom + ROW * len(bars)
+    picture = Picture(width=width, height=height, left=left, right=right, top=top, bottom=bottom)
+    x = _linear(0, 1, left, picture.end)
+    picture.x_ticks([(x(value), f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)])
+    short = short_names([bar.name for bar in bars], int((left - 10) / SMALL_LETTER))
     for row, bar in enumerate(bars):
-        axes.text(
-            -8, row, short[bar.name], transform=_rows(axes), ha="right", va="center", fontsize=FONT, color=Colour.INK
-        )
-        axes.add_patch(Rectangle((0, row - 0.3), 1, 0.6, facecolor=Colour.IDLE))
-        if bar.mean is not None:
-            axes.add_patch(Rectangle((0, row - 0.3), bar.mean, 0.6, facecolor=Colour.AGENT))
+        y = top + (row + 0.5) * ROW
+        picture.label(left - PAD, y, short[bar.name], "end", "name")
         if bar.low is not None and bar.high is not None:
-            axes.plot([bar.low, bar.high], [row, row], color=Colour.INK, linewidth=1.6, solid_capstyle="butt")
-            for end in (bar.low, bar.high):
-                axes.plot([end, end], [row - 0.15, row + 0.15], color=Colour.INK, linewidth=1.6)
+            picture.line("ink", 1.6, (x(bar.low), y), (x(bar.high), y))
+            for end in (x(bar.low), x(bar.high)):
+                picture.line("ink", 1.6, (end, y - 0.15 * ROW), (end, y + 0.15 * ROW))
+        if bar.mean is not None:
+            picture.dot("accent", x(bar.mean), y, 9)
         number = "–" if bar.mean is None else f"{bar.mean:.2f}"
-        beyond = width - label - right
-        axes.text(
-            beyond + 8, row, number, transform=_rows(axes), va="center", fontsize=FONT, color=Colour.INK, weight="bold"
-        )
-        axes.text(
-            beyond + 44, row, f"n={bar.tasks}", transform=_rows(axes), va="center", fontsize=SMALL, color=Colour.SOFT
-        )
-    return inline_svg(figure, name)
+        picture.label(picture.end + PAD, y, number, look="name whole")
+        picture.label(picture.end + 44, y, f"n={bar.tasks}")
+    return picture
 
 
-def draw_points(points: Sequence[Point], name: str, *, is_cost: bool) -> Drawing:
-    """Draw a point for each task."""
-    with own_settings():
-        return {
-            "wide": _points(points, HALF, f"{name}w", is_cost=is_cost),
-            "narrow": _points(points, NARROW, f"{name}n", is_cost=is_cost),
-        }
+def draw_forest(rows: Sequence[Difference]) -> Drawing:
+    """Draw differences to a baseline one below the other around a line at 0."""
+    return {"wide": _forest(rows, WIDE), "narrow": _forest(rows, NARROW)}
 
 
-def _points(points: Sequence[Point], width: float, name: str, *, is_cost: bool) -> Markup:
-    left, right, top, bottom = 34.0, 14.0, 8.0, 40.0
-    height = POINTS_HEIGHT
-    figure = new_figure(width, height)
-    axes = figure.add_axes(
-        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
-    )
-    bare(axes)
-    score_axes(axes, [point.x for point in points], is_cost=is_cost, steps=5 if width > NARROW else 3)
-    what = "cost of a trial (mean of the task's)" if is_cost else "tokens of a trial (mean of the task's)"
-    axes.set_xlabel(what, fontsize=SMALL, color=Colour.SOFT, labelpad=5)
-    seen = set()
-    drawn = []
-    for point in points:
-        x, y = axes.transData.transform((point.x, point.score))
-        cell = (round(x / LINKED_GRID), round(y / LINKED_GRID))
-        if cell not in seen:
-            seen.add(cell)
-            drawn.append(point)
-    axes.scatter(
-        [point.x for point in drawn],
-        [point.score for point in drawn],
-        s=46,
-        facecolor=Colour.AGENT,
-        edgecolor=Colour.PAPER,
-        linewidth=1,
-        alpha=0.85,
-        urls=[point.url for point in drawn],
-        clip_on=False,
-        zorder=3,
-    )
-    return inline_svg(figure, name, {point.url: point.title for point in drawn})
+def _forest(rows: Sequence[Difference], width: float) -> Picture:
+    top, bottom, right = 24.0, 26.0, 54.0
+    left = min(0.36 * width, 14.0 + LETTER * max(len(row.name) for row in rows))
+    height = top + bottom + ROW * len(rows)
+    picture = Picture(width=width, height=height, left=left, right=right, top=top, bottom=bottom)
+    far = max(abs(value) for row in rows for value in (row.mean, row.low, row.high) if value is not None)
+    reach = min(1.02, max(LEAST_REACH, far * 1.05))
+    x = _linear(-reach, reach, left, picture.end)
+    step = next((one for one in STEPS if reach / one <= (2 if width == NARROW else 5)), 1.0)
+    count = int(reach / step + 1e-9)
+    marks = [step * number for number in range(-count, count + 1)]
+    picture.x_ticks([(x(mark), f"{mark:+g}".replace("-", "−") if mark else "0") for mark in marks])
+    picture.line("axis", 1.2, (x(0), top), (x(0), picture.base))
+    picture.label(left, top - 12, ENDS[0])
+    picture.label(picture.end, top - 12, ENDS[1], "end")
+    most = max(4, int((left - 10) / LETTER))
+    for place, row in enumerate(rows):
+        y = top + (place + 0.5) * ROW
+        cut = row.name if len(row.name) <= most else f"{row.name[: most - 1]}…"
+        picture.label(left - PAD, y, cut, "end", "name")
+        picture.label(picture.end + PAD, y, signed(row.mean), look="ink")
+        if row.low is None or row.high is None:
+            picture.line("accent-soft", 5, (x(0), y), (x(row.mean), y))
+        else:
+            picture.line("accent", 1.5, (x(row.low), y), (x(row.high), y))
+        picture.dot("accent", x(row.mean), y, 7 if row.low is not None else 4.5)
+    return picture
 
 
-def draw_timeline(line: Timeline, name: str, *, url: Callable[[Span], str], title: Callable[[Span], str]) -> Drawing:
-    """Draw a lane for each slot, those of a node of a cluster below its name.
+def pareto_front(points: Sequence[VariantPoint]) -> tuple[VariantPoint, ...]:
+    """Return the points to which no other is at least as good in both and better in one, the cheapest first.
 
-    `url` returns a bar's link, `title` its tooltip.
+    A point with a score of 0 is never one of them, however cheap: it did nothing.
     """
-    with own_settings():
-        return {
-            "wide": _timeline(line, WIDE, f"{name}w", url, title),
-            "narrow": _timeline(line, NARROW, f"{name}n", url, title),
-        }
+    front: list[VariantPoint] = []
+    for point in sorted((one for one in points if one.score > 0), key=lambda one: (one.spent, -one.score)):
+        last = front[-1] if front else None
+        if last is None or point.score > last.score or (point.spent, point.score) == (last.spent, last.score):
+            front.append(point)
+    return tuple(front)
 
 
-def _timeline(
-    line: Timeline, width: float, name: str, url: Callable[[Span], str], title: Callable[[Span], str]
-) -> Markup:
-    left, right, top, bottom = (54.0, 12.0, 6.0, 24.0) if width == WIDE else (26.0, 8.0, 6.0, 24.0)
-    rows = list(_lanes(line))
-    height = top + bottom + LANE * len(rows)
-    figure = new_figure(width, height)
-    axes = figure.add_axes(
-        (left / width, bottom / height, (width - left - right) / width, (height - top - bottom) / height)
+def draw_trade_off(points: Sequence[VariantPoint], *, is_cost: bool) -> Drawing:
+    """Draw a point for each variant, and the front as a line of steps."""
+    return {"wide": _trade_off(points, HALF, is_cost=is_cost), "narrow": _trade_off(points, NARROW, is_cost=is_cost)}
+
+
+def _trade_off(points: Sequence[VariantPoint], width: float, *, is_cost: bool) -> Picture:
+    picture = Picture(width=width, height=TRADE_OFF_HEIGHT, left=34.0, right=14.0, top=12.0, bottom=40.0)
+    name = f"mean {'cost' if is_cost else 'tokens'} of a trial"
+    x, most = _spent_axis(picture, [point.spent for point in points], name, is_cost=is_cost)
+    low, high = _score_range(points)
+    y = _linear(low - 0.02, high + 0.02, picture.base, picture.top)
+    step = 0.1 if high - low <= 0.6 else 0.2  # noqa: PLR2004 - at most seven ticks
+    marks = [low + step * place for place in range(int((high - low) / step + 1.5)) if low + step * place < high + 0.01]
+    picture.y_ticks([(y(mark), f"{mark:.1f}") for mark in marks])
+    front = pareto_front(points)
+    steps: list[tuple[float, float]] = []
+    for point, after in zip(front, [*(one.spent for one in front[1:]), most][: len(front)], strict=True):
+        steps += [(x(point.spent), y(point.score)), (x(after), y(point.score))]
+    if steps:
+        picture.line("accent-soft", 2, *steps)
+    for point in points:
+        if point.low is not None and point.high is not None:
+            picture.line("axis", 1, (x(point.spent), y(point.low)), (x(point.spent), y(point.high)))
+    at = {point.name: (x(point.spent), y(point.score)) for point in points}
+    for point in points:
+        is_best = point in front
+        picture.dot("accent dot" if is_best else "left dot", *at[point.name], 8, is_diamond=is_best)
+    short = short_names([point.name for point in points], MOST_LABEL)
+    for point_name, dx, dy, anchor in _label_places(at, picture):
+        px, py = at[point_name]
+        picture.label(px + dx, py + dy, short[point_name], anchor, "ink")
+    return picture
+
+
+def _score_range(points: Sequence[VariantPoint]) -> tuple[float, float]:
+    """Return the range of the scores that occur, with their intervals, in tenths."""
+    known = [value for point in points for value in (point.score, point.low, point.high) if value is not None]
+    low, high = int(min(known) * 10) / 10, -int(-max(known) * 10 - 1) / 10
+    if high - low < LEAST_RANGE:
+        low -= 0.1
+    return max(0.0, low), min(1.0, high)
+
+
+def _label_places(at: Mapping[str, tuple[float, float]], picture: Picture) -> Iterator[tuple[str, float, float, str]]:
+    """Yield where each name stands next to its point: the first of six places in which it covers no other."""
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in at.values()]
+    for name, (x, y) in at.items():
+        long = SMALL_LETTER * min(MOST_LABEL, len(name))
+        places = ((9.0, 0.0, "start"), (-9.0, 0.0, "end"), (9.0, -LINE, "start"), (9.0, LINE, "start"),
+                  (-9.0, -LINE, "end"), (-9.0, LINE, "end"))  # fmt: skip
+        boxes = [(place, _text_box(x + place[0], y + place[1], long, place[2])) for place in places]
+        boxes = [one for one in boxes if one[1][2] <= picture.end + 10] or boxes
+        free = [
+            one for one in boxes if one[1][0] >= picture.left and not any(_overlap(one[1], other) for other in taken)
+        ]
+        place, box = (free or boxes)[0]
+        taken.append(box)
+        yield name, *place
+
+
+def _text_box(x: float, y: float, long: float, anchor: str) -> tuple[float, float, float, float]:
+    left = x if anchor == "start" else x - long
+    return left, y - LINE / 2, left + long, y + LINE / 2
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _spent_axis(picture: Picture, values: Sequence[float], name: str, *, is_cost: bool) -> tuple[Scale, float]:
+    """Draw the x-axis of what was spent (US dollars or tokens). Return its scale and its largest value."""
+    low, high = min(values), max(values)
+    is_log = low > 0 and high / low > MANY_TIMES
+    if is_log:
+        least, most = low / 1.3, high * 1.3
+        marks = [10.0**power for power in range(int(log10(low)) - 2, int(log10(high)) + 2)]
+        x = _logarithmic(least, most, picture.left, picture.end)
+    else:
+        least, most = 0.0, (high or 1) * 1.08
+        marks = round_steps(most, 5 if picture.width > NARROW else 3)
+        x = _linear(least, most, picture.left, picture.end)
+    shown = [mark for mark in marks if least <= mark <= most]
+    picture.x_ticks([(x(mark), f"${mark:g}" if is_cost else amount(round(mark))) for mark in shown])
+    picture.label((picture.left + picture.end) / 2, picture.base + 29, name, "middle")
+    return x, most
+
+
+def round_steps(most: float, count: int) -> list[float]:
+    """Return about `count` round numbers from 0 on."""
+    if not most > 0 or not isfinite(most):
+        return [0.0]
+    power = 10.0 ** int(log10(most / count) - 1)
+    step = next(
+        step for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if (step := factor * power) * count >= most
     )
-    bare(axes)
-    length = line.length_s or 1.0
-    axes.set_xlim(0, length)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    ticks(axes, [(at, _clock(at)) for at in _time_steps(length, 9 if width == WIDE else 3)])
-    titles: dict[str, str] = {}
-    boxes: dict[Colour, list[tuple[float, float, float, float]]] = {}
-    unit = length / (width - left - right)  # seconds per pixel
-    for row, (node, slot, spans) in enumerate(rows):
-        if slot is None:
-            axes.text(4 - left, row, node, transform=_rows(axes), ha="left", va="center", fontsize=SMALL)
-            continue
-        word = f"slot {slot}" if width == WIDE else str(slot)
-        axes.text(-8, row, word, transform=_rows(axes), ha="right", va="center", fontsize=SMALL, color=Colour.SOFT)
-        boxes.setdefault(Colour.IDLE, []).append((0, row - 0.36, length, 0.56))
-        boxes.setdefault(Colour.SETUP, []).extend(
-            (span.start, row - 0.36, span.agent - span.start, 0.56) for span in spans if span.agent > span.start
-        )
-        boxes.setdefault(Colour.GRADING, []).extend(
-            (start, row + 0.26, end - start, 0.14) for start, end in _joined(spans, unit) if start < length
-        )
-        for group in _grouped(spans, MIN_BAR[width] * unit):
-            first, last = group[0], group[-1]
-            kind = max((span.kind for span in group), key=list(Kind).index)
-            end = max(last.stop, first.agent + unit)
-            # keep a narrow gap between two bars
-            rest = min(0.6 * unit, (end - first.agent) / 4)
-            bar = Rectangle((first.agent, row - 0.36), end - first.agent - rest, 0.56, facecolor=_BARS[kind], zorder=3)
-            bar.set_url(url(first))
-            titles[url(first)] = (
-                title(first) if len(group) == 1 else f"{title(first)} – and {len(group) - 1} more until {last.key}"
-            )
-            axes.add_artist(bar)  # unlike `add_patch`, this does not measure each of hundreds of bars
-    for colour, order in ((Colour.IDLE, 1), (Colour.SETUP, 2), (Colour.GRADING, 2)):
-        if boxes.get(colour):
-            axes.add_patch(PathPatch(_outline(boxes[colour]), facecolor=colour, linewidth=0, zorder=order))
-    for cut in line.cuts:
-        middle = (cut.at + cut.until) / 2
-        axes.add_patch(Rectangle((cut.at, -0.5), cut.until - cut.at, len(rows), facecolor=Colour.PAPER, zorder=4))
-        axes.plot([middle, middle], [-0.5, len(rows) - 0.5], color=Colour.SOFT, linewidth=1, dashes=(3, 3), zorder=5)
-    return inline_svg(figure, name, titles)
+    return [index * step for index in range(int(most / step) + 1)]
 
 
-def _lanes(line: Timeline) -> Iterator[tuple[str, int | None, tuple[Span, ...]]]:
-    """Yield the rows from the top: the name of a node of a cluster, without a slot, and then each of its slots."""
-    before = ""
-    for (node, slot), spans in line.lanes.items():
-        if node != before:
-            yield shorten(safe_line(node), MOST_NODE, end=NODE_END), None, ()
-        yield node, slot, spans
-        before = node
+def _linear(low: float, high: float, start: float, end: float) -> Scale:
+    return lambda value: start + (value - low) / (high - low) * (end - start)
 
 
-def _grouped(spans: Sequence[Span], least: float) -> Iterator[list[Span]]:
-    """Yield single bars, and groups of those that would be too narrow to see or click."""
-    group: list[Span] = []
-    for span in spans:
-        # bars on both sides of a cut, or of a long wait, are not merged
-        if group and span.start - group[-1].end > least:
-            yield group
-            group = []
-        group.append(span)
-        if span.stop - group[0].agent >= least:
-            yield group
-            group = []
-    if group:
-        yield group
+def _logarithmic(low: float, high: float, start: float, end: float) -> Scale:
+    linear = _linear(log10(low), log10(high), start, end)
+    return lambda value: linear(log10(value))
 
 
-def _joined(spans: Sequence[Span], unit: float) -> Iterator[tuple[float, float]]:
-    """Yield when trials of a slot were being graded, with overlapping times merged."""
-    whole: tuple[float, float] | None = None
-    times = ((span.grading, span.graded) for span in spans if span.grading is not None and span.graded is not None)
-    for start, end in sorted(times):
-        if whole is not None and start <= whole[1] + unit / 2:
-            whole = (whole[0], max(whole[1], end))
-            continue
-        if whole is not None:
-            yield whole
-        whole = (start, end)
-    if whole is not None:
-        yield whole
+def box_outline(x: float, y: float, width: float, height: float) -> str:
+    """Return the path of a rectangle, given its left and upper edge."""
+    return f"M{_px(x)} {_px(y)}h{_px(width)}v{_px(height)}h{_px(-width)}z"
 
 
-def _outline(boxes: Sequence[tuple[float, float, float, float]]) -> Outline:
-    points: list[tuple[float, float]] = []
-    codes: list[int] = []
-    for x, y, width, height in boxes:
-        points += [(x, y), (x + width, y), (x + width, y + height), (x, y + height), (x, y)]
-        codes += [int(Outline.MOVETO), *(int(Outline.LINETO),) * 3, int(Outline.CLOSEPOLY)]
-    return Outline(points, codes)
+def _dot_outline(x: float, y: float, size: float, *, is_diamond: bool) -> str:
+    if is_diamond:
+        half = size * 0.7071  # half the diagonal of a square whose side is `size`
+        step = _px(half)
+        return f"M{_px(x - half)} {_px(y)}l{step} {_px(-half)} {step} {step} {_px(-half)} {step}z"
+    radius = _px(size / 2)
+    return (
+        f"M{_px(x - size / 2)} {_px(y)}a{radius} {radius} 0 1 1 {_px(size)} 0a{radius} {radius} 0 1 1 {_px(-size)} 0z"
+    )
 
 
-def _rows(axes: Axes) -> mpl.transforms.Transform:
-    """Return a transform from pixels right of the axes' left edge and rows below their top."""
-    shift = mpl.transforms.Affine2D().translate(axes.bbox.x0, 0)
-    return mpl.transforms.blended_transform_factory(shift, axes.transData)
-
-
-def _time_steps(length_s: float, count: int) -> list[float]:
-    units = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
-    step = next((unit for unit in units if length_s / unit <= count), None)
-    if step is None:
-        return round_steps(length_s, count)
-    return [float(index * step) for index in range(int(length_s / step) + 1)]
-
-
-def _clock(seconds: float) -> str:
-    """Format the time since the start as briefly as an axis needs it: `45 s`, `5 min`, `1:30 h`."""
-    whole = round(seconds)
-    if not whole:
-        return "0"
-    if whole < 60:  # noqa: PLR2004 - a minute
-        return f"{whole} s"
-    if whole < 3600:  # noqa: PLR2004 - an hour
-        return f"{whole // 60} min" if not whole % 60 else f"{whole // 60}:{whole % 60:02d} min"
-    return f"{whole // 3600} h" if not whole % 3600 else f"{whole // 3600}:{whole % 3600 // 60:02d} h"
-
-
-def where_the_time_went(line: Timeline) -> str:
-    """Describe the timeline in a sentence, as its text alternative."""
-    slots = line.slots
-    length_s = line.length_s - sum(cut.until - cut.at for cut in line.cuts)
-    total = (line.agent_s + line.setup_s + line.idle_s) or 1.0
-    shares = (("agents", line.agent_s), ("set-up", line.setup_s), ("idle", line.idle_s))
-    told = ", ".join(f"{name} {value / total * 100:.0f} %" for name, value in shares)
-    beside = f"; grading, beside the agents, {duration(line.grading_s)} in all" if line.grading_s else ""
-    rests = f"; {duration(sum(cut.rest_s for cut in line.cuts))} of rest cut out" if line.cuts else ""
-    return f"{slots} {'slot' if slots == 1 else 'slots'} for {duration(length_s)}: {told}{beside}{rests}"
+def _px(value: float) -> str:
+    return f"{round(value, 2):g}"

@@ -12,17 +12,17 @@ from markupsafe import Markup
 
 from pinchbench.errors import ResultsError
 from pinchbench.model.trial import TrialKey
-from pinchbench.report.html.safe import safe_line, script_json
+from pinchbench.report.html.safe_text import safe_line, script_json
 from pinchbench.report.html.trial_page import conversation_json, size_of, transcript_of
-from pinchbench.report.text import amount, duration, exact_price
-from pinchbench.transcript.conversation import Role, read_conversation
+from pinchbench.report.text import amount, duration, exact_price, words
+from pinchbench.transcripts import Role, read_conversation
 from pinchbench.wire.normalise import Normaliser, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.transcript.conversation import Message
+    from pinchbench.transcripts import Message
 
 TOTAL_BYTES = 6_000_000  # of conversations in one page
 TRIAL_BYTES = 60_000  # of one conversation: beyond that, its longest texts are truncated
@@ -159,7 +159,7 @@ def pair_list(pairs: EmbeddedPairs) -> Markup:
         anchor: None if one is None else {"at": one.at, "part": one.part.value, "answers": one.answers}
         for anchor, one in pairs.pairs.items()
     }
-    return Markup(script_json(told))  # noqa: S704 - as above
+    return Markup(script_json(told))  # noqa: S704 - `script_json` leaves nothing that HTML would interpret
 
 
 def _has_conversation(run: PastRun, key: TrialKey) -> bool:
@@ -186,7 +186,7 @@ def _trial(name: str, run: PastRun, key: TrialKey, most_bytes: int) -> dict[str,
         "title": safe_line(key),
         "facts": [
             ("score", "none" if score is None else f"{score:.2f}"),
-            ("ended as", outcome.reason.value),
+            ("ended as", words(outcome.reason)),
             ("agent’s time", duration(outcome.execution_time_s)),
             ("tokens", amount(outcome.usage.total_tokens)),
             ("cost", exact_price(outcome.usage.known_cost_usd)),

@@ -1,4 +1,4 @@
-"""What each slot did when, on an axis without the pauses and long idle times of the whole run (pure)."""
+"""What each slot did when, on an axis without the pauses and long idle times of the whole run, and its plot (pure)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from enum import StrEnum
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
+from pinchbench.report.html.plots import NARROW, PAD, WIDE, Drawing, Picture, Shape, box_outline, round_steps
+from pinchbench.report.html.safe_text import safe_line
+from pinchbench.report.text import duration, shorten
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -17,6 +21,10 @@ if TYPE_CHECKING:
 
 LONG_REST_S = 300.0  # during which all slots were idle
 REST_SHARE = 0.02  # of the axis is kept for such a rest
+LANE = 27.0  # pixels, as those below
+MIN_BAR = {WIDE: 2.5, NARROW: 4.0}  # narrower bars are merged with their neighbours
+MOST_NODE = 60  # characters of a node's name above its lanes
+NODE_END = 7  # of them: the part that tells nodes of one host apart
 
 
 class Kind(StrEnum):
@@ -25,6 +33,9 @@ class Kind(StrEnum):
     DONE = "done"
     FAILED = "not passed"
     LEFT_OUT = "excluded"
+
+
+_LOOKS = {Kind.DONE: "agent", Kind.FAILED: "bad", Kind.LEFT_OUT: "left"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,7 +73,7 @@ class IdleGap:
 class Timeline:
     """The attempts of each slot in chronological order. `length_s` is the axis's length; other durations are sums.
 
-    A lane is a slot on a node, whose name is empty in a run of one machine; those of one node are beside each other.
+    A lane is a slot on a node, whose name is empty in a run of one machine; those of one node are next to each other.
     """
 
     lanes: Mapping[tuple[str, int], tuple[Span, ...]]
@@ -168,3 +179,136 @@ def _axis(
         return at - first - lost
 
     return on_axis, [IdleGap(at=on_axis(start), until=on_axis(end), rest_s=end - start) for start, end in rests]
+
+
+def draw_timeline(line: Timeline, *, url: Callable[[Span], str], title: Callable[[Span], str]) -> Drawing:
+    """Draw a lane for each slot, those of a node of a cluster below its name.
+
+    `url` returns a bar's link, `title` its tooltip.
+    """
+    return {"wide": _draw(line, WIDE, url, title), "narrow": _draw(line, NARROW, url, title)}
+
+
+def _draw(line: Timeline, width: float, url: Callable[[Span], str], title: Callable[[Span], str]) -> Picture:
+    left, right = (54.0, 12.0) if width == WIDE else (26.0, 8.0)
+    rows = list(_lanes(line))
+    picture = Picture(width=width, height=30.0 + LANE * len(rows), left=left, right=right, top=6.0, bottom=24.0)
+    length = line.length_s or 1.0
+    unit = length / (picture.end - left)  # seconds per pixel
+    picture.x_ticks([(left + at / unit, _clock(at)) for at in _time_steps(length, 9 if width == WIDE else 3)])
+    boxes: dict[str, list[tuple[float, float, float, float]]] = {"idle": [], "setup": [], "grading": []}
+    bars: list[Shape] = []
+    for row, (node, slot, spans) in enumerate(rows):
+        y = picture.top + (row + 0.5) * LANE
+        if slot is None:
+            picture.label(4.0, y, node, look="ink")
+            continue
+        picture.label(left - PAD, y, f"slot {slot}" if width == WIDE else str(slot), "end")
+        upper, thick = y - 0.36 * LANE, 0.56 * LANE
+        boxes["idle"].append((left, upper, picture.end - left, thick))
+        boxes["setup"] += [
+            (left + span.start / unit, upper, (span.agent - span.start) / unit, thick)
+            for span in spans
+            if span.agent > span.start
+        ]
+        boxes["grading"] += [
+            (left + start / unit, y + 0.26 * LANE, (min(end, length) - start) / unit, 0.14 * LANE)
+            for start, end in _joined(spans, unit)
+            if start < length
+        ]
+        for group in _grouped(spans, MIN_BAR[width] * unit):
+            first, last = group[0], group[-1]
+            kind = max((span.kind for span in group), key=list(Kind).index)
+            long = (max(last.stop, first.agent + unit) - first.agent) / unit
+            more = "" if len(group) == 1 else f" – and {len(group) - 1} more until {last.key}"
+            bars.append(
+                Shape(
+                    # keep a narrow gap between two bars
+                    d=box_outline(left + first.agent / unit, upper, long - min(0.6, long / 4), thick),
+                    look=_LOOKS[kind],
+                    href=url(first),
+                    title=f"{title(first)}{more}",
+                )
+            )
+    for look, own in boxes.items():
+        picture.boxes(look, own)
+    picture.shapes += bars
+    for cut in line.cuts:
+        start, end = left + cut.at / unit, left + cut.until / unit
+        middle = (start + end) / 2
+        picture.boxes("paper", [(start, picture.top, end - start, picture.base - picture.top)])
+        picture.line("axis dashed", 1, (middle, picture.top), (middle, picture.base))
+    return picture
+
+
+def _lanes(line: Timeline) -> Iterator[tuple[str, int | None, tuple[Span, ...]]]:
+    """Yield the rows from the top: the name of a node of a cluster, without a slot, and then each of its slots."""
+    before = ""
+    for (node, slot), spans in line.lanes.items():
+        if node != before:
+            yield shorten(safe_line(node), MOST_NODE, end=NODE_END), None, ()
+        yield node, slot, spans
+        before = node
+
+
+def _grouped(spans: Sequence[Span], least: float) -> Iterator[list[Span]]:
+    """Yield single bars, and groups of those that would be too narrow to see or click."""
+    group: list[Span] = []
+    for span in spans:
+        # bars on both sides of a cut, or of a long wait, are not merged
+        if group and span.start - group[-1].end > least:
+            yield group
+            group = []
+        group.append(span)
+        if span.stop - group[0].agent >= least:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _joined(spans: Sequence[Span], unit: float) -> Iterator[tuple[float, float]]:
+    """Yield when trials of a slot were being graded, with overlapping times merged."""
+    whole: tuple[float, float] | None = None
+    times = ((span.grading, span.graded) for span in spans if span.grading is not None and span.graded is not None)
+    for start, end in sorted(times):
+        if whole is not None and start <= whole[1] + unit / 2:
+            whole = (whole[0], max(whole[1], end))
+            continue
+        if whole is not None:
+            yield whole
+        whole = (start, end)
+    if whole is not None:
+        yield whole
+
+
+def _time_steps(length_s: float, count: int) -> list[float]:
+    units = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400)
+    step = next((unit for unit in units if length_s / unit <= count), None)
+    if step is None:
+        return round_steps(length_s, count)
+    return [float(index * step) for index in range(int(length_s / step) + 1)]
+
+
+def _clock(seconds: float) -> str:
+    """Format the time since the start as briefly as an axis needs it: `45 s`, `5 min`, `1:30 h`."""
+    whole = round(seconds)
+    if not whole:
+        return "0"
+    if whole < 60:  # noqa: PLR2004 - a minute
+        return f"{whole} s"
+    if whole < 3600:  # noqa: PLR2004 - an hour
+        return f"{whole // 60} min" if not whole % 60 else f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600} h" if not whole % 3600 else f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+def where_the_time_went(line: Timeline) -> str:
+    """Describe the timeline in a sentence, as its text alternative."""
+    slots = line.slots
+    length_s = line.length_s - sum(cut.until - cut.at for cut in line.cuts)
+    total = (line.agent_s + line.setup_s + line.idle_s) or 1.0
+    shares = (("agents", line.agent_s), ("set-up", line.setup_s), ("idle", line.idle_s))
+    told = ", ".join(f"{name} {value / total * 100:.0f} %" for name, value in shares)
+    grading = f"; grading, in parallel, {duration(line.grading_s)} in all" if line.grading_s else ""
+    rests = f"; {duration(sum(cut.rest_s for cut in line.cuts))} of rest cut out" if line.cuts else ""
+    return f"{slots} {'slot' if slots == 1 else 'slots'} for {duration(length_s)}: {told}{grading}{rests}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,12 +12,14 @@ import msgspec
 
 from pinchbench.defaults import Network
 from pinchbench.errors import ResultsError
+from pinchbench.files.beneath import open_regular
 from pinchbench.report.html.calls import calls_json
-from pinchbench.report.html.safe import safe_line, safe_text
-from pinchbench.report.html.shortened import fair_share, shortened
-from pinchbench.report.model_calls import statuses_told
-from pinchbench.report.text import amount, duration, exact_price, many
-from pinchbench.transcript.conversation import Role, read_conversation
+from pinchbench.report.html.safe_text import fair_share, safe_line, safe_text, shortened
+from pinchbench.report.model_calls import statuses_text
+from pinchbench.report.text import amount, duration, exact_price, many, words
+from pinchbench.report.what_went_wrong import event_texts
+from pinchbench.results.overview import trial_score
+from pinchbench.transcripts import Role, read_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,12 +32,13 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_state import TrialState
-    from pinchbench.transcript.conversation import Message, ToolCall
+    from pinchbench.transcripts import Message, ToolCall
 
 TRIAL_BYTES = 1_000_000  # of a transcript; beyond that, its longest texts are truncated
 CALLS_BYTES = 200_000  # of what the wire recorded
 STDERR_BYTES = 20_000  # the end of the log, where errors are reported
 MOST_MESSAGES = 4_000  # of a trial; with more, the first and the last half of this number are shown
+LATEST_S = 4_102_444_800  # in the year 2100
 LEAST_TEXT = 300  # characters that are kept of a truncated text
 MOST_NOTES = 50
 CAUSED = "Every attempt failed while other trials worked: the agent may have caused it. The trial is not in the score."
@@ -109,6 +113,8 @@ def trial_json(
         "before": place.before,
         "after": place.after,
         "title": safe_line(key),
+        "task": safe_line(run.facts.title_of(key.task_id)),
+        "score": trial_score(counting, grade),
         "facts": _facts(run, counting),
         "notes": [*([CAUSED] if key in run.caused_by_agent else []), *_notes(counting)],
         "grade": None if grade is None else _grade(grade),
@@ -118,7 +124,7 @@ def trial_json(
         **conversation_json(transcript, counting, most_bytes),
         "wire": calls_json(
             evidence_of(run, counting) / "wire.jsonl.zst",
-            command=f"pinchbench-async wire show {run.files.argument} {key} N",
+            command=f"pinchbench-async export {run.files.argument} --format wire",
             most_bytes=calls_bytes,
         ),
     }
@@ -139,7 +145,7 @@ def _facts(run: RunTrials, one: Outcome) -> list[tuple[str, str]]:
     task = run.facts.tasks.get(one.key.task_id)
     facts = [
         ("Category", task.category if task is not None else ""),
-        ("Ended as", one.reason.value),
+        ("Ended as", words(one.reason)),
         ("Agent’s time", f"{duration(one.execution_time_s)} of {duration(one.timeout_s)}"),
         ("Node", one.node),
         ("Set-up", duration(one.setup_s)),
@@ -177,9 +183,9 @@ def _wire(wire: WireFacts) -> str:
     """Return what the wire measured of a trial, in words."""
     parts = [many(wire.calls, "call")]
     if wire.failed:
-        parts.append(f"{len(wire.failed)} failed ({statuses_told(wire.failed)})")
+        parts.append(f"{len(wire.failed)} failed ({statuses_text(wire.failed)})")
     if wire.wire_retries:
-        parts.append(f"asked again by the wire after {statuses_told(wire.wire_retries)}")
+        parts.append(f"asked again by the wire after {statuses_text(wire.wire_retries)}")
     if wire.first_token_s is not None:
         parts.append(f"first token after {wire.first_token_s:.2f} s")
     if wire.output_tokens_per_s is not None:
@@ -202,6 +208,9 @@ def _notes(one: Outcome) -> list[str]:
         notes.append("Still running when the agent had ended, and ended then: " + "; ".join(one.leftovers[:5]))
     if one.not_kept:
         notes.append("Not kept of the workspace: " + "; ".join(one.not_kept[:5]))
+    if one.is_unwitnessed:
+        notes.append("Unwitnessed: without the wire, OpenClaw’s store alone says what the agent did.")
+    notes += [f"{finding}." for finding in one.findings]
     notes += [f"During the trial, {one}." for one in one.services]
     return [safe_line(note, 1000) for note in notes]
 
@@ -210,7 +219,7 @@ def _grade(grade: Grade) -> Json:
     return {
         "type": grade.grading_type.value,
         "score": grade.score,
-        "ungraded": grade.ungraded.value if grade.ungraded is not None else "",
+        "ungraded": words(grade.ungraded) if grade.ungraded is not None else "",
         "notes": _lines(grade.notes),
         "check": None if grade.check is None else _check(grade.check),
         "judge": None if grade.judge is None else _judge(grade.judge),
@@ -220,9 +229,9 @@ def _grade(grade: Grade) -> Json:
 def _check(check: CheckGrade) -> Json:
     return {
         "score": check.score,
-        "ungraded": check.ungraded.value if check.ungraded is not None else "",
+        "ungraded": words(check.ungraded) if check.ungraded is not None else "",
         "breakdown": _breakdown(check.breakdown),
-        "notes": _lines(check.notes),
+        "notes": _lines((*check.notes, *event_texts(check.events or {}))),
         "time": duration(check.duration_s),
     }
 
@@ -232,7 +241,7 @@ def _judge(judge: JudgeGrade) -> Json:
     calls = many(judge.calls, "call") + (f", {judge.cached} from the cache" if judge.cached else "")
     return {
         "score": judge.score,
-        "ungraded": judge.ungraded.value if judge.ungraded is not None else "",
+        "ungraded": words(judge.ungraded) if judge.ungraded is not None else "",
         "breakdown": _breakdown(judge.breakdown),
         "notes": _lines(judge.notes),
         "model": safe_line(judge.model, 200),
@@ -244,7 +253,7 @@ def _judge(judge: JudgeGrade) -> Json:
 
 
 def _breakdown(points: Mapping[str, float]) -> list[tuple[str, float]]:
-    return [(safe_line(name, 200), value) for name, value in points.items()]
+    return [(safe_line(words(name), 200), value) for name, value in points.items()]
 
 
 def _lines(notes: Sequence[str]) -> list[str]:
@@ -254,7 +263,7 @@ def _lines(notes: Sequence[str]) -> list[str]:
 def _attempt(run: RunTrials, one: Outcome, is_counting: bool) -> Json:
     return {
         "number": one.attempt,
-        "reason": one.reason.value,
+        "reason": words(one.reason),
         "counts": one.reason.is_valid,
         "chosen": is_counting,
         "time": duration(one.execution_time_s),
@@ -269,7 +278,7 @@ def _tail(path: Path, most: int) -> Json:
     try:
         if not path.is_file():
             return {"text": "", "left_out": 0}
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - most))
             text = file.read(most).decode("utf-8", "replace")
@@ -375,6 +384,6 @@ def _brief(call: ToolCall) -> str:
 
 
 def _after(at: float | None, began: float) -> str:
-    if at is None or not began or not 0 <= (seconds := at - began) < 1e7:  # noqa: PLR2004 - the clock was set
-        return ""
+    if at is None or not began or not 0 <= (seconds := at - began) < 1e7:  # noqa: PLR2004 - a simulated clock
+        return "" if at is None or not 0 <= at < LATEST_S else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"
     return f"+{duration(seconds)}"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-LOG_COLUMNS = 160  # a log or a pipe has no width of its own, and rows must not be folded there
+LOG_COLUMNS = 200  # a log or a pipe has no width of its own, and rows must not be folded there
 QUEUE_BYTES = 256 * 1024  # how far a reader may fall behind before lines are dropped
 PIECE_BYTES = 16 * 1024  # one write: small, so that even a slow reader frees space
 END_LIMIT_S = 2.0  # for a slow reader to read the rest after the run has ended
@@ -107,8 +107,8 @@ class QueuedWriter:
         return self._queued_bytes >= QUEUE_BYTES
 
     def _wait_until_not(self, condition: Callable[[], bool]) -> bool:
-        patience_s = max(0.0, self._patient_until - time.monotonic())
-        return not condition() or (patience_s > 0 and self._changed.wait_for(lambda: not condition(), patience_s))
+        wait_s = max(0.0, self._patient_until - time.monotonic())
+        return not condition() or (wait_s > 0 and self._changed.wait_for(lambda: not condition(), wait_s))
 
     def _end(self) -> None:
         self._is_over = True

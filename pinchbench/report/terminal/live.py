@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import EndOfStream, WouldBlock, create_task_group, move_on_after, to_thread
+from anyio import EndOfStream, WouldBlock, move_on_after
 from rich.console import Group
 from rich.control import Control
 from rich.live import Live
@@ -30,39 +30,37 @@ from pinchbench.events import (
     TrialGraded,
     TrialWaits,
 )
-from pinchbench.report.terminal.eta import forecast
-from pinchbench.report.terminal.lines import grade_text, labelled, outcome_text
-from pinchbench.report.terminal.progress import RunProgress, pace_text
+from pinchbench.report.terminal.line_format import grade_text, labelled, outcome_text
+from pinchbench.report.terminal.run_progress import RunProgress, pace_text
 from pinchbench.report.terminal.screen import BETWEEN, Size, screen_rows, totals_parts
 from pinchbench.report.text import duration, many, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from anyio.streams.memory import MemoryObjectReceiveStream
     from rich.console import Console
 
-    from pinchbench.report.terminal.eta import Forecast
+    from pinchbench.model.trial import TrialKey
 
 REFRESH_S = 0.25
 GATHER_S = 0.05  # too short to notice; agents' output comes in many lines
 TOGETHER = 100  # events, which take the event loop some milliseconds
-FORECAST_S = 3.0  # between two forecasts: each takes some milliseconds of a thread
-FORECAST_SHARE = 0.005  # of the time at most: forecasts for thousands of trials take longer
 TOTALS_S = 60.0  # between two lines of totals without a TTY: keeps a log of hours readable
 LEAST_TOLD_S = 0.1  # a shorter set-up step is not reported
-STARTING = "starting OpenClaw"
 
 
 def can_draw(console: Console, environ: Mapping[str, str]) -> bool:
-    """Whether lines may be redrawn: on a capable terminal, unless NO_COLOR or a CI asks for plain lines."""
-    is_plain = bool(environ.get("NO_COLOR")) or environ.get("CI", "").lower() not in ("", "0", "false")
+    """Whether lines may be redrawn: on a capable terminal, unless a CI asks for plain lines."""
+    is_plain = environ.get("CI", "").lower() not in ("", "0", "false")
     is_able = console.file.isatty() and console.is_terminal and not console.is_dumb_terminal
     return is_able and not is_plain and not console.options.ascii_only
 
 
 def _slot_text(event: TrialBegan | TrialWaits) -> Text:
     if isinstance(event, TrialWaits):
+        if not event.next_s:  # the wire knows that a call has failed, OpenClaw when it tries again
+            return labelled("call failed", f"{event.key}: {event.text}")
         return labelled("waiting", f"{event.key}: {event.text}, next in {math.ceil(event.next_s)} s")
     again = f", attempt {event.attempt}" if event.attempt > 1 else ""
     where = f" on {plain(event.node)}" if event.node else ""
@@ -78,29 +76,21 @@ class LiveView:
         *,
         is_full: Callable[[], bool] = lambda: False,
         draws: bool | None = None,
-        quiet: str = STARTING,
     ) -> None:
         """`console` writes to stderr: stdout belongs to the result. Nothing is shown while its file `is_full`.
 
-        Without `draws`, each event is a plain line with its time (default: whether `console` is a terminal). `quiet` is
-        shown for an agent that has had no output yet.
+        Without `draws`, each event is a plain line with its time (default: whether `console` is a terminal).
         """
         self._console = console
         self._is_full = is_full
         self._draws = console.is_terminal if draws is None else draws
-        self._quiet = quiet
         self._left_out = 0
+        self._early: dict[TrialKey, TrialBegan] = {}  # starts, by the trial before in their slots
         self._board = RunProgress()
-        self._forecast: Forecast | None = None
         self._live: Live | None = None
         self._drawn: list[Text] = []  # the rows on the screen
         self._drawn_width = 0
         self._held: list[Text] | None = None  # lines to write together; None: write each at once
-
-    def catch_up(self, events: Iterable[Event]) -> None:
-        """Apply events from before the view was started: they are counted, but not printed."""
-        for event in events:
-            self._board.take(event, anyio.current_time())
 
     async def watch(self, events: MemoryObjectReceiveStream[Event]) -> None:
         """Show events until the stream ends; on a TTY, redraw the slots' lines four times a second.
@@ -113,12 +103,9 @@ class LiveView:
         with Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
             self._live = live
             try:
-                async with create_task_group() as group:
-                    group.start_soon(self._foretell)
-                    await self._draw(events)
-                    group.cancel_scope.cancel()
+                await self._draw(events)
             finally:
-                self._heed_size(live)
+                self._follow_size(live)
                 live.update(Text(""), refresh=True)  # one row is cleared correctly, whatever the terminal's state
                 self._live = None
 
@@ -126,11 +113,9 @@ class LiveView:
         """Write a line for the user."""
         self._line(Text(plain(sentence)))
 
-    async def say_totals(self) -> None:
+    def _say_totals(self) -> None:
         """Write a line on the state of the run."""
-        question = self._board.question(anyio.current_time())
-        self._forecast = None if question is None else await to_thread.run_sync(forecast, question)
-        parts = totals_parts(self._board, self._forecast, anyio.current_time())
+        parts = totals_parts(self._board, anyio.current_time())
         self._line(labelled("so far", BETWEEN.join(map(plain, parts))))
 
     async def _write(self, events: MemoryObjectReceiveStream[Event]) -> None:
@@ -150,7 +135,7 @@ class LiveView:
             if anyio.current_time() >= due:
                 is_set_up = self._board.began is None and self._board.step
                 if heard or self._board.slots or is_set_up:
-                    await self.say_totals()
+                    self._say_totals()
                 heard = False
                 due = anyio.current_time() + TOTALS_S
 
@@ -167,7 +152,7 @@ class LiveView:
                 self._take_together(event, events)
             if time.monotonic() - drawn >= REFRESH_S and not self._is_full() and self._live is not None:
                 drawn = time.monotonic()
-                self._heed_size(self._live)
+                self._follow_size(self._live)
                 self._redraw(self._live, always=False)
             if event is not None and not events.statistics().current_buffer_used:
                 await anyio.sleep(GATHER_S)  # more may arrive, to be written together
@@ -184,21 +169,13 @@ class LiveView:
         if lines:
             self._print(Text("\n").join(lines))
 
-    async def _foretell(self) -> None:
-        while True:
-            question = self._board.question(anyio.current_time())
-            # in a thread: the run's event loop must not wait for it
-            began = time.monotonic()
-            self._forecast = None if question is None else await to_thread.run_sync(forecast, question)
-            await anyio.sleep(max(FORECAST_S, (time.monotonic() - began) / FORECAST_SHARE))
-
     def _redraw(self, live: Live, *, always: bool = True) -> None:
         rows = self._rows()
         if always or rows != self._drawn:
             self._drawn, self._drawn_width = rows, self._console.width
             live.update(Group(*rows), refresh=True)
 
-    def _heed_size(self, live: Live) -> None:
+    def _follow_size(self, live: Live) -> None:
         """Clear the drawn rows if the terminal has become narrower: it may have folded them."""
         size = self._console.size
         if size.width == self._drawn_width:
@@ -213,19 +190,19 @@ class LiveView:
 
     def _take(self, event: Event) -> None:
         run_progress = self._board
+        before = run_progress.slots.get(event.slot) if isinstance(event, TrialBegan) else None
         run_progress.take(event, anyio.current_time())
         match event:
             case RunBegan() | RegradeBegan():
                 self._begin(event)
+            case TrialBegan() if before is not None:  # an end is reported once it is on the disk, a start at once
+                self._early[before.key] = event
             case SetUpStep() | TrialBegan() | TrialWaits():
                 self._say_begun(event)
             case OutputLine():
                 self._line(Text(f"{plain(str(event.key))} {event.stream}: {plain(event.text)}", style="dim"))
             case TrialEnded():
-                self._line(outcome_text(event.outcome, retried=event.retried))
-                waiting = run_progress.counts.waiting if not run_progress.slots and not run_progress.ahead else 0
-                if waiting > 1:
-                    self._line(labelled("", f"all agents have ended; {waiting} trials are still being graded"))
+                self._say_ended(event)
             case TrialGraded():
                 self._line(grade_text(event.grade))
             case SkipAsked() | PaceChanged():
@@ -234,6 +211,16 @@ class LiveView:
                 self._line(Text(plain(event.text)))
             case _:
                 pass
+
+    def _say_ended(self, event: TrialEnded) -> None:
+        """Write a line on an attempt that has ended, then on the next one in its slot if that has started already."""
+        board = self._board
+        self._line(outcome_text(event.outcome, retried=event.retried))
+        if (early := self._early.pop(event.outcome.key, None)) is not None:
+            self._say_begun(early)
+        waiting = board.counts.waiting if not board.slots and not board.ahead else 0
+        if waiting > 1:
+            self._line(labelled("", f"all agents have ended; {waiting} trials are still being graded"))
 
     def _say_control(self, event: SkipAsked | PaceChanged) -> None:
         if isinstance(event, SkipAsked):
@@ -282,9 +269,9 @@ class LiveView:
             self._held.append(text)
             return
         if self._live is not None:
-            self._heed_size(self._live)
+            self._follow_size(self._live)
         self._console.print(text if self._draws else Text(text.plain), soft_wrap=True, highlight=False)
 
     def _rows(self) -> list[Text]:
         size = Size(width=self._console.width, height=self._console.height)
-        return screen_rows(self._board, self._forecast, anyio.current_time(), size, quiet=self._quiet)
+        return screen_rows(self._board, anyio.current_time(), size)

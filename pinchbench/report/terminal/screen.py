@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pinchbench.model.trial import TrialKey
-    from pinchbench.report.terminal.eta import Forecast
-    from pinchbench.report.terminal.progress import Failure, RunProgress, Slot
+    from pinchbench.report.terminal.run_progress import Failure, RunProgress, Slot
 
 SHOWN_FAILURES = 5
 MAX_NODE_COLUMNS = 16
 NODE_END = 7  # of them: the part that tells nodes of one host apart
 KEPT_FAILURES = 2  # rows for them even if there are more slots than rows
-MAX_KEY_COLUMNS = 32  # of a trial's name beside its activity
+MAX_KEY_COLUMNS = 32  # of a trial's name, next to its activity
 MAX_LABEL_COLUMNS = 28
 BAR_COLUMNS = 8
 MIN_TEXT_COLUMNS = 16  # for an agent's activity; with less, the bar is omitted first
@@ -31,8 +30,9 @@ NEARLY = 0.8  # of its limit is used up
 ECHO_COLUMNS = 8
 SPARE_COLUMNS = 1
 BETWEEN = " · "
+STARTING = "starting OpenClaw"  # for an agent that has had no output yet
 MINUTE_S, HOUR_S = 60.0, 3600.0
-NO_FORECAST = "time left –"
+NO_ESTIMATE = "time left –"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,20 +43,15 @@ class Size:
     height: int
 
 
-def screen_rows(
-    run_progress: RunProgress, forecast: Forecast | None, now: float, size: Size, *, quiet: str = ""
-) -> list[Text]:
-    """Return what is drawn, from the top, one row each, fewer than the terminal has.
-
-    `quiet` is shown for an agent that has had no output yet.
-    """
+def screen_rows(run_progress: RunProgress, now: float, size: Size) -> list[Text]:
+    """Return what is drawn, from the top, one row each, fewer than the terminal has."""
     width = max(1, size.width - SPARE_COLUMNS)
     most = max(1, size.height - 1)
-    totals = list(_packed(totals_parts(run_progress, forecast, now), max(1, size.width - ECHO_COLUMNS)))[:most]
+    totals = list(_packed(totals_parts(run_progress, now), max(1, size.width - ECHO_COLUMNS)))[:most]
     left = most - len(totals)
     failures = list(run_progress.failures.values())[-SHOWN_FAILURES:]
     for_slots = max(left - min(KEPT_FAILURES, len(failures)), min(left, 1))
-    slots = list(_slot_rows(run_progress, now, width, most=for_slots, quiet=quiet))
+    slots = list(_slot_rows(run_progress, now, width, most=for_slots))
     left -= len(slots)
     shown = failures[-left:] if left > 0 else []
     rows = [*slots, *map(_failure_row, shown), *(Text(line) for line in totals)]
@@ -67,7 +62,7 @@ def screen_rows(
     return rows
 
 
-def totals_parts(run_progress: RunProgress, forecast: Forecast | None, now: float) -> Iterator[str]:
+def totals_parts(run_progress: RunProgress, now: float) -> Iterator[str]:
     """Yield the state of the run in parts, for any separator."""
     if run_progress.began is None:
         yield f"getting ready: {run_progress.step}" if run_progress.step else "getting ready"
@@ -87,8 +82,8 @@ def totals_parts(run_progress: RunProgress, forecast: Forecast | None, now: floa
     yield from _cost_parts(run_progress)
     yield _time_part(run_progress, max(0.0, now - run_progress.began))
     if (run_progress.slots or run_progress.ahead) and not run_progress.has_ended:
-        # a forecast made before the run was paused or stopped is no longer valid
-        yield NO_FORECAST if forecast is None or not run_progress.limit else time_left(forecast)
+        left_s = run_progress.left_s(now)
+        yield NO_ESTIMATE if left_s is None else time_left(left_s)
 
 
 def _count_parts(run_progress: RunProgress) -> Iterator[str]:
@@ -143,22 +138,14 @@ def _mean(mean: float, number: int) -> str:
     return f"mean score {mean:.2f} of {number}"
 
 
-def time_left(forecast: Forecast) -> str:
-    """Format a forecast, with its bounds: `about 40 min left (32 to 58 min)`."""
-    low, middle, high = (_rounded(one) for one in (forecast.low_s, forecast.median_s, forecast.high_s))
-    unit = high.rpartition(" ")[2]
-    shown = low.removesuffix(f" {unit}") if "h" not in low + high else low  # `32 to 58 min`
-    return f"about {middle} left" if low == high else f"about {middle} left ({shown} to {high})"
-
-
-def _rounded(seconds: float) -> str:
-    """Round seconds to the precision of a forecast."""
+def time_left(seconds: float) -> str:
+    """Format an estimate as exactly as it can be: `about 40 min left`."""
     if seconds < 1.5 * MINUTE_S:
-        return f"{max(5, 5 * round(seconds / 5))} s"
+        return f"about {max(5, 5 * round(seconds / 5))} s left"
     if seconds < 1.5 * HOUR_S:
-        return f"{round(seconds / MINUTE_S)} min"
+        return f"about {round(seconds / MINUTE_S)} min left"
     hours, minutes = divmod(5 * round(seconds / MINUTE_S / 5), 60)
-    return f"{hours} h {minutes:02d} min" if minutes else f"{hours} h"
+    return f"about {hours} h {minutes:02d} min left" if minutes else f"about {hours} h left"
 
 
 def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
@@ -174,7 +161,7 @@ def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
         yield row
 
 
-def _slot_rows(run_progress: RunProgress, now: float, width: int, *, most: int, quiet: str) -> Iterator[Text]:
+def _slot_rows(run_progress: RunProgress, now: float, width: int, *, most: int) -> Iterator[Text]:
     slots = sorted(run_progress.slots.items())
     if len(slots) > most:
         shown = max(0, most - 1)
@@ -184,7 +171,7 @@ def _slot_rows(run_progress: RunProgress, now: float, width: int, *, most: int, 
     cells = [_Cells(number, slot, now) for number, slot in slots[:shown]]
     if cells:
         columns = _Columns(cells, width)
-        yield from (columns.row(one, quiet) for one in cells)
+        yield from (columns.row(one) for one in cells)
     if hidden and most:
         more = "more " if shown else ""
         yield Text(f"and {many(hidden, f'{more}slot')}" if shown else many(hidden, "slot"), style="dim")
@@ -226,7 +213,7 @@ class _Columns:
         self.key = max(1, min(longest, MAX_KEY_COLUMNS, room))
         self.has_bar = room - self.key - BAR_COLUMNS >= MIN_TEXT_COLUMNS
 
-    def row(self, one: _Cells, quiet: str) -> Text:
+    def row(self, one: _Cells) -> Text:
         text = Text()
         text.append(f"{one.number:>{self.number}} ", style="dim")
         if self.node:
@@ -240,7 +227,7 @@ class _Columns:
         text.append(f" {one.time:>{self.time}}")
         if self.tokens:
             text.append(f" {one.tokens:>{self.tokens}}", style="dim")
-        text.append(f" {quiet if one.is_quiet else one.text}", style="dim" if one.is_quiet else "cyan")
+        text.append(f" {STARTING if one.is_quiet else one.text}", style="dim" if one.is_quiet else "cyan")
         return text
 
 

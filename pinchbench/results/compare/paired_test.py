@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass, replace
-from math import ceil, fsum, sqrt
+from itertools import combinations
+from math import ceil, comb, fsum, sqrt
+from operator import add
+from random import Random
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from pinchbench.results.statistics import ROUNDING, SEED, Z, student_t
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy import float64
-    from numpy.typing import NDArray
+    Side = Sequence[float]  # the scores of one side's trials of a task
 
 ALPHA = 0.05
 POWER = 0.8
 FEWEST_TASKS = 6  # with five, even differences of the same sign give p = 2/2⁵ = 0.06
-EXACT_TASKS = 18  # with a difference: 2¹⁷ combinations of signs take a few milliseconds, each further task doubles that
-FLIPS = 20_000  # for more tasks: estimates a p of 0.05 within 0.003
-FLIPS_AT_ONCE = 1_000_000  # 8 MB per array, whatever the number of tasks
-DRAWS = 10_000_000  # in one test that permutes trials: takes a second
-FEWEST_DEALS = 999  # whatever the number of trials: estimates a p of 0.05 within 0.014
+EXACT_TASKS = 18  # with a difference: 2¹⁷ combinations of signs take 20 ms, each further task doubles that
+FLIPS = 20_000  # for more tasks: estimates a p of 0.05 within 0.003, in some 30 ms for 68 tasks
+AT_ONCE = 10  # signs that are drawn together, as one of 2¹⁰ sums
+MOST_WAYS = 2000  # to deal the trials of a task to the sides
+DRAWN_WAYS = 20_000  # of all tasks together, where a task has more
+FEWEST_WAYS = 250  # of a task
 NOTICEABLE = 0.02  # a task that varies by less counts only partly as one that varies
 ENOUGH_VARY = 8  # tasks, from which on Student's interval is reliable
 MOST_TASKS = 100_000
@@ -170,7 +172,7 @@ def needed(pairs: Sequence[Pair]) -> RequiredSamples:
         between = max(0.0, _variance(differences) - part)
         # the part of the interval that allows for tasks unlike those seen, which repetitions don't reduce
         unseen = most_unseen(differences, tasks) / student_t(tasks - 1)
-        allowed = tasks * ((mean / _told_errors(tasks)) ** 2 - unseen**2) - between
+        allowed = tasks * ((mean / _detectable_errors(tasks)) ** 2 - unseen**2) - between
         enough = max(1, ceil((within_a + within_b) / allowed - ROUNDING)) if allowed > 0 else None
     return RequiredSamples(
         detectable=min(1.0, _detectable(differences, tasks)) if tasks >= FEWEST_TASKS else None,
@@ -183,11 +185,17 @@ def needed(pairs: Sequence[Pair]) -> RequiredSamples:
 
 def holm(values: Sequence[float | None]) -> tuple[float | None, ...]:
     """Adjust the p of several comparisons by Holm's method; those without a p are not counted as comparisons."""
+    tested = sum(value is not None for value in values)
+    return adjusted_in_steps(values, range(tested, 0, -1))
+
+
+def adjusted_in_steps(values: Sequence[float | None], factors: Sequence[int]) -> tuple[float | None, ...]:
+    """Multiply the p of several comparisons, the smallest first, with these factors; none gets below one before it."""
     order = sorted((value, place) for place, value in enumerate(values) if value is not None)
     adjusted: list[float | None] = [None] * len(values)
     largest = 0.0
-    for rank, (value, place) in enumerate(order):
-        largest = max(largest, min(1.0, value * (len(order) - rank)))
+    for (value, place), factor in zip(order, factors, strict=False):
+        largest = max(largest, min(1.0, value * factor))
         adjusted[place] = largest
     return tuple(adjusted)
 
@@ -252,24 +260,51 @@ def _test(pairs: Sequence[Pair], differences: Sequence[float], seed: int, flips:
     return max(turned, (_dealing_test(pairs, seed, flips), False))
 
 
-def _dealing_test(pairs: Sequence[Pair], seed: int, flips: int) -> float:
+def _dealing_test(pairs: Sequence[Pair], seed: int, deals: int) -> float:
     """Return how often a random assignment of each task's trials to the sides gives a mean at least as far from 0."""
     seen = fsum(pair.difference for pair in pairs)
-    # the same draws for both orders of the sides, and for any order of the tasks
+    # the same draws for both orders of the sides
     sides = [(pair.a, pair.b) if seen > 0 else (pair.b, pair.a) for pair in pairs]
-    tasks = sorted((tuple(sorted(worse + better)), len(better)) for worse, better in sides)
-    source = np.random.default_rng(seed)
-    deals = min(flips, max(FEWEST_DEALS, DRAWS // sum(len(set(scores)) for scores, _ in tasks)))
-    sums = np.zeros(deals)
-    for scores, dealt in tasks:
-        values, counts = np.unique(scores, return_counts=True)
-        rows = max(1, FLIPS_AT_ONCE // len(values))
-        for start in range(0, deals, rows):
-            part = sums[start : start + rows]
-            of_better = source.multivariate_hypergeometric(counts, dealt, size=len(part)) @ values
-            part += of_better / dealt - (fsum(scores) - of_better) / (len(scores) - dealt)
-    extreme = int((abs(sums) >= abs(seen) - ROUNDING * len(tasks)).sum())
-    return (extreme + 1) / (deals + 1)
+    least = abs(seen) - ROUNDING * len(pairs)
+    return dealing_test(sides, _apart, lambda one: abs(one) >= least, seed=seed, deals=deals)
+
+
+def _apart(a: Side, b: Side) -> float:
+    return Pair(a=tuple(a), b=tuple(b)).difference
+
+
+def dealing_test(
+    tasks: Iterable[tuple[Side, Side]],
+    apart: Callable[[Side, Side], float],
+    is_extreme: Callable[[float], bool],
+    *,
+    seed: int,
+    deals: int,
+) -> float:
+    """Return the p of a permutation test that deals the trials of each task to the sides A and B at random.
+
+    `apart` says how far apart the scores of A and B of a task are, `is_extreme` whether the sum over the tasks is at
+    least as extreme as the observed one. The order of tasks and of scores makes no difference.
+    """
+    source = Random(seed)  # noqa: S311 - not for secrets
+    sums = [0.0] * deals
+    counts = Counter((tuple(sorted((*a, *b))), len(b)) for a, b in tasks)
+    drawn = max(FEWEST_WAYS, DRAWN_WAYS // max(1, len(counts)))
+    for (scores, of_b), alike in sorted(counts.items()):
+        ways = [apart(a, b) for a, b in _ways(scores, of_b, source, drawn)]
+        for _ in range(alike):
+            sums = list(map(add, sums, source.choices(ways, k=deals)))
+    return (sum(map(is_extreme, sums)) + 1) / (deals + 1)
+
+
+def _ways(scores: Side, of_b: int, source: Random, drawn: int) -> Iterator[tuple[Side, Side]]:
+    """Yield all ways to deal scores to the sides, or so many drawn ones of too many."""
+    places = range(len(scores))
+    is_few = comb(len(scores), of_b) <= MOST_WAYS
+    chosen = combinations(places, of_b) if is_few else (source.sample(places, of_b) for _ in range(drawn))
+    for places_of_b in map(frozenset, chosen):
+        a, b = ([scores[place] for place in places if (place in places_of_b) is is_b] for is_b in (False, True))
+        yield a, b
 
 
 def _sign_flip_test(differences: Sequence[float], seed: int, flips: int) -> tuple[float, bool]:
@@ -279,33 +314,25 @@ def _sign_flip_test(differences: Sequence[float], seed: int, flips: int) -> tupl
         return 1.0, True
     seen = abs(fsum(differences)) - ROUNDING * len(sizes)
     if len(sizes) <= EXACT_TASKS:
-        sums = _all_sums(sizes)
-        return float((abs(sums) >= seen).mean()), True
-    extreme = _extreme_flips(sizes, seen, seed, flips)
-    return (extreme + 1) / (flips + 1), False
+        # with the first one positive: the other half mirrors these
+        sums = [sizes[0] + one for one in _all_sums(sizes[1:])]
+        return sum(abs(one) >= seen for one in sums) / len(sums), True
+    source = Random(seed)  # noqa: S311 - not for secrets
+    sums = [0.0] * flips
+    for start in range(0, len(sizes), AT_ONCE):
+        sums = list(map(add, sums, source.choices(_all_sums(sizes[start : start + AT_ONCE]), k=flips)))
+    return (sum(abs(one) >= seen for one in sums) + 1) / (flips + 1), False
 
 
-def _all_sums(sizes: Sequence[float]) -> NDArray[float64]:
-    """Return the sums for all combinations of signs with the first positive: the other half mirrors these."""
-    sums = np.array([sizes[0]])
-    for size in sizes[1:]:
-        sums = np.concatenate((sums + size, sums - size))
+def _all_sums(sizes: Sequence[float]) -> list[float]:
+    """Return the sums for all combinations of signs."""
+    sums = [0.0]
+    for size in sizes:
+        sums = [one + size for one in sums] + [one - size for one in sums]
     return sums
 
 
-def _extreme_flips(sizes: Sequence[float], seen: float, seed: int, flips: int) -> int:
-
-    source = np.random.default_rng(seed)
-    values = np.array(sizes)
-    rows = max(1, FLIPS_AT_ONCE // len(sizes))
-    extreme = 0
-    for start in range(0, flips, rows):
-        signs = source.integers(0, 2, size=(min(rows, flips - start), len(sizes)), dtype=np.int8) * 2 - 1
-        extreme += int((abs(signs @ values) >= seen).sum())
-    return extreme
-
-
-def _told_errors(tasks: int) -> float:
+def _detectable_errors(tasks: int) -> float:
     """Return how many standard errors a difference must be for a power of 80 %: t for the test plus t for the power."""
     z = NormalDist().inv_cdf(POWER)
     freedom = tasks - 1
@@ -314,7 +341,7 @@ def _told_errors(tasks: int) -> float:
 
 def _detectable(differences: Sequence[float], tasks: int) -> float:
     """Return the smallest mean that so many similar tasks would detect with the present number of repetitions."""
-    return _told_errors(tasks) * _half_width(differences, tasks) / student_t(tasks - 1)
+    return _detectable_errors(tasks) * _half_width(differences, tasks) / student_t(tasks - 1)
 
 
 def _tasks_needed(differences: Sequence[float]) -> int | None:

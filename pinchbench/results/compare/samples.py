@@ -8,17 +8,21 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.errors import AlteredRunError, ConfigError, ResultsError
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
+from pinchbench.results.task_trials import events_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pinchbench.defaults import FailureEvent
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
@@ -93,16 +97,20 @@ class TaskTrials:
     """All trials of one task on one side.
 
     `version` holds the digests of the task as it was run and as it was graded: scores are comparable only if both are
-    equal. `suite` is one of several of its run, else empty.
+    equal. `title` is empty if it has none. `suite` is one of several of its run, else empty. `valid` are the outcomes
+    that `spent` adds up. `events` is what went wrong in each trial whose check counts it.
     """
 
     task_id: str
     category: str
+    title: str = ""
     suite: str = ""
     version: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     scores: tuple[float, ...] = ()
     left_out: LeftOut = LeftOut()
     spent: Spent = Spent()
+    valid: tuple[Outcome, ...] = field(default=(), repr=False)
+    events: tuple[Mapping[FailureEvent, tuple[int, int]], ...] = ()
 
     @property
     def mean(self) -> float:
@@ -267,6 +275,10 @@ def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, 
                 by_task[task.task_id] = task if earlier is None else _pooled(earlier, task)
         if changed:
             others.append(f"{run.files.name} had other versions of {', '.join(changed)}, which are not taken.")
+        if run.data.not_needed and not label:
+            others.append(
+                "Its experiment ended when it was decided: tests of a fixed number of trials don't hold for it."
+            )
         if run.differences:
             others.append(str(AlteredRunError.of(run.differences, run=run.files.folder)))
     return Sample(
@@ -297,6 +309,7 @@ def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
         yield TaskTrials(
             task_id=task_id,
             category=facts.category if facts is not None else UNKNOWN,
+            title=run.facts.title_of(task_id),
             suite=(facts.suite or "") if facts is not None else "",
             version=((digest,), _graded_digests(scores, run.grades, digest)),
             scores=tuple(scores.values()),
@@ -315,6 +328,8 @@ def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
                 tokens=sum(one.usage.total_tokens for one in counting),
                 cost_usd=fsum(one.usage.cost_usd for one in counting),
             ),
+            valid=tuple(counting),
+            events=tuple(found for one in counting if (found := events_of(one, run.grades.get(one.key)))),
         )
 
 
@@ -329,6 +344,8 @@ def _pooled(a: TaskTrials, b: TaskTrials) -> TaskTrials:
         scores=a.scores + b.scores,
         left_out=a.left_out + b.left_out,
         spent=a.spent + b.spent,
+        valid=a.valid + b.valid,
+        events=a.events + b.events,
     )
 
 
@@ -349,6 +366,7 @@ def settings_of(run: PastRun) -> dict[str, str]:
         "endpoint": config.get("base_url") or "the provider's",
         "retries of timeouts": _retried_timeouts(config),
         "OpenClaw release": run.facts.versions.get("openclaw"),
+        "tools": _tools(run.facts),
         "judge": _judges(run.facts, run.grades.values()),
         "user's model": _users(run.outcomes),
         "skills": _short(run.facts.additions.get("skills")),
@@ -361,6 +379,12 @@ def settings_of(run: PastRun) -> dict[str, str]:
         for name, value in told.items()
         if value is not None
     }
+
+
+def _tools(facts: RunFacts) -> str:
+    if facts.tools is UNSET:
+        return "all but some denied ones"
+    return ", ".join(facts.tools) or "your OpenClaw's own"
 
 
 def _short(digest: str | None) -> str:

@@ -1,19 +1,24 @@
-"""Describe the result of a comparison in sentences (pure)."""
+"""Describe the result of a comparison in sentences, at once or of a sequential experiment (pure)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Meta
 
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.results.compare.comparison import Conclusion, Unpaired
-from pinchbench.results.compare.paired_test import ALPHA, FEWEST_TASKS
+from pinchbench.results.compare.paired_test import ALPHA, FEWEST_TASKS, Difference
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pinchbench.results.compare.comparison import Comparison
-    from pinchbench.results.compare.paired_test import Difference
+    from pinchbench.results.compare.paired_test import RequiredSamples
     from pinchbench.results.compare.samples import Sample
+
 
 SMALLEST_P = 0.001
 WORDS = {  # about B, where A is the baseline
@@ -24,49 +29,51 @@ WORDS = {  # about B, where A is the baseline
     Conclusion.NOTHING_PAIRED: "nothing to compare",
 }
 NEARLY_WHOLE = 0.2  # of a repetition: a few trials without a score don't change the recommendation
-UNPAIRED = {
-    Unpaired.ONLY_A: "only in A",
-    Unpaired.ONLY_B: "only in B",
+UNPAIRED = {  # with the names of the sides as `a` and `b`
+    Unpaired.ONLY_A: "only in {a}",
+    Unpaired.ONLY_B: "only in {b}",
     Unpaired.OTHER_FORM: "not the same form on both sides: other data, other answers",
     Unpaired.CHANGED: "not the same task on both sides: it was changed in between",
     Unpaired.GRADED_DIFFERENTLY: "graded with different versions of the task; grade both anew with `regrade`",
-    Unpaired.NO_SCORE_A: "no score in A",
-    Unpaired.NO_SCORE_B: "no score in B",
+    Unpaired.NO_SCORE_A: "no score in {a}",
+    Unpaired.NO_SCORE_B: "no score in {b}",
     Unpaired.NO_SCORE: "no score on either side",
 }
 
 
-def verdict(comparison: Comparison, *, a: str = "A", b: str = "B") -> str:
-    """Return one sentence that says whether the data show a difference between the sides, named `a` and `b`."""
-    difference = comparison.difference
+def verdict(comparison: Comparison, *, a: str = "", b: str = "") -> str:
+    """Return one sentence that says whether the data show a difference between the sides.
+
+    They are named `a` and `b`, by default by their labels. The difference is B − A, as everywhere.
+    """
+    a, b = a or comparison.a.label, b or comparison.b.label
+    size = describe_difference(comparison.difference)
     match comparison.verdict:
         case Conclusion.NOTHING_PAIRED if comparison.a.form != comparison.b.form:
             return f"Nothing can be compared task by task: {a} and {b} are different forms of the tasks."
         case Conclusion.NOTHING_PAIRED:
             return "Nothing can be compared: no task has a score on both sides in the same version."
         case Conclusion.A_BETTER:
-            return f"{a} is better by {told(difference, mirrored=True)}, {told_p(comparison.p)}."
+            return f"{b} is worse than {a}: {size}, {describe_p(comparison.p)}."
         case Conclusion.B_BETTER:
-            return f"{b} is better by {told(difference)}, {told_p(comparison.p)}."
+            return f"{b} is better than {a}: {size}, {describe_p(comparison.p)}."
         case Conclusion.TOO_FEW_TASKS:
-            few = "one task is" if difference.tasks == 1 else f"{difference.tasks} tasks are"
+            few = "one task is" if comparison.difference.tasks == 1 else f"{comparison.difference.tasks} tasks are"
             return (
                 f"The data can't tell {a} from {b}: {few} too few for a test, which needs {FEWEST_TASKS}"
-                f" ({b} − {a} is {told(difference)})."
+                f" ({b} − {a} is {size})."
             )
         case Conclusion.CANT_TELL:
-            return f"The data can't tell {a} from {b}: {b} − {a} is {told(difference)}, {told_p(comparison.p)}."
+            return f"The data can't tell {a} from {b}: {b} − {a} is {size}, {describe_p(comparison.p)}."
 
 
-def told(difference: Difference, *, mirrored: bool = False) -> str:
-    """Format a difference with its interval; `mirrored` gives A − B."""
+def describe_difference(difference: Difference) -> str:
+    """Format a difference with its interval."""
     mean, low, high = difference.mean, difference.low, difference.high
     if mean is None:
         return "–"
     if low is None or high is None:
-        return f"{signed(-mean if mirrored else mean)}, no interval"
-    if mirrored:
-        return f"{-mean:.3f} ({_number(-high)} to {_number(-low)})"
+        return f"{signed(mean)}, no interval"
     return f"{_number(mean)} ({_number(low)} to {_number(high)})"
 
 
@@ -75,7 +82,7 @@ def signed(value: float) -> str:
     return f"+{value:.3f}" if round(value, 3) > 0 else _number(value)
 
 
-def told_p(p: float | None) -> str:
+def describe_p(p: float | None) -> str:
     """Format the p of a test: `p = 0.012`, `p < 0.001`."""
     if p is None:
         return "no test"
@@ -95,11 +102,11 @@ def outlook(comparison: Comparison) -> Iterator[str]:
     yield from _disagreement(comparison)
     if needed.detectable is not None:
         yield (
-            f"With these tasks and repetitions, a difference of {needed.detectable:.2f} would be told 4 times in 5"
+            f"With these tasks and repetitions, a difference of {needed.detectable:.2f} would be detected 4 times in 5"
             f" (power 80 %, α 5 %); this one is {abs(difference.mean):.3f}."
         )
     if difference.mean and difference.tasks > 1:
-        yield _what_would_tell(comparison)
+        yield what_would_decide(comparison.needed, difference)
 
 
 def _disagreement(comparison: Comparison) -> Iterator[str]:
@@ -116,17 +123,18 @@ def _disagreement(comparison: Comparison) -> Iterator[str]:
     elif not low <= 0.0 <= high:
         adjusted = ", adjusted for the number of comparisons," if comparison.p != comparison.difference.p else ""
         yield (
-            f"Although the interval leaves out 0, p{adjusted} is above {ALPHA}; a difference is told where both agree."
+            f"Although the interval leaves out 0, p{adjusted} is above {ALPHA}; a difference is shown where both agree."
         )
 
 
-def _what_would_tell(comparison: Comparison) -> str:
-    needed, have = comparison.needed, comparison.difference.tasks
+def what_would_decide(needed: RequiredSamples, difference: Difference) -> str:
+    """Say how many repetitions or tasks would show a difference of this size."""
+    have = difference.tasks
     if needed.tasks is None:
         return "A difference so small is out of reach: for any practical purpose both score the same."
     if needed.tasks <= have:
         return (
-            "Data like these tell a difference of this size about 4 times in 5, but did not this time: run both "
+            "Data like these show a difference of this size about 4 times in 5, but did not this time: run both "
             "again with"
             " more repetitions before you take it for none."
         )
@@ -134,18 +142,17 @@ def _what_would_tell(comparison: Comparison) -> str:
     now = needed.at_repetitions
     more = (needed.repetitions or 0) - round(now)
     if needed.repetitions is not None and more > 0 and needed.repetitions <= MAX_RUNS:
-        told_more = f"{more} more" if abs(now - round(now)) < NEARLY_WHOLE else f"now {now:.1f} on average"
+        more_text = f"{more} more" if abs(now - round(now)) < NEARLY_WHOLE else f"now {now:.1f} on average"
         return (
-            f"About {needed.repetitions} repetitions of each task ({told_more}) would tell a difference of this size;"
+            f"About {needed.repetitions} repetitions of each task ({more_text}) would show a difference of this size;"
             f" so would {tasks.removesuffix(',')}."
         )
-    return f"{_why_not_repetitions(comparison)} {tasks.capitalize()} would."
+    return f"{_why_not_repetitions(needed, have)} {tasks.capitalize()} would."
 
 
-def _why_not_repetitions(comparison: Comparison) -> str:
-    needed = comparison.needed
-    if comparison.difference.tasks < FEWEST_TASKS:
-        return "With so few tasks, no number of repetitions would tell a difference of this size."
+def _why_not_repetitions(needed: RequiredSamples, have: int) -> str:
+    if have < FEWEST_TASKS:
+        return "With so few tasks, no number of repetitions would show a difference of this size."
     if not needed.is_scatter_known:
         return (
             "What repetitions would do can't be known before both sides have some tasks run twice (--runs 2), "
@@ -153,9 +160,9 @@ def _why_not_repetitions(comparison: Comparison) -> str:
             " doesn't tell how much the next would differ."
         )
     if needed.repetitions is not None:
-        return f"It would take {needed.repetitions:,} repetitions of each task to tell a difference of this size."
+        return f"It would take {needed.repetitions:,} repetitions of each task to show a difference of this size."
     return (
-        "No number of repetitions would tell a difference of this size: what is left open is which side is "
+        "No number of repetitions would show a difference of this size: what is left open is which side is "
         "better at other"
         " tasks, and how much tasks differ in that."
     )
@@ -174,8 +181,8 @@ def notes(comparisons: Sequence[Comparison], *, a: str = "A, the first") -> Iter
 def warnings(comparison: Comparison) -> Iterator[str]:
     """Yield warnings about sides that differ in settings or are incomplete."""
     for one in comparison.unlike:
-        yield f"Not alike in {one.setting}: A {one.a}, B {one.b}."
-    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        yield f"Not alike in {one.setting}: {comparison.a.label} {one.a}, {comparison.b.label} {one.b}."
+    for name, side in ((side.label, side) for side in (comparison.a, comparison.b)):
         if side.unfinished:
             yield (
                 f"{name} lacks the scores of {side.unfinished} of its trials; `pinchbench-async resume` runs "
@@ -184,7 +191,8 @@ def warnings(comparison: Comparison) -> Iterator[str]:
         yield from side_warnings(side, name)
     if comparison.a.threshold != comparison.b.threshold:
         yield (
-            f"A was run with a pass threshold of {comparison.a.threshold:g}, B with {comparison.b.threshold:g};"
+            f"{comparison.a.label} was run with a pass threshold of {comparison.a.threshold:g},"
+            f" {comparison.b.label} with {comparison.b.threshold:g};"
             f" here a task is passed from {comparison.threshold:g} on."
         )
 
@@ -204,3 +212,81 @@ def side_warnings(side: Sample, name: str) -> Iterator[str]:
 def ratio(b: float, a: float) -> str:
     """Format B as a multiple of A: `×1.25`; `–` if A is 0."""
     return f"×{b / a:.2f}" if a > 0 else "–"
+
+
+MANY, HUGE = 10, 1_000_000  # e-values from which on decimals, and the number itself, tell nothing
+
+
+class SequentialVerdict(StrEnum):
+    """What is decided of a variant against the baseline."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    EQUAL = "equal"
+    UNDECIDABLE = "undecidable"
+    BUDGET = "budget reached"
+    STOPPED = "stopped"
+    OPEN = "open"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether further trials would not change it."""
+        match self:
+            case (
+                SequentialVerdict.BETTER
+                | SequentialVerdict.WORSE
+                | SequentialVerdict.EQUAL
+                | SequentialVerdict.UNDECIDABLE
+            ):
+                return True
+            case SequentialVerdict.BUDGET | SequentialVerdict.STOPPED | SequentialVerdict.OPEN:
+                return False
+
+
+class SequentialComparison(msgspec.Struct, frozen=True, kw_only=True):
+    """A variant against the baseline: the verdict, and what it rests on.
+
+    `mean`, `low` and `high` are differences in -1 to 1 over the tasks of the experiment, positive where the variant is
+    better; `low` and `high` hold at any time, for all comparisons together.
+    """
+
+    variant: str
+    verdict: SequentialVerdict
+    blocks: Annotated[int, Meta(ge=0, description="trials with a score of both")]
+    mean: Annotated[float | None, Meta(description="null without a block")] = None
+    low: float
+    high: float
+    e_value: Annotated[float, Meta(ge=0, description="the evidence against identical variants")]
+    decided_at: Annotated[float, Meta(gt=0, description="the e-value from which on a difference is decided")]
+
+    @property
+    def difference(self) -> Difference:
+        """The difference with its interval."""
+        return Difference(mean=self.mean, low=self.low, high=self.high)
+
+
+def describe_e_value(value: float) -> str:
+    """Format an e-value: `0.83`, `57`, `> 1000000`."""
+    if value > HUGE:
+        return f"> {HUGE}"
+    return f"{value:.2g}" if value < MANY else f"{value:.0f}"
+
+
+def sentence(comparison: SequentialComparison, *, baseline: str) -> str:
+    """Say what is decided of a variant."""
+    verdict = comparison.verdict
+    match verdict:
+        case SequentialVerdict.BETTER | SequentialVerdict.WORSE:
+            said = f"Decided: {verdict.value} than {baseline}"
+        case SequentialVerdict.EQUAL:
+            said = f"Decided: equal to {baseline} within the margin"
+        case SequentialVerdict.UNDECIDABLE:
+            said = f"Undecidable: the trials that are left can hardly tell it from {baseline}"
+        case SequentialVerdict.BUDGET:
+            said = "Not decided: the budget is used up"
+        case SequentialVerdict.STOPPED:
+            said = f"Not decided: its run, or that of {baseline}, ended early"
+        case SequentialVerdict.OPEN:
+            said = "Not decided yet"
+    size = describe_difference(comparison.difference)
+    return f"{said}. The difference is {size}, after {comparison.blocks} paired trials."

@@ -8,28 +8,24 @@ from math import fsum, sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.results.compare.paired_test import (
     ALPHA,
-    DRAWS,
-    FEWEST_DEALS,
     FLIPS,
-    FLIPS_AT_ONCE,
     POWER,
     Difference,
     Pair,
+    dealing_test,
     most_unseen,
     pooled_variance,
 )
-from pinchbench.results.gate.rules import GateVerdict
+from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.statistics import ROUNDING, SEED, Z, student_t
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.results.gate.stability import Stability
+    from pinchbench.results.gate.baseline_file import Stability
 
 Z_ONE_SIDED = NormalDist().inv_cdf(1 - ALPHA)
 Z_POWER = NormalDist().inv_cdf(POWER)
@@ -180,27 +176,12 @@ def _dealing_test(
     pairs: Sequence[Pair], stable: Sequence[Pair], stability: Stability | None, seed: int, deals: int
 ) -> float:
     """Return how often a random assignment of each task's trials to the sides makes B as bad as it is, or worse."""
+
+    def apart(a: Sequence[float], b: Sequence[float]) -> float:
+        is_stable = stability is None or max(a) - min(a) <= stability.max_spread + ROUNDING
+        return fsum(b) / len(b) - fsum(a) / len(a) if is_stable else 0.0
+
     seen = fsum(pair.difference for pair in stable) + ROUNDING * len(pairs)
-    # tasks with too few trials are never stable; the draws are the same for any order of the tasks
-    tasks = sorted(
-        (tuple(sorted(pair.a + pair.b)), len(pair.b))
-        for pair in pairs
-        if stability is None or len(pair.a) >= stability.min_trials
-    )
-    source = np.random.default_rng(seed)
-    deals = min(deals, max(FEWEST_DEALS, DRAWS // max(1, sum(len(set(scores)) for scores, _ in tasks))))
-    sums = np.zeros(deals)
-    for scores, of_b in tasks:
-        values, counts = np.unique(scores, return_counts=True)
-        rows = max(1, FLIPS_AT_ONCE // len(values))
-        for start in range(0, deals, rows):
-            part = sums[start : start + rows]
-            dealt = source.multivariate_hypergeometric(counts, of_b, size=len(part))
-            rest = counts - dealt
-            apart = dealt @ values / of_b - rest @ values / (len(scores) - of_b)
-            if stability is not None:
-                highest = np.where(rest > 0, values, -np.inf).max(axis=1)
-                lowest = np.where(rest > 0, values, np.inf).min(axis=1)
-                apart[highest - lowest > stability.max_spread + ROUNDING] = 0.0
-            part += apart
-    return (int((sums <= seen).sum()) + 1) / (deals + 1)
+    # tasks with too few trials are never stable
+    tasks = [(pair.a, pair.b) for pair in pairs if stability is None or len(pair.a) >= stability.min_trials]
+    return dealing_test(tasks, apart, lambda one: one <= seen, seed=seed, deals=deals)

@@ -1,12 +1,13 @@
-"""The journal, the append-only record of a run: a writer that loses nothing and a reader that tolerates any damage."""
+"""Pause the search for unreachable objects while a run is read: it would look at all that was read again and again."""
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import gc
 import os
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -14,25 +15,43 @@ from typing import TYPE_CHECKING
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import AlteredRunError, ResultsError
-from pinchbench.files.flock import is_local
-from pinchbench.files.folders import sync_folder
-from pinchbench.results.collector import collector_paused
-from pinchbench.results.journal.chain import Chain, first_link, seal
+from pinchbench.files.folders import is_local, sync_folder
 from pinchbench.results.journal.lock import LockFile
 from pinchbench.results.journal.records import encode
-from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, digest_before, read_lines
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, Chain, digest_before, first_link, read_lines, seal
 from pinchbench.results.run_state import RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import Self
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.results.journal.chain import Link
     from pinchbench.results.journal.records import Record
+    from pinchbench.results.journal.recovery import Link
+
+
+@contextmanager
+def collector_paused(*, stays: bool = False) -> Iterator[None]:
+    """Make many objects without Python's cyclic garbage collector, which takes half the time of reading a large run.
+
+    Records and what is made of them hold no references in circles, so that there is nothing for it to find. `stays`:
+    what was made is kept for long, and the collector leaves it aside from then on. So it does with what is unreachable
+    at the end, and is never freed: not for what is done again and again. May be used by several threads at once; the
+    collector runs again when the first of them is done. Where it was off before, it stays off.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if stays:
+            gc.freeze()
+        if was_on:
+            gc.enable()
+
 
 MAX_GROUP = 4096  # records that one fsync makes durable: with 16 producers at full speed, that costs a few per cent
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -241,6 +260,33 @@ class Journal:
         return max(0, len(self.digests) - 1)
 
 
+def refuse_ways_out(folder: Path, evidence: Iterable[str] = ()) -> None:
+    """Raise ResultsError if a part of a run's folder leads out of it: somebody else may have made the folder. Blocks.
+
+    Looked at are the folders of trials, and the paths of `evidence` as the journal states them. Files are never opened
+    through a link anyway.
+    """
+    for stated in evidence:
+        if stated and (stated.startswith("/") or ".." in stated.split("/")):
+            raise ResultsError(f"The journal of {folder} states evidence outside of it: {stated}.")
+    trials = folder / "trials"
+    if trials.is_symlink():
+        raise ResultsError(f"{trials} is a link, and none is followed in a run's folder: remove it.")
+    waiting = [trials] if trials.is_dir() else []
+    try:
+        for place in waiting:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    if entry.is_symlink() and entry.is_dir():
+                        raise ResultsError(
+                            f"{entry.path} is a link, and none is followed in a run's folder: remove it."
+                        )
+                    if place == trials and entry.is_dir():
+                        waiting.append(trials / entry.name)
+    except OSError as error:
+        raise ResultsError(f"{error.filename} can't be read: {error.strerror}.") from error
+
+
 @collector_paused()
 def read_journal(path: Path, *, created_at: float = inf) -> Journal:
     """Read a journal, in whatever state its writer left it. Blocks.
@@ -252,9 +298,11 @@ def read_journal(path: Path, *, created_at: float = inf) -> Journal:
     chain = Chain()
     lines = list(read_lines(path, chain))
     records = tuple(record for line in lines for record in line.records)
+    state = RunState.of(records, created_at=created_at)
+    refuse_ways_out(path.parent, (outcome.evidence for outcome in state.attempts))
     return Journal(
         records=records,
-        state=RunState.of(records, created_at=created_at),
+        state=state,
         problems=tuple(line.problem for line in lines if line.problem),
         differences=tuple(line.difference for line in lines if line.difference),
         digests=tuple(chain.digests),

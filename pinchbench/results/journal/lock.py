@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinchbench.decoding import decode_json
 from pinchbench.errors import ResultsError
-from pinchbench.files.flock import is_local
+from pinchbench.files.folders import is_local
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from typing import Self
 
 MAX_LOCK_BYTES = 4096
@@ -123,7 +123,7 @@ class LockFile:
             f"If it has surely ended, `pinchbench-async resume {self._path.parent} --take-over` goes on all the same."
         )
         try:
-            owner = msgspec.json.decode(os.read(fd, MAX_LOCK_BYTES), type=_Owner)
+            owner = decode_json(os.read(fd, MAX_LOCK_BYTES), _Owner)
         except (OSError, msgspec.DecodeError) as error:
             if not self._takes_over:
                 raise ResultsError(
@@ -165,29 +165,6 @@ class LockFile:
         self._taken = None
 
 
-@contextmanager
-def held(journal: Path) -> Generator[None]:
-    """Keep every runner from writing a journal while the block runs. Blocks briefly.
-
-    Raises ResultsError if a runner writes it, or may do so, and OSError if there is no such file.
-    """
-    lock = LockFile(lock_of(journal))
-    fd = os.open(journal, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ResultsError(f"Another pinchbench-async is writing the run {journal.parent}.") from error
-        except OSError:  # a file system without locks
-            lock.take()
-        else:
-            lock.refuse_others(unseen=is_local(fd))
-        yield
-    finally:
-        lock.release()
-        os.close(fd)
-
-
 def is_written(journal: Path) -> bool:
     """Whether a runner writes a journal, or may do so; nothing is changed or taken over. Blocks briefly.
 
@@ -206,7 +183,7 @@ def is_written(journal: Path) -> bool:
     finally:
         os.close(fd)
     try:
-        owner = msgspec.json.decode(lock_of(journal).read_bytes()[:MAX_LOCK_BYTES], type=_Owner)
+        owner = decode_json(lock_of(journal).read_bytes()[:MAX_LOCK_BYTES], _Owner)
     except FileNotFoundError:
         return False
     except msgspec.DecodeError:

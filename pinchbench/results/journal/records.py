@@ -1,19 +1,102 @@
-"""Journal records and their JSON encoding (pure)."""
+"""Journal records, those of the runner and those of what a user asks of a run, and their JSON encoding (pure)."""
 
 from __future__ import annotations
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from typing import Annotated
 
-# msgspec reads the annotations at run time
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from pinchbench.decoding import json_decoder
 from pinchbench.model.ending import Stop  # noqa: TC001
 from pinchbench.model.grade import Grade  # noqa: TC001
 from pinchbench.model.outcome import Outcome  # noqa: TC001
 from pinchbench.model.trial import TrialKey  # noqa: TC001
-from pinchbench.results.journal.control_records import Control
+from pinchbench.model.usage import Usage
 from pinchbench.results.manifest import TaskFacts  # noqa: TC001
 from pinchbench.results.node_times import Hardware  # noqa: TC001
-from pinchbench.results.probe_json import ProbeFacts  # noqa: TC001
+
+
+class RunPaused(msgspec.Struct, frozen=True, kw_only=True, tag="run_paused", tag_field="type"):
+    """No trial starts from now on, in later sessions either, until `RunContinued`. Running ones go on."""
+
+    at: float
+
+
+class RunContinued(msgspec.Struct, frozen=True, kw_only=True, tag="run_continued", tag_field="type"):
+    """Trials start again."""
+
+    at: float
+
+
+class ConcurrencySet(msgspec.Struct, frozen=True, kw_only=True, tag="concurrency", tag_field="type"):
+    """At most so many trials run at once from now on, in later sessions too unless these say otherwise."""
+
+    at: float
+    concurrency: int
+
+
+class BudgetSet(msgspec.Struct, frozen=True, kw_only=True, tag="budget", tag_field="type"):
+    """Limits of the whole run in US dollars and in tokens, in later sessions too unless these say otherwise."""
+
+    at: float
+    max_cost: float | UnsetType = UNSET
+    max_tokens: int | UnsetType = UNSET
+
+
+class TrialStopped(msgspec.Struct, frozen=True, kw_only=True, tag="trial_stopped", tag_field="type"):
+    """The running attempt at a trial is ended; the trial needs no further attempt."""
+
+    at: float
+    key: TrialKey
+
+
+class TrialsSkipped(msgspec.Struct, frozen=True, kw_only=True, tag="trials_skipped", tag_field="type"):
+    """These trials, which were waiting, need no further attempt."""
+
+    at: float
+    keys: tuple[TrialKey, ...]
+
+
+class TrialRequeued(msgspec.Struct, frozen=True, kw_only=True, tag="trial_requeued", tag_field="type"):
+    """A trial needs another attempt, whatever became of it so far; `why` is the user's reason."""
+
+    at: float
+    key: TrialKey
+    why: str
+
+
+class NoteAdded(msgspec.Struct, frozen=True, kw_only=True, tag="note", tag_field="type"):
+    """A user's note on a run, or on one of its trials. The text or the tags may be empty."""
+
+    at: float
+    text: str
+    key: TrialKey | None = None
+    tags: tuple[str, ...] = ()
+
+
+class GradeOverridden(msgspec.Struct, frozen=True, kw_only=True, tag="grade_overridden", tag_field="type"):
+    """A user's own score, in 0-1, of an attempt, next to the measured one; `why` is never empty. The latest counts."""
+
+    at: float
+    key: TrialKey
+    attempt: int
+    score: float
+    why: str
+
+
+Control = (
+    RunPaused
+    | RunContinued
+    | ConcurrencySet
+    | BudgetSet
+    | TrialStopped
+    | TrialsSkipped
+    | TrialRequeued
+    | NoteAdded
+    | GradeOverridden
+)
+
 
 SCHEMA_VERSION = 1
 
@@ -77,8 +160,23 @@ class PaceSet(msgspec.Struct, frozen=True, kw_only=True, tag="pace", tag_field="
     is_end: bool = False
 
 
+class ProbeFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One probe. What the model did not say, and what a failed probe could not measure, is missing."""
+
+    at: Annotated[float, Meta(description="when it was sent, seconds since the epoch (UTC)")]
+    point: Annotated[int, Meta(description="the point of the run at which it was sent, from 0")]
+    duration_s: Annotated[float, Meta(description="until the answer, or the failure, was complete, in seconds")]
+    first_token_s: Annotated[float | None, Meta(description="until the first token, in seconds")] = None
+    usage: Annotated[Usage, Meta(description="as the model reported it")] = Usage()
+    cost_usd: Annotated[float | None, Meta(description="missing where no price is known")] = None
+    answer: Annotated[str, Meta(description="SHA-256 of the answer's text")] = ""
+    model: Annotated[str, Meta(description="the model that answered, as the provider names it")] = ""
+    fingerprint: Annotated[str, Meta(description="of the provider's configuration, as it states it")] = ""
+    error: Annotated[str, Meta(description="why there is no complete answer")] = ""
+
+
 class ProbeEnded(msgspec.Struct, frozen=True, kw_only=True, tag="probe", tag_field="type"):
-    """The model was asked the question of all probes; `at` is when its answer, or the failure, was complete."""
+    """An earlier release asked the model a small question; `at` is when the answer, or the failure, was complete."""
 
     at: float
     probe: ProbeFacts
@@ -138,7 +236,7 @@ Record = (
 )
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Record)
+_decoder = json_decoder(Record)
 
 
 def encode(record: Record) -> bytes:

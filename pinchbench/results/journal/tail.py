@@ -10,22 +10,32 @@ from msgspec import UNSET
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.errors import ResultsError
 from pinchbench.events import (
+    BudgetChanged,
     Notice,
+    PaceChanged,
     RegradeBegan,
     RunBegan,
-    TrialAhead,
+    SkipAsked,
     TrialBegan,
+    TrialEnded,
+    TrialGraded,
 )
-from pinchbench.results.journal.control_records import NoteAdded
+from pinchbench.files.beneath import open_regular
 from pinchbench.results.journal.records import (
+    BudgetSet,
+    GradeGiven,
+    NoteAdded,
+    PaceSet,
     RegradeStarted,
     RunFinished,
     RunResumed,
+    TrialFinished,
+    TrialsSkipped,
     TrialStarted,
+    TrialStopped,
     decode,
 )
 from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, RUNNERS
-from pinchbench.results.journal.told import event_of
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.run_state import RunState, as_resumed
 
@@ -38,6 +48,29 @@ if TYPE_CHECKING:
     from pinchbench.results.journal.records import Record
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
+
+
+def event_of(record: Record) -> Event | None:  # noqa: PLR0911 - one for each
+    """Return the event; None for a record that shows nothing by itself."""
+    match record:
+        case TrialFinished(outcome=outcome, retried=retried):
+            return TrialEnded(outcome=outcome, retried=retried)
+        case GradeGiven(grade=grade):
+            return TrialGraded(grade=grade)
+        case PaceSet(limit=limit, why=why, is_end=is_end):
+            return PaceChanged(limit=limit, why=why, is_end=is_end)
+        case BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
+            return BudgetChanged(
+                max_cost_usd=None if max_cost is UNSET else max_cost,
+                max_tokens=None if max_tokens is UNSET else max_tokens,
+            )
+        case TrialStopped(key=key):
+            return SkipAsked(keys=(key,))
+        case TrialsSkipped(keys=keys):
+            return SkipAsked(keys=keys)
+        case _:
+            return None
+
 
 READ_BYTES = MAX_RECORD_BYTES  # per read
 NO_LIMIT_S = 0.0  # for a task that run.json does not contain
@@ -58,7 +91,7 @@ class JournalTail:
         Invalid records are skipped: `read_journal` reports them later. Raises ResultsError if the file can't be read.
         """
         try:
-            with self._path.open("rb") as file:
+            with open_regular(self._path) as file:
                 size = file.seek(0, 2)
                 # a writer whose disk is full truncates what it has not acknowledged; events already emitted for it are
                 # not withdrawn
@@ -169,10 +202,7 @@ class EventReplay:
     def _began(self, at: float, now: float) -> RunBegan:
         gone = self.state.gone
         planned = [key for key in self.facts.keys if key.task_id not in gone]
-        left = self.state.left(planned).keys
-        ahead = [TrialAhead(key=key, timeout_s=self._limit_s(key)) for key in left]
-        # approximately the runner's order: by repetition, then the longest first
-        ahead.sort(key=lambda one: (one.key.repetition, -one.timeout_s))
+        ahead = self.state.left(planned).keys
         config = self.facts.config
         return RunBegan(
             run_id=self.facts.run_id,
@@ -180,7 +210,7 @@ class EventReplay:
             trials=len(planned),
             slots=min(_whole(config, "concurrency"), max(1, len(ahead))),
             folder=self._files.folder,
-            ahead=tuple(ahead),
+            ahead=ahead,
             pass_threshold=_number(config, "pass_threshold") or DEFAULT_PASS_THRESHOLD,
             has_mean=self.facts.has_mean,
             max_cost_usd=_number(config, "max_cost"),

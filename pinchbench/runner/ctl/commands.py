@@ -6,6 +6,7 @@ from typing import get_args
 
 import msgspec
 
+from pinchbench.decoding import decode_json, json_decoder
 from pinchbench.errors import CommandRefusedError
 
 MAX_LINE_BYTES = 64 * 1024  # of a command and of a reply: a note of the longest kind in bytes, and 64 running trials
@@ -64,7 +65,7 @@ class Note(msgspec.Struct, frozen=True, tag="note", tag_field="command", forbid_
 
 
 class Override(msgspec.Struct, frozen=True, tag="override", tag_field="command", forbid_unknown_fields=True):
-    """Give a trial a score of the user's own, beside the measured one."""
+    """Give a trial a score of the user's own, next to the measured one."""
 
     trial: str
     score: float
@@ -88,7 +89,7 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     data: dict[str, object] = {}
 
 
-_decoder = msgspec.json.Decoder(Command)
+_decoder = json_decoder(Command)
 
 
 def decode_command(line: bytes) -> Command:
@@ -108,4 +109,4 @@ def encode_line(value: Command | Reply) -> bytes:
 
 def decode_reply(line: bytes) -> Reply:
     """Decode a reply. Raises ValueError."""
-    return msgspec.json.decode(line, type=Reply)
+    return decode_json(line, Reply)

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from pinchbench.errors import CommandRefusedError
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.journal.control_records import (
+from pinchbench.results.journal.records import (
     BudgetSet,
     ConcurrencySet,
     GradeOverridden,
@@ -41,12 +41,13 @@ from pinchbench.runner.ctl.commands import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from pinchbench.results.journal.control_records import Control
+    from pinchbench.results.journal.records import Control
     from pinchbench.results.run_state import RunState
     from pinchbench.runner.ctl.commands import Change
 
 SHOWN = 10  # trials that a sentence names
-RUNNING_ONLY = "The run is not running, so that there is nothing to {verb}; `pinchbench-async resume {run}` goes on."
+COMPLETE = "The run is complete: nothing waits. `pinchbench-async ctl {run} requeue TRIAL` makes another attempt."
+RUNNING_ONLY = "The run is not running, so there is nothing to {verb}; `pinchbench-async resume {run}` goes on."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,11 +78,17 @@ class RunView:
     is_shared: bool = False
     ending: str = ""
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether nobody works on the run, and a resumption would have nothing to run or to grade."""
+        left = self.state.left(self.plan)
+        return not (self.is_working or left.keys or left.ungraded)
+
 
 def decide(change: Change, view: RunView, *, at: float) -> Control:  # noqa: PLR0911 - one for each
     """Return the record of a change, given `at`. Raises CommandRefusedError with what to do instead."""
     if not isinstance(change, Note | Override):
-        _require_able(view)
+        _require_able(change, view)
     match change:
         case Pause() | Continue():
             _require_working(view, "pause" if isinstance(change, Pause) else "continue")
@@ -104,12 +111,14 @@ def decide(change: Change, view: RunView, *, at: float) -> Control:  # noqa: PLR
             assert_never(change)
 
 
-def _require_able(view: RunView) -> None:
+def _require_able(change: Change, view: RunView) -> None:
     if view.ending:
         raise CommandRefusedError(
             f"The run starts nothing more: {view.ending} Once it has ended, `pinchbench-async resume {view.run}` goes"
             " on, and options such as --max-cost replace its own."
         )
+    if view.is_complete and not isinstance(change, Requeue | Skip | StopTrial):
+        raise CommandRefusedError(COMPLETE.format(run=view.run))
 
 
 def _require_working(view: RunView, verb: str) -> None:
@@ -151,13 +160,13 @@ def _override(name: str, score: float, reason: str, view: RunView, *, at: float)
     if not 0 <= score <= 1:
         raise CommandRefusedError("A score is a number from 0 to 1.")
     if not reason.strip():
-        raise CommandRefusedError("A score of your own needs a reason, which the result shows beside it.")
+        raise CommandRefusedError("A score of your own needs a reason, which the result shows with it.")
     _require_short(reason)
     key = _trial(name, view.plan)
     trial = view.state.trials.get(key, NEW_TRIAL)
     if not trial.outcomes or not trial.counting.reason.is_valid:
         raise CommandRefusedError(
-            f"{key} has no attempt that measures the model, so that there is nothing to grade; `pinchbench-async ctl"
+            f"{key} has no attempt that measures the model, so there is nothing to grade; `pinchbench-async ctl"
             f" {view.run} requeue {key}` makes one."
         )
     return GradeOverridden(at=at, key=key, attempt=trial.counting.attempt, score=score, why=reason)
@@ -193,8 +202,8 @@ def _skip(name: str, view: RunView, *, at: float) -> TrialsSkipped:
     if waiting:
         return TrialsSkipped(at=at, keys=waiting)
     running = [key for key in keys if key in view.running]
-    how = f"`pinchbench-async ctl {view.run} stop-trial {running[0]}` ends it." if running else "It has ended."
-    raise CommandRefusedError(f"Nothing of {name} waits, so that there is nothing to skip. {how}")
+    how = f"`pinchbench-async ctl {view.run} skip {running[0]} --stop` ends it." if running else "It has ended."
+    raise CommandRefusedError(f"Nothing of {name} waits, so there is nothing to skip. {how}")
 
 
 def _requeue(name: str, reason: str, view: RunView, *, at: float) -> TrialRequeued:
@@ -202,7 +211,7 @@ def _requeue(name: str, reason: str, view: RunView, *, at: float) -> TrialRequeu
     key = _trial(name, view.plan)
     if key in view.running:
         raise CommandRefusedError(
-            f"{key} runs; to begin it again, end it first: `pinchbench-async ctl {view.run} stop-trial {key}`."
+            f"{key} runs; to begin it again, end it first: `pinchbench-async ctl {view.run} skip {key} --stop`."
         )
     if key in view.waiting:
         raise CommandRefusedError(f"{key} waits for its turn already.")

@@ -1,8 +1,11 @@
-"""Carries out commands on a run that works: recorded first, then done, then answered."""
+"""Carry out commands: on a run that works, and on one that nobody works on until it is resumed. And how it stands."""
 
 from __future__ import annotations
 
+import os
 import time
+from enum import StrEnum
+from math import fsum
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,23 +13,121 @@ from anyio import Event, Lock, current_time
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import Attempt
-from pinchbench.results.journal.control_records import Control, NoteAdded, TrialRequeued, TrialStopped
-from pinchbench.results.journal.records import TrialFinished
+from pinchbench.redaction import known_secrets
+from pinchbench.results.finished_run import derive_result
+from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.records import Control, NoteAdded, TrialFinished, TrialRequeued, TrialStopped
+from pinchbench.results.manifest import read_facts
 from pinchbench.runner.ctl.commands import Reply, Status
 from pinchbench.runner.ctl.decide import RunView, decide, said
 from pinchbench.runner.ctl.socket import serve_commands
-from pinchbench.runner.ctl.status import RunningTrial, Standing, Work, status_of
+from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.scheduling.meter import COST, TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pinchbench.model.trial import Trial, TrialKey
     from pinchbench.results.journal.records import Record
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_state import RunState
-    from pinchbench.runner.control import RunControl
     from pinchbench.runner.ctl.commands import Command
+    from pinchbench.runner.run_control import RunControl
+
+
+class Standing(StrEnum):
+    """What a run does."""
+
+    WORKING = "working"
+    PAUSED = "paused"  # by the user
+    WAITING = "waiting"  # it has paused itself, and tries again
+    ENDING = "ending"  # no trial starts any more
+    ENDED = "ended"  # nobody works on it
+
+
+class RunningTrial(msgspec.Struct, frozen=True, kw_only=True):
+    """A trial that runs, and for how long, in seconds."""
+
+    trial: str
+    for_s: float
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What the runner of a run does.
+
+    `limit` is how many trials may run at once now, of `slots`. `used_usd` and `used_tokens` include running agents, as
+    far as they report it, and the judge.
+    """
+
+    standing: Standing
+    why: str = ""
+    running: tuple[RunningTrial, ...] = ()
+    waiting: int = 0
+    limit: int = 0
+    slots: int = 0
+    used_usd: float = 0.0
+    max_usd: float | None = None
+    used_tokens: float = 0.0
+    max_tokens: int | None = None
+
+
+class RunStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run stands. `score` is the mean over tasks of what is graded so far, in 0-1; None if nothing is."""
+
+    work: Work
+    planned: int
+    done: int
+    passed: int
+    failed: int
+    ungraded: int
+    skipped: int
+    requeued: int
+    notes: int
+    score: float | None = None
+
+    @property
+    def text(self) -> str:
+        """Return sentences for a user."""
+        work = self.work
+        score = "no score yet" if self.score is None else f"score so far {self.score:.3f}"
+        passed = f"{self.passed} passed, {self.failed} failed, {self.ungraded} ungraded"
+        lines = [
+            f"{work.standing.value.capitalize()}{': ' if work.why else ''}{work.why}",
+            f"Done: {self.done} of {self.planned} trial{'s' * (self.planned != 1)}; {passed}; {score}",
+        ]
+        if work.slots:
+            lines.append(f"At once: {work.limit} of {work.slots}; {work.waiting} wait")
+        lines += [f"Running: {one.trial}, for {one.for_s:.0f} s" for one in work.running]
+        if work.max_usd is not None:
+            lines.append(f"Used: ${work.used_usd:.4f} of ${work.max_usd:g}")
+        if work.max_tokens is not None:
+            lines.append(f"Used: {work.used_tokens:,.0f} of {work.max_tokens:,} tokens")
+        asked = [(self.skipped, "skipped"), (self.requeued, "requeued"), (self.notes, "notes")]
+        if any(count for count, _ in asked):
+            lines.append(f"Asked for: {', '.join(f'{count} {what}' for count, what in asked if count)}")
+        return "\n".join(lines)
+
+
+def status_of(
+    state: RunState, plan: Iterable[TrialKey], work: Work, *, threshold: float, has_mean: bool = True
+) -> RunStatus:
+    """Return how a run stands; `threshold` is the score from which a trial passes, `has_mean` whether it has a mean."""
+    keys = tuple(plan)
+    tally = state.tally(keys, threshold=threshold)
+    means = [fsum(scores) / len(scores) for scores in tally.scores.values()] if has_mean else []
+    return RunStatus(
+        work=work,
+        planned=len(keys),
+        done=sum(state.is_done(key) for key in keys),
+        passed=tally.passed,
+        failed=tally.failed,
+        ungraded=tally.ungraded,
+        skipped=len(state.skipped),
+        requeued=len(state.control.requeued),
+        notes=len(state.control.notes),
+        score=fsum(means) / len(means) if means else None,
+    )
+
 
 ENDED_BY_ITSELF = "{key} had ended by itself ({reason}) before it was stopped."
 
@@ -159,3 +260,33 @@ class RunCommands:
             used_tokens=used(TOKENS),
             max_tokens=limits.max_tokens,
         )
+
+
+DIED = "its runner has died"
+TAKES_NO_COMMANDS = "it is being set up, graded again or ended, and takes no commands"
+
+
+def carry_out_offline(files: RunFiles, command: Command, *, is_working: bool = False) -> Reply:
+    """Do what is asked of a run that nobody works on, and say what was done. Blocks.
+
+    A record without the environment's keys is added to the journal, whose lock is held meanwhile, and the result is
+    written anew. `is_working` says that a runner works on it all the same, of which only the status can be had.
+
+    Raises CommandRefusedError, and ResultsError if a runner works on the run or its files can't be used.
+    """
+    first = read_facts(files.provenance)
+    if isinstance(command, Status):
+        state = read_journal(files.journal, created_at=first.created_at).state
+        why = state.finished.stopped if state.finished is not None else DIED
+        work = Work(standing=Standing.ENDED, why=why)
+        if is_working:
+            work = Work(standing=Standing.WORKING, why=TAKES_NO_COMMANDS)
+        status = status_of(state, first.keys, work, threshold=first.pass_threshold, has_mean=first.has_mean)
+        return Reply(ok=True, text=status.text, data=msgspec.to_builtins(status))
+    with JournalWriter(files.journal, go_on=True) as journal:
+        state = read_journal(files.journal, created_at=first.created_at).state
+        view = RunView(run=files.argument, state=state, plan=first.keys, waiting=state.left(first.keys).keys)
+        record = decide(command, view, at=time.time())
+        journal.append([Redactor(known_secrets(os.environ)).record(record)])
+        derive_result(files)
+    return Reply(ok=True, text=said(record, view))

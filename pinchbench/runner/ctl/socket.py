@@ -66,7 +66,7 @@ async def serve_commands(
     sentence and the call returns.
     """
     try:
-        with CancelScope(shield=True):  # whoever is cancelled in between would leave an open socket behind
+        with CancelScope(shield=True):  # a cancellation in between would leave an open socket behind
             listener = await SocketListener.from_socket(await to_thread.run_sync(_listen, path))
     except OSError as error:
         tell(f"This run takes no commands of `ctl`: {path} can't be made ({error.strerror or error}).")

@@ -1,9 +1,9 @@
-"""Whether another trial is paid for: what is spent, what is on its way, and what it will come to (pure)."""
+"""Whether another trial is paid for: what is spent, on its way and to come, of one run or several together (pure)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from pinchbench.model.usage import Usage
     from pinchbench.runner.scheduling.meter import Resource
 
+
 SHORTEST_S = 1.0  # that a trial is expected to take: what is rounded to nothing still costs something
-TIMER_SLACK_S = 0.01  # an event loop may wake up a moment early, and whoever slept until the deadline asks only then
+TIMER_SLACK_S = 0.01  # an event loop may wake up a moment early, and what slept until the deadline asks only then
 HOUR_S = 3600
 UNPRICED = (
     "--max-cost can't be kept: OpenClaw knows no price for this model. Use --max-tokens, or name the model's "
@@ -35,17 +36,23 @@ UNPRICED = (
     " --base-url and its prices with --price-in and --price-out."
 )
 
+UNREPORTED = (
+    "--max-cost and --max-tokens can't be kept: the model's server does not report what its replies used."
+    " Use --max-hours."
+)
 
-def told_once(
-    limits: BudgetLimits, used: Callable[[Resource], float], told: set[str], *, whose: str = ""
+
+def announce_once(
+    limits: BudgetLimits, used: Callable[[Resource], float], reported: set[str], *, whose: str = ""
 ) -> tuple[str, ...]:
-    """Say that most of a limit is used, unless its option is in `told`, to which it is added."""
+    """Say that most of a limit is used, unless its option is in `reported`, to which it is added."""
     sentences = {
         resource.option: sentence
         for resource in RESOURCES
-        if resource.option not in told and (sentence := resource.nearly_reached(limits, used(resource), whose=whose))
+        if resource.option not in reported
+        and (sentence := resource.nearly_reached(limits, used(resource), whose=whose))
     }
-    told.update(sentences)
+    reported.update(sentences)
     return tuple(sentences.values())
 
 
@@ -79,9 +86,9 @@ class Budget:
         self._began = began
         self._busy_s = Typical()  # how long the attempts took that ended by themselves
         self._called = 0  # those of them that made a model call
-        self._most_running = 1  # attempts at once, as far as `may_start` was told
-        self._is_outlook_told = False
-        self._nearly_told: set[str] = set()  # the options of limits
+        self._most_running = 1  # attempts at once, as far as `may_start` knows
+        self._is_outlook_shown = False
+        self._announced: set[str] = set()  # the options of limits
         for outcome in earlier:
             self._add(outcome)
         for grade in judged:
@@ -91,13 +98,13 @@ class Budget:
     def set_limits(self, **limits: Any) -> str:  # noqa: ANN401 - as the fields of BudgetLimits
         """Replace limits by their names; a sentence if a new one is reached."""
         self.limits = replace(self.limits, **limits)
-        self._is_outlook_told = False
-        self._nearly_told -= {f"--{name.replace('_', '-')}" for name in limits}
+        self._is_outlook_shown = False
+        self._announced -= {f"--{name.replace('_', '-')}" for name in limits}
         return self._reached()
 
     def nearly_used(self) -> tuple[str, ...]:
         """Say, once for each limit, that most of it is used."""
-        return told_once(self.limits, self.used, self._nearly_told)
+        return announce_once(self.limits, self.used, self._announced)
 
     @property
     def deadline(self) -> float:
@@ -116,13 +123,19 @@ class Budget:
         What was reported live stays where the outcome knows of no model call, as when its transcript was lost.
         """
         self._add(outcome, outcome.key)
-        return self._reached() or self._unpriced(outcome.usage)
+        return self._reached() or self._unpriced(outcome.usage) or self._unreported(outcome)
 
     def _unpriced(self, usage: Usage) -> str:
         """Say that a limit in dollars can't be kept, as soon as a model has answered whose price is not known."""
-        if self.limits.max_cost is None or usage.known_cost_usd is not None:
+        if self.limits.max_cost is None or not usage.has_tokens or usage.known_cost_usd is not None:
             return ""
         return UNPRICED
+
+    def _unreported(self, outcome: Outcome) -> str:
+        """Say that no limit of use can be kept, if a trial with replies has ended and none has reported any use."""
+        is_limited = self.limits.max_cost is not None or self.limits.max_tokens is not None
+        is_silent = outcome.reason.is_valid and outcome.paid.requests > 0 and not outcome.paid.has_tokens
+        return UNREPORTED if is_limited and is_silent and not any(one.used for one in self._meters.values()) else ""
 
     def _add(self, outcome: Outcome, key: TrialKey | None = None) -> None:
         """Take the end of an attempt; `key` is None for those of earlier sessions, which were not reported live."""
@@ -173,7 +186,7 @@ class Budget:
 
         `left` says how many attempts are still to be started, by task id.
         """
-        if self._is_outlook_told or self._called < OUTLOOK_ATTEMPTS or self.limits == NO_LIMITS:
+        if self._is_outlook_shown or self._called < OUTLOOK_ATTEMPTS or self.limits == NO_LIMITS:
             return ""
         left_s = math.fsum(each * self._expected(task_id) for task_id, each in left.items())
         count = sum(left.values())
@@ -183,7 +196,7 @@ class Budget:
         if whole_s > self._limit_s:
             whole, limit = time_text(whole_s), time_text(self._limit_s)
             passed.append(f"At this rate the whole run would take about {whole}; --max-hours is {limit}.")
-        self._is_outlook_told = bool(passed)
+        self._is_outlook_shown = bool(passed)
         return " ".join(passed)
 
     def _expected(self, task_id: str) -> float:
@@ -207,3 +220,108 @@ class Budget:
     def usual_s(self, task_id: str) -> float:
         """Return how long an attempt at a trial of a task will take, in seconds; 0 before any has ended."""
         return self._busy_s.of(self._expected(task_id))
+
+
+WHOSE = " of the experiment"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Member:
+    """What a run uses, and the trials that it runs now."""
+
+    budget: Budget
+    running: Collection[TrialKey]
+
+
+class SharedBudget:
+    """What runs use together, and may still use. Times are monotonic seconds.
+
+    A trial of any run starts only if there is room for one of each that still has trials: the dearest is not left
+    behind while cheaper ones go on, so that all runs end at about the same trial. Sentences are as those of `Budget`.
+    """
+
+    def __init__(self, limits: BudgetLimits, *, began: float) -> None:
+        """Only the hours of this session count, from `began` on."""
+        self.limits = limits
+        self._began = began
+        self._limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
+        self._members: dict[str, _Member] = {}
+        self._active: set[str] = set()
+        self._over = ""
+        self._announced: set[str] = set()
+
+    @property
+    def deadline(self) -> float:
+        """When this session has used its hours; `math.inf` without a limit."""
+        return self._began + self._limit_s
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a trial of any run is running."""
+        return any(one.running for one in self._members.values())
+
+    def spent(self, run: str, budget: Budget) -> None:
+        """Take what a run has used in earlier sessions, as its own budget counts it; it may join later."""
+        self._members.setdefault(run, _Member(budget=budget, running=()))
+
+    def join(self, run: str, budget: Budget, running: Collection[TrialKey]) -> None:
+        """Let a run take part, which counts with its own budget from now on; `running` always holds what it runs."""
+        self._members[run] = _Member(budget=budget, running=running)
+        self._active.add(run)
+
+    def left(self, run: str) -> None:
+        """Take note that a run starts nothing more; what it has used counts on."""
+        self._active.discard(run)
+
+    def over(self, now: float, usage: Usage | None = None) -> str:
+        """Say that all runs have to end, which is then so for good; `usage` is what a model has just been seen to use.
+
+        Empty while they may go on.
+        """
+        if not self._over and usage is not None and self.limits.max_cost is not None:
+            self._over = UNPRICED if usage.has_tokens and usage.known_cost_usd is None else ""
+        self._over = self._over or self._reached() or self._expired(now)
+        return self._over
+
+    def nearly_used(self) -> tuple[str, ...]:
+        """Say, once for each limit, that most of it is used."""
+        return announce_once(self.limits, self._used, self._announced, whose=WHOSE)
+
+    def may_start(self, now: float, task_id: str) -> str:
+        """Say why no trial of a task is started now; empty if it may be.
+
+        Where nothing runs that could change it, the runs are over.
+        """
+        if over := self.over(now):
+            return over
+        no_room = (self._no_room(resource, task_id) for resource in RESOURCES)
+        why = next(filter(None, no_room), "") or self._late(now, task_id)
+        if why and not self.is_running:
+            self._over = why
+        return why
+
+    def _reached(self) -> str:
+        reached = (resource.reached(self.limits, self._used(resource), whose=WHOSE) for resource in RESOURCES)
+        return next(filter(None, reached), "")
+
+    def _expired(self, now: float) -> str:
+        if now < self.deadline - TIMER_SLACK_S:
+            return ""
+        limit, passed = time_text(self._limit_s), time_text(now - self._began)
+        return f"--max-hours {limit}{WHOSE} is reached: it has taken {passed}."
+
+    def _no_room(self, resource: Resource, task_id: str) -> str:
+        coming = math.fsum(one.budget.coming(resource, one.running) for one in self._members.values())
+        another = max((self._members[run].budget.another(resource, task_id) for run in self._active), default=0.0)
+        return resource.no_room(self.limits, used=self._used(resource), coming=coming, another=another, whose=WHOSE)
+
+    def _late(self, now: float, task_id: str) -> str:
+        usual_s = max((self._members[run].budget.usual_s(task_id) for run in self._active), default=0.0)
+        if now + usual_s <= self.deadline:
+            return ""
+        limit, passed = time_text(self._limit_s), time_text(now - self._began)
+        another = f"another trial would take about {time_text(usual_s)}"
+        return f"--max-hours {limit}{WHOSE}: {passed} have passed, and {another}."
+
+    def _used(self, resource: Resource) -> float:
+        return math.fsum(one.budget.used(resource) for one in self._members.values())

@@ -31,22 +31,17 @@ SHORT_PAUSE = 0.5  # in delays, where somebody has to do something: one more loo
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pause:
-    """No new attempt before `until` (monotonic seconds), and then one alone, the probe. `why` is for the user.
-
-    `advice` says what to do, and quotes nobody.
-    """
+    """No new attempt before `until` (monotonic seconds), and then one alone, the probe. `why` is for the user."""
 
     until: float
     why: str
-    advice: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GiveUp:
-    """The run would measure nothing: its trials fail for infrastructure reasons. `why` and `advice` are as above."""
+    """The run would measure nothing: its trials fail as infrastructure. `why` is as in `Pause`."""
 
     why: str
-    advice: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +70,7 @@ class CircuitBreaker:
         self._pauses = 0  # since it was closed
         self._ended = 0  # attempts that ended by themselves
         self._row: list[TrialKey] = []  # the last ones that ended as infrastructure for the same cause
-        self._row_cause = ""
+        self._row_cause: Cause | None = None
 
     @property
     def state(self) -> Literal["closed", "paused", "probing"]:
@@ -110,15 +105,15 @@ class CircuitBreaker:
         """Take the end of an attempt, and say what changes: None where nothing does."""
         if not self._enabled or self._given_up:
             return None
-        # an agent that tampers tells nothing about the provider or the machine, nor does a lost node about the others
-        is_told = (
+        # an agent that tampers says nothing about the provider or the machine, nor does a lost node about the others
+        is_evidence = (
             outcome.reason.ending not in (Ending.INTERRUPTED, Ending.UNTRUSTED)
             and outcome.reason is not Reason.NODE_LOST
             and outcome.asleep_s == 0
         )
-        if self._state == "probing" and is_probe and not is_told:
-            self._state, self._resume_at = "paused", now  # it has told nothing: another one has to
-        if not is_told:
+        if self._state == "probing" and is_probe and not is_evidence:
+            self._state, self._resume_at = "paused", now  # it has shown nothing: another one has to
+        if not is_evidence:
             return None
         if outcome.reason.is_valid:
             return self._counted(outcome)
@@ -137,8 +132,8 @@ class CircuitBreaker:
     def _is_too_much(self, outcome: Outcome) -> bool:
         cause = cause_of(outcome)
         self._ended += 1
-        self._row = [*(self._row if cause.name == self._row_cause else ()), outcome.key]
-        self._row_cause = cause.name
+        self._row = [*(self._row if cause == self._row_cause else ()), outcome.key]
+        self._row_cause = cause
         if not self._works:
             is_for_all = outcome.key.task_id in SANITY_TASKS or (outcome.reason in AT_ONCE and not cause.is_transient)
             if is_for_all or len(self._row) == self._ended == FIRST:
@@ -154,14 +149,13 @@ class CircuitBreaker:
             self._state, self._resume_at = "paused", math.inf
             tries = "one more try" if self._pauses == 1 else f"{self._pauses} more tries"
             why = f"{self._why} The run was stopped after {tries} in vain; `--no-fail-fast` goes on all the same."
-            return GiveUp(why=why, advice=cause.advice)
+            return GiveUp(why=why)
         how = "is paused" if self._pauses == 0 else "stays paused"
         self._pauses += 1
         self._state, self._resume_at = "paused", now + pause_s
         return Pause(
             until=self._resume_at,
             why=f"{self._why} The run {how}; one trial will be tried in {math.ceil(pause_s)} s.",
-            advice=cause.advice,
         )
 
     def _next_pause_s(self, cause: Cause) -> float | None:

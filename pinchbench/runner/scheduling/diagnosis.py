@@ -20,148 +20,96 @@ NOTE_CHARACTERS = 300  # of a note in a diagnosis: providers quote whole documen
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cause:
-    """Why attempts end as infrastructure. `name` says which situations are alike, `advice` is a sentence on what to do.
+    """Why attempts end as infrastructure: alike, if the causes are equal. `advice` is a sentence on what to do.
 
     `is_transient`: waiting may help. Otherwise somebody has to do something first.
     """
 
-    name: str
     advice: str
-    is_transient: bool
+    is_transient: bool = False
 
 
 OUT_OF_CREDIT = Cause(
-    name="out of credit",
-    advice="The provider wants payment: is the account out of credit, or at a spending limit of its own?",
-    is_transient=False,
+    advice="The provider wants payment: is the account out of credit, or at a spending limit of its own?"
 )
-DAY_USED_UP = Cause(
-    name="daily limit used up",
-    advice="The provider's limit for a day is used up: resume the run when it is renewed.",
-    is_transient=False,
-)
+DAY_USED_UP = Cause(advice="The provider's limit for a day is used up: resume the run when it is renewed.")
 BUSY = Cause(
-    name="provider has too many requests",
-    advice="The provider has too many requests: try again later, or with a lower --concurrency.",
-    is_transient=True,
+    advice="The provider has too many requests: try again later, or with a lower --concurrency.", is_transient=True
 )
-REFUSED = Cause(
-    name="provider refused the key",
-    advice="The provider refused the key: is it set, valid, and allowed to use this model?",
-    is_transient=False,
-)
-UNKNOWN_MODEL = Cause(
-    name="provider does not know the model",
-    advice="The provider does not know this model: is --model spelled as OpenClaw names it?",
-    is_transient=False,
-)
-FAILED = Cause(
-    name="provider failed",
-    advice="The provider failed; is it up, and reachable from here?",
-    is_transient=True,
-)
-DISK_FULL = Cause(
-    name="disk full",
-    advice="The disk is full: make room where the run's folders, its workspaces and temporary files are.",
-    is_transient=False,
-)
+REFUSED = Cause(advice="The provider refused the key: is it set, valid, and allowed to use this model?")
+UNKNOWN_MODEL = Cause(advice="The provider does not know this model: is --model spelled as OpenClaw names it?")
+FAILED = Cause(advice="The provider failed; is it up, and reachable from here?", is_transient=True)
+DISK_FULL = Cause(advice="The disk is full: make room where the run's folders, its workspaces and temporary files are.")
 
 _CAUSES: Mapping[Reason, Cause] = {
     Reason.COMMAND_NOT_FOUND: Cause(
-        name="OpenClaw not found",
-        advice="OpenClaw's program has gone; `pinchbench-async openclaw install` gets another.",
-        is_transient=False,
+        advice="OpenClaw's program has gone; `pinchbench-async openclaw install` gets another."
     ),
-    Reason.AGENT_NOT_STARTED: Cause(
-        name="agent not started",
-        advice="OpenClaw did not start its agent; its own words are in stderr.log.",
-        is_transient=False,
-    ),
+    Reason.AGENT_NOT_STARTED: Cause(advice="OpenClaw did not start its agent; its own words are in stderr.log."),
     Reason.NO_TRANSCRIPT: Cause(
-        name="no transcript",
-        advice="OpenClaw ran but left no session where this release keeps them; is the release supported?",
-        is_transient=False,
+        advice="OpenClaw ran but left no session where this release keeps them; is the release supported?"
     ),
     Reason.NO_MODEL_CALL: Cause(
-        name="model never answered",
-        advice="The model never answered: is there a key for its provider, and can it be reached?",
+        advice="The model never answered: is there a key for its provider, and can it be reached?", is_transient=True
+    ),
+    Reason.NO_REPLY: Cause(
+        advice="The model's server accepted requests and never sent a byte; does it answer one at all? A slow one needs"
+        " --timeout-multiplier.",
         is_transient=True,
+    ),
+    Reason.PROMPT_TRUNCATED: Cause(
+        advice="The model's server truncates prompts without saying so; give it a larger context length (Ollama:"
+        " OLLAMA_CONTEXT_LENGTH), at least the `context-window` of pinchbench.yaml, and resume the run."
     ),
     Reason.MODEL_FALLBACK: Cause(
-        name="another model answered",
-        advice="Another model answered than the one that was asked for; set no fallbacks for it.",
-        is_transient=False,
+        advice="Another model answered than the one that was asked for; set no fallbacks for it."
     ),
-    Reason.WORKSPACE_FAILED: Cause(
-        name="workspace failed",
-        advice="The workspace could not be made; is the disk full?",
-        is_transient=False,
-    ),
+    Reason.WORKSPACE_FAILED: Cause(advice="The workspace could not be made; is the disk full?"),
     Reason.SERVICE_FAILED: Cause(
-        name="service failed",
-        advice="A service of the task did not start; what it printed is in service-1.log and so on.",
-        is_transient=True,
+        advice="A service of the task did not start; what it printed is in service-1.log and so on.", is_transient=True
     ),
     Reason.USER_FAILED: Cause(
-        name="simulated user failed",
         advice="The simulated user gave no message: are --user-model and its key right, and is there credit left?",
         is_transient=True,
     ),
-    Reason.EVIDENCE_LOST: Cause(
-        name="evidence lost",
-        advice="What the trial left could not be kept; is the disk full?",
-        is_transient=False,
-    ),
+    Reason.EVIDENCE_LOST: Cause(advice="What the trial left could not be kept; is the disk full?"),
     Reason.GUARDIAN_LOST: Cause(
-        name="guardian lost",
-        advice="The process that owns a trial was killed; is the machine out of memory?",
-        is_transient=True,
+        advice="The process that owns a trial was killed; is the machine out of memory?", is_transient=True
     ),
-    Reason.KILLED_BY_SIGNAL: Cause(
-        name="OpenClaw killed",
-        advice="OpenClaw was killed; is the machine out of memory?",
+    Reason.KILLED_BY_SIGNAL: Cause(advice="OpenClaw was killed; is the machine out of memory?", is_transient=True),
+    Reason.OUT_OF_MEMORY: Cause(
+        advice="The machine ran out of memory, and its kernel killed OpenClaw: use a lower --concurrency.",
         is_transient=True,
     ),
     Reason.GATEWAY_LOST: Cause(
-        name="gateway lost",
-        advice="The connection to OpenClaw's gateway was lost; does the gateway run, and does the machine have "
-        "memory left?",
+        advice="OpenClaw's gateway was lost or did not run a turn; does it run, and does the machine have memory and"
+        " processor time left?",
         is_transient=True,
     ),
     Reason.WIRE_LOST: Cause(
-        name="wire lost",
-        advice="The proxy that records requests to the model has failed; resume the run, or use --no-wire.",
-        is_transient=False,
+        advice="The proxy that records requests to the model has failed; resume the run, or use --no-wire."
     ),
     Reason.NODE_LOST: Cause(
-        name="node lost",
         advice="The node of the cluster on which the trial ran was lost; does the machine run, and is its network up?",
         is_transient=True,
     ),
     Reason.DIVERGED: Cause(
-        name="diverged",
-        advice="A request of a replay was not recorded; `wire show` prints the difference, and `--on-divergence`"
+        advice="A request of a replay was not recorded; the trial's page shows the difference, and `--on-divergence`"
         " continue or live goes on all the same.",
-        is_transient=False,
     ),
     Reason.DISK_FULL: DISK_FULL,
     Reason.SUSPENDED: Cause(
-        name="machine suspended",
         advice="The machine or the run was suspended in the middle of the trial; keep the machine awake during a run.",
         is_transient=True,
     ),
     Reason.PREREQUISITE_MISSING: Cause(
-        name="prerequisite missing",
-        advice="Something that the task needs is missing: install it, or allow the network, and resume the run.",
-        is_transient=False,
+        advice="Something that the task needs is missing: install it, or allow the network, and resume the run."
     ),
     Reason.RUNNER_BUG: Cause(
-        name="bug in the runner",
-        advice="This is a bug of pinchbench-async, not of the model or of your set-up: please report it.",
-        is_transient=False,
+        advice="This is a bug of pinchbench-async, not of the model or of your set-up: please report it."
     ),
 }
-_NAMELESS = Cause(name="unknown", advice="The attempt failed for infrastructure reasons.", is_transient=False)
+_UNKNOWN = Cause(advice="The attempt failed for infrastructure reasons.")
 
 # A status is a number where statuses stand: first, after a word for it, or in brackets. Another number may be a limit,
 # an amount or a time.
@@ -224,39 +172,8 @@ def cause_of(outcome: Outcome) -> Cause:
             return _said_by_provider(outcome.note) or (BUSY if outcome.rate_limits else _CAUSES[outcome.reason])
         case Reason.WORKSPACE_FAILED | Reason.EVIDENCE_LOST if _FULL.search(outcome.note):
             return DISK_FULL
-        case (
-            Reason.KILLED_BY_SIGNAL
-            | Reason.COMMAND_NOT_FOUND
-            | Reason.AGENT_NOT_STARTED
-            | Reason.NO_TRANSCRIPT
-            | Reason.MODEL_FALLBACK
-            | Reason.WORKSPACE_FAILED
-            | Reason.SERVICE_FAILED
-            | Reason.USER_FAILED
-            | Reason.EVIDENCE_LOST
-            | Reason.GUARDIAN_LOST
-            | Reason.GATEWAY_LOST
-            | Reason.WIRE_LOST
-            | Reason.NODE_LOST
-            | Reason.DIVERGED
-            | Reason.DISK_FULL
-            | Reason.SUSPENDED
-            | Reason.PREREQUISITE_MISSING
-            | Reason.RUNNER_BUG
-        ):
-            return _CAUSES[outcome.reason]
-        case (
-            Reason.COMPLETED
-            | Reason.TIMED_OUT
-            | Reason.NONZERO_EXIT
-            | Reason.OUTPUT_LIMIT
-            | Reason.RESOURCE_LIMIT
-            | Reason.MODEL_ERROR
-            | Reason.TAMPERED
-            | Reason.CONTAMINATED
-            | Reason.INTERRUPTED
-        ):
-            return _NAMELESS
+        case _:
+            return _CAUSES.get(outcome.reason, _UNKNOWN)
 
 
 def is_busy(outcome: Outcome) -> bool:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.events import AttentionNeeded, BudgetNearlyUsed
+from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Ending, Stop
 from pinchbench.model.trial import Attempt
 from pinchbench.runner.scheduling.circuit_breaker import GiveUp, Pause, Recovered
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.model.usage import Usage
-    from pinchbench.runner.scheduling.budget import Budget
+    from pinchbench.runner.scheduling.budget import Budget, SharedBudget
     from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
     from pinchbench.runner.scheduling.queue import AttemptQueue
     from pinchbench.runner.scheduling.rate_limit import RateLimit
-    from pinchbench.runner.scheduling.shared_budget import SharedBudget
 
 BUSY = (
     "The provider has too many requests: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
@@ -31,11 +30,9 @@ BUSY = (
 LATE_PROBE = (
     "The trial that shows whether things work again waits until another one has ended: what runs may use up the budget."
 )
-HAS_PAUSED = "{advice} The run has paused itself, and tries again from time to time."
-HAS_GIVEN_UP = "{advice} The run has ended itself: it would measure nothing."
 NO_SLOTS = "Every node is lost."
 BETTER = "The provider keeps up: {limit} of {most} trials at once."
-PAUSED = "The run is paused, as you have asked: no trial starts before `pinchbench-async ctl RUN continue`."
+PAUSED = "The run is paused, as you have asked: no trial starts before `pinchbench-async ctl {run} continue`."
 CONTINUED = "Trials start again, as you have asked: {limit} of {most} at once."
 SET = "At most {most} trials at once, as you have asked: {limit} for now."
 TOGETHER = "The runs that ask the same provider have {limit} of {most} trials at once for now."
@@ -62,7 +59,7 @@ class Decision:
     retried: bool = False
     paces: tuple[Pace, ...] = ()
     notices: tuple[str, ...] = ()
-    alerts: tuple[AttentionNeeded | BudgetNearlyUsed, ...] = ()
+    alerts: tuple[BudgetNearlyUsed, ...] = ()
     ends_agents: bool = False
 
 
@@ -84,22 +81,27 @@ class Dispatcher:
         budget: Budget,
         shared: SharedBudget | None = None,
         run: str = "",
+        run_id: str = "RUN",
     ) -> None:
-        """All but `throttle` and `shared` are this dispatcher's own from now on. `run` names its run in `shared`."""
+        """All but `throttle` and `shared` are this dispatcher's own from now on.
+
+        `run` names its run in `shared`, `run_id` on a command line.
+        """
         self._schedule = schedule
         self._throttle = throttle
         self._breaker = breaker
         self._budget = budget
         self._shared = shared
-        self._limit_told = throttle.limit
+        self._run_id = run_id
+        self._last_limit = throttle.limit
         self._running: dict[TrialKey, float] = {}  # since when
-        self._told: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
+        self._noted: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
         self._probe: TrialKey | None = None
         self._is_paused = False  # by the user
         self._late_probe = -math.inf  # when it was due, as soon as the user knows that it waits
         self._paces: list[Pace] = []  # these four: what the call that runs has decided so far
         self._notices: list[str] = []
-        self._alerts: list[AttentionNeeded | BudgetNearlyUsed] = []
+        self._alerts: list[BudgetNearlyUsed] = []
         self._ends_agents = False
         self.stopped = ""
         self.stop: Stop | None = None
@@ -114,7 +116,7 @@ class Dispatcher:
     def next(self, now: float) -> tuple[Attempt | float | None, Decision]:
         """Return an attempt to make now, or when to ask again if nothing ends before, or None: there will be none."""
         self._cap(self._over(now))
-        if self._throttle.limit != self._limit_told and self._is_open and not self.stopped:
+        if self._throttle.limit != self._last_limit and self._is_open and not self.stopped:
             self._pace(self._throttle.limit, self._said(TOGETHER))
         answer = None if self.stopped else self._next(now)
         return answer, self._decided()
@@ -129,19 +131,15 @@ class Dispatcher:
         is_spared = is_probe and outcome.reason.ending is Ending.INFRASTRUCTURE
         retried = self._schedule.ended(attempt, outcome, now, is_spared=is_spared)
         # what was reported while it ran is long over, and cuts no second time
-        told = self._told.pop(attempt.key, 0)
-        if outcome.rate_limits > told or (outcome.rate_limits == 0 and is_busy(outcome)):
+        noted = self._noted.pop(attempt.key, 0)
+        if outcome.rate_limits > noted or (outcome.rate_limits == 0 and is_busy(outcome)):
             self._limited(began, now)
         elif self._has_passed(outcome) and self._throttle.passed() and self._is_open:
             self._pace(self._throttle.limit, self._said(BETTER))
-        was_closed = self._breaker.state == "closed"
         match self._breaker.ended(outcome, now, is_probe=is_probe):
-            case Pause(why=why, advice=advice):
-                if was_closed:
-                    self._need_attention(HAS_PAUSED.format(advice=advice))
+            case Pause(why=why):
                 self._pace(0, why)
-            case GiveUp(why=why, advice=advice):
-                self._need_attention(HAS_GIVEN_UP.format(advice=advice))
+            case GiveUp(why=why):
                 self._end(why, Stop.INCONCLUSIVE)
             case Recovered(why=why):
                 self._pace(0 if self._is_paused else self._throttle.limit, why)
@@ -162,8 +160,8 @@ class Dispatcher:
         return self._decided()
 
     def limited(self, attempt: Attempt, now: float) -> Decision:
-        """Take note that the provider has told a running attempt to come back later."""
-        self._told[attempt.key] = self._told.get(attempt.key, 0) + 1
+        """Take note that the provider has sent a running attempt away for now."""
+        self._noted[attempt.key] = self._noted.get(attempt.key, 0) + 1
         self._limited(self._running.get(attempt.key, now), now)
         return self._decided()
 
@@ -180,7 +178,6 @@ class Dispatcher:
     def slots_lost(self) -> Decision:
         """End the run, if attempts are left, because there is no slot for them."""
         if self._schedule.coming(is_probe=True) is not None:
-            self._need_attention(NO_SLOTS)
             self._end(NO_SLOTS, Stop.INCONCLUSIVE)
         return self._decided()
 
@@ -212,7 +209,7 @@ class Dispatcher:
     def pause(self) -> Decision:
         """Start no trial until `go_on`."""
         self._is_paused = True
-        self._pace(0, PAUSED)
+        self._pace(0, PAUSED.format(run=self._run_id))
         return self._decided()
 
     def go_on(self, now: float) -> Decision:
@@ -259,7 +256,7 @@ class Dispatcher:
             return math.inf
         if self._breaker.state != "closed":
             return self._next_probe(now)
-        # who needs nothing more is told so, however many trials run: other runs share the limit, and nobody wakes a
+        # a run that needs nothing more is answered so, even at the limit, which other runs share: nobody wakes a
         # run that has left
         if (coming := self._schedule.coming()) is not None:
             if self._throttle.is_full:
@@ -336,9 +333,6 @@ class Dispatcher:
             self._end(why, Stop.BUDGET)
             self._ends_agents = True
 
-    def _need_attention(self, text: str) -> None:
-        self._alerts.append(AttentionNeeded(text=text))
-
     def _end(self, why: str, stop: Stop) -> None:
         """No more attempts; the first reason counts."""
         if not self.stopped:
@@ -346,7 +340,7 @@ class Dispatcher:
             self._pace(0, why, is_end=True)
 
     def _pace(self, limit: int, why: str, *, is_end: bool = False) -> None:
-        self._limit_told = limit
+        self._last_limit = limit
         self._paces.append(Pace(limit=limit, why=why, is_end=is_end))
 
     def _decided(self, *, retried: bool = False) -> Decision:

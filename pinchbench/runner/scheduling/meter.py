@@ -90,7 +90,7 @@ class Resource:
         return f"{share} % of {self.option} {self.show(limit)}{whose} is used: {self._is_spent(used)}."
 
     def no_room(self, limits: BudgetLimits, *, used: float, coming: float, another: float, whose: str = "") -> str:
-        """Say why there is no room for one more trial beside what is used and on its way; empty if there is."""
+        """Say why there is no room for one more trial in addition to what is used and on its way; empty if there is."""
         limit = self.limit(limits)
         if limit is None or used + coming + another <= limit * (1 + ROUNDING):
             return ""
@@ -105,8 +105,8 @@ class Resource:
         limit = self.limit(limits)
         if limit is None or whole <= limit * (1 + ROUNDING):
             return ""
-        told = self.whole.format(self.show(whole))
-        return f"At this rate the whole run would {told}; {self.option} is {self.show(limit)}."
+        sentence = self.whole.format(self.show(whole))
+        return f"At this rate the whole run would {sentence}; {self.option} is {self.show(limit)}."
 
     def _is_spent(self, used: float) -> str:
         return self.spent.format(self.show(used))

@@ -61,26 +61,19 @@ class AttemptQueue:
         attempts: Sequence[Attempt],
         *,
         retries: int,
-        retry_timeouts: bool,
         delay_s: float,
         jitter: Callable[[], float],
         used: Mapping[TrialKey, int] = MappingProxyType({}),
         admissions: Admissions | None = None,
-        retry_timeouts_alone: bool = False,
-        are_others_running: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`attempts` are at trials of their own, in the order in which they will be made; those alone come last.
+        """`attempts` are at trials of their own, in the order in which they will be made.
 
-        A trial that ends as infrastructure, or with `retry_timeouts` as timed out, is retried at most `retries`
-        times. Before the k-th time it waits `delay_s` * 2**(k-1) seconds, times what `jitter` gives (0.5 to 1.5, so
-        that what failed together is not retried together), at most 300. `used` are the retries that trials of a
-        resumed run have had. Without `admissions`, every trial is made.
-
-        With `retry_timeouts_alone`, a trial that timed out under load is retried once when nothing else runs, neither
-        here nor, as `are_others_running` says, in the other runs of an experiment.
+        A trial that ends as infrastructure is retried at most `retries` times. Before the k-th time it waits `delay_s`
+        * 2**(k-1) seconds, times what `jitter` gives (0.5 to 1.5, so that what failed together is not retried
+        together), at most 300. `used` are the retries that trials of a resumed run have had. Without `admissions`,
+        every trial is made.
         """
-        self._first = deque(one for one in attempts if not one.is_alone)
-        self._alone = deque(one for one in attempts if one.is_alone)
+        self._first = deque(attempts)
         self._retries: list[_Retry] = []  # a heap
         self._waiting = Counter(attempt.key.task_id for attempt in attempts)
         self._running: set[TrialKey] = set()
@@ -88,10 +81,6 @@ class AttemptQueue:
         self._used = dict(used)  # how many retries a trial has earned
         self._earned = 0  # how many retries there were so far, which numbers them
         self._allowance = retries
-        self._retry_timeouts = retry_timeouts
-        self._retry_timeouts_alone = retry_timeouts_alone
-        self._are_others_running = are_others_running
-        self._is_alone = False  # what runs
         self._delay_s = delay_s
         self._jitter = jitter
         self._admissions = admissions
@@ -99,7 +88,7 @@ class AttemptQueue:
     @property
     def waiting(self) -> int:
         """How many attempts are not given out yet."""
-        return len(self._first) + len(self._retries) + len(self._alone)
+        return len(self._first) + len(self._retries)
 
     @property
     def waiting_by_task(self) -> Mapping[str, int]:
@@ -114,7 +103,6 @@ class AttemptQueue:
     def _waiting_attempts(self) -> Iterator[Attempt]:
         yield from self._first
         yield from (retry.attempt for retry in self._retries)
-        yield from self._alone
 
     def skip(self, keys: Collection[TrialKey]) -> None:
         """Give out no attempt at these trials; one that runs is the last."""
@@ -122,7 +110,6 @@ class AttemptQueue:
         for attempt in tuple(self._waiting_attempts()):
             self._waiting[attempt.key.task_id] -= attempt.key in self._skipped
         self._first = deque(one for one in self._first if one.key not in self._skipped)
-        self._alone = deque(one for one in self._alone if one.key not in self._skipped)
         self._retries = [one for one in self._retries if one.attempt.key not in self._skipped]
         heapq.heapify(self._retries)
 
@@ -140,9 +127,7 @@ class AttemptQueue:
         """The attempt that `next`, or `probe`, gives out when the time has come; None when nothing waits."""
         if self._may_give_first(is_probe=is_probe) and not (is_probe and self._retries):
             return self._first[0]
-        if self._retries:
-            return self._retries[0].attempt
-        return self._alone[0] if self._alone and not (is_probe and self._running) else None
+        return self._retries[0].attempt if self._retries else None
 
     def next(self, now: float) -> Attempt | float | None:
         """Give out an attempt to run now, or say when to ask again, or None when there will be no more.
@@ -150,26 +135,20 @@ class AttemptQueue:
         `math.inf` stands for when something that runs has ended, or more is admitted. None is said while attempts are
         still running when none of them can earn a retry.
         """
-        if self._is_alone:
-            return math.inf
         if self._may_give_first():
             return self._give_first()
         if self._retries and self._retries[0].due_at > now:
             return self._retries[0].due_at
         if self._retries:
             return self._give_retry()
-        if self._alone:
-            return math.inf if self._running or self._are_others_running() else self._give_alone()
         can_come_back = any(  # the first that is looked at, nearly always: no copy is made of what runs
-            self._retry_timeouts_alone or self._used.get(key, 0) < self._allowance
-            for key in self._running
-            if key not in self._skipped
+            self._used.get(key, 0) < self._allowance for key in self._running if key not in self._skipped
         )
         may_be_admitted = self._admissions is not None and not self._admissions.is_closed
         return math.inf if can_come_back or may_be_admitted else None
 
     def probe(self) -> Attempt | None:
-        """Give out the attempt that tells whether things work again; None when nothing waits.
+        """Give out the attempt that shows whether things work again; None when nothing waits.
 
         That is the retry that would come first, due or not: nothing new is spent on it. Without one, it is the next
         first attempt.
@@ -178,7 +157,7 @@ class AttemptQueue:
             return self._give_retry()
         if self._may_give_first(is_probe=True):
             return self._give_first()
-        return self._give_alone() if self._alone and not self._running else None
+        return None
 
     def ended(self, attempt: Attempt, outcome: Outcome, now: float, *, is_spared: bool = False) -> bool:
         """Take the end of an attempt that was given out; whether another one at its trial will follow.
@@ -186,22 +165,20 @@ class AttemptQueue:
         What ended as infrastructure and `is_spared` is retried without using up a retry of the trial.
         """
         self._running.remove(attempt.key)
-        self._is_alone = False
         if attempt.key in self._skipped:
             return False
-        if self._retry_timeouts_alone and not attempt.is_alone and outcome.timed_out_under_load:
-            self._alone.append(replace(attempt, number=attempt.number + 1, is_alone=True))
-            self._waiting[attempt.key.task_id] += 1
-            return True
         used = self._used.get(attempt.key, 0)
         match outcome.reason.ending:
             case Ending.INFRASTRUCTURE:
-                # a replay gives the same divergence again
-                follows = (is_spared or used < self._allowance) and outcome.reason is not Reason.DIVERGED
-            case Ending.TIMED_OUT:
-                follows = self._retry_timeouts and used < self._allowance
+                # a replay gives the same divergence again, and a server the same window; what is too large to be kept
+                # is the agent's doing
+                is_lasting = outcome.reason in (Reason.DIVERGED, Reason.PROMPT_TRUNCATED) or (
+                    outcome.reason is Reason.EVIDENCE_LOST and bool(outcome.not_kept)
+                )
+                follows = (is_spared or used < self._allowance) and not is_lasting
             case (
                 Ending.COMPLETED
+                | Ending.TIMED_OUT
                 | Ending.AGENT_FAILED
                 | Ending.UNTRUSTED
                 | Ending.INTERRUPTED
@@ -213,7 +190,7 @@ class AttemptQueue:
         if follows:
             delay_s = self._delay_s * 2 ** min(used, MAX_DOUBLINGS) * self._jitter()
             self._used[attempt.key] = used if is_spared else used + 1
-            again = replace(attempt, number=attempt.number + 1, is_alone=False)
+            again = replace(attempt, number=attempt.number + 1)
             self._earned += 1
             retry = _Retry(due_at=now + min(MAX_DELAY_S, delay_s), order=self._earned, attempt=again)
             heapq.heappush(self._retries, retry)
@@ -230,7 +207,6 @@ class AttemptQueue:
         if self._admissions.is_closed:
             self._first.clear()
             self._retries.clear()
-            self._alone.clear()
             self._waiting.clear()
         while self._first:
             admission = self._admissions.admits(self._first[0].key)
@@ -238,10 +214,6 @@ class AttemptQueue:
                 return is_probe or admission is Admission.NOW
             self._waiting[self._first.popleft().key.task_id] -= 1
         return False
-
-    def _give_alone(self) -> Attempt:
-        self._is_alone = True
-        return self._given(self._alone.popleft())
 
     def _give_first(self) -> Attempt:
         return self._given(self._first.popleft())

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class RateLimit:
-    """Additive increase, multiplicative decrease, as TCP does it: it comes near a limit that nobody tells.
+    """Additive increase, multiplicative decrease, as TCP does it: it comes near a limit that nobody states.
 
     A round is what starts between two cuts. Times are monotonic seconds. Runs that ask one provider may share it.
     """

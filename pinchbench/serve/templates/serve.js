@@ -15,59 +15,17 @@
     addEventListener("pagehide", () => source.close());
   }
 
-  // What steers a run
-  const control = document.getElementById("control");
-  async function give(fields) {
-    const answer = control.querySelector("[data-answer]");
-    answer.textContent = `${fields.command} …`;
-    let reply = { ok: false, text: "The site has not answered: does it still run, and are you signed in?" };
-    try {
-      reply = await (await fetch(control.dataset.url, { method: "POST", body: new URLSearchParams(fields) })).json();
-    } catch { /* the sentence above is shown */ }
-    answer.textContent = reply.text;
-    answer.classList.toggle("bad", !reply.ok);
-    return reply.ok;
-  }
-  // What users have said, as the page would have it if it were loaded now
-  async function showRemarks() {
-    const text = await (await fetch(location.href)).text();
-    const now = new DOMParser().parseFromString(text, "text/html").querySelector("[data-remarks]");
-    if (now) document.querySelector("[data-remarks]").replaceChildren(...now.childNodes);
-  }
-  const field = (name) => control?.querySelector(`[name="${name}"]`)?.focus();
-  const stopButton = (key) => {
-    const button = make("button", { class: "plain", type: "button", "aria-label": `stop ${key}` }, "stop");
-    button.addEventListener("click", () => confirm(`End ${key}? It is skipped, and in no score.`) && give({ command: "stop-trial", trial: key }));
-    return button;
-  };
-  if (control) {
-    for (const button of all("button[data-order]", control)) button.addEventListener("click", () => give({ command: button.dataset.order }));
-    for (const form of all("form", control)) form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      const fields = Object.fromEntries(new FormData(form));
-      const command = form.dataset.order || event.submitter?.value;
-      if (!command) return;
-      if (["skip", "stop-trial"].includes(command) && fields.trial && !confirm(`${command} ${fields.trial}? It is in no score then.`)) return;
-      if (await give({ command, ...fields, ...(command === "skip" ? { what: fields.trial } : {}) })) {
-        form.reset();
-        if (["note", "override"].includes(command)) await showRemarks();
-      }
-    });
-  }
-
   // A run
   const live = document.getElementById("live");
   if (live) {
     const part = (name) => document.querySelector(`[data-${name}]`);
     const first = JSON.parse(document.getElementById("live-data").textContent);
     const items = (place, texts) => place.replaceChildren(...texts.map((text) => make("li", {}, text)));
-    // A row stays in its place while its trial runs, so that its button can be reached and pressed
     let slotRows = new Map();
     const slotRow = (one) => make("tr", {},
       make("td", { class: "number" }, String(one.slot)), make("td", {}, make("a", { href: one.href }, one.trial), one.node ? ` on ${one.node}` : ""),
       make("td", { class: "nowrap" }, make("progress", { class: "elapsed", max: String(one.timeout_s || 1), "aria-label": `time of ${one.trial}` }), make("span", {})),
-      make("td", {}),
-      control ? make("td", {}, stopButton(one.key)) : null);
+      make("td", {}));
     const showSlots = (slots) => {
       const before = slotRows;
       slotRows = new Map(slots.map((one) => [`${one.slot} ${one.trial}`, before.get(`${one.slot} ${one.trial}`) || slotRow(one)]));
@@ -92,11 +50,11 @@
       };
       if (low != null) bar("interval", { x: low * 100, y: 1, width: Math.max((high - low) * 100, 0.6), height: 6 });
       if (mean != null) bar("mean", { x: Math.max(mean * 100 - 0.6, 0), width: 1.6, height: 8 });
-      part("running").textContent = state.running ? "running" : "not running";
-      part("running").classList.toggle("good", state.running);
+      part("running").textContent = state.state;
+      part("running").className = `badge ${["unfinished", "interrupted"].includes(state.state) ? "warn" : "good"}`;
+      part("pause").hidden = state.state !== "running";
       items(part("totals"), state.totals);
       items(part("wire"), state.wire);
-      if (control) for (const one of all("[data-live]", control)) one.disabled = !state.running;
       part("slots-card").hidden = !state.slots.length;
       showSlots(state.slots);
       part("failures-card").hidden = !state.failures.length;
@@ -105,10 +63,10 @@
       const ended = state.ended - first.ended;
       part("new").hidden = ended < 1;
       part("new").replaceChildren(`${ended} ${ended === 1 ? "trial has" : "trials have"} ended since this page was loaded. `, make("a", { href: location.href }, "show in the table"));
-      document.title = document.title.replace(/^(\(.*?\) )?/, state.running ? `(${state.ended}) ` : "");
+      document.title = document.title.replace(/^(\(.*?\) )?/, state.state === "running" ? `(${state.ended}) ` : "");
     };
     show(first);
-    if (first.running) follow(live.dataset.events, show);
+    if (first.state === "running") follow(live.dataset.events, show);
   }
 
   // What can be copied
@@ -122,6 +80,7 @@
     });
     return button;
   }
+  for (const one of all("[data-resume] code, [data-pause] code")) one.after(" ", copyButton("copy", () => one.textContent));
   for (const one of all("details.fold > pre.output")) {
     const ways = one.parentElement.querySelector(".file-ways") || make("p", { class: "ways file-ways" });
     ways.append(copyButton("copy", () => one.textContent));
@@ -148,11 +107,11 @@
       count.textContent = text ? `${shown} of ${messages.length} messages` : "";
     };
     search.addEventListener("input", find);
-    const show = (told) => {
+    const show = (trial) => {
       const open = new Set(all("details[open]", place).map((one) => one.firstElementChild.textContent));
       const hadFocus = document.activeElement === search;
-      const badge = [make("span", { class: `badge ${told.state.badge}` }, told.state.text), told.state.more ? make("span", { class: "soft" }, ` ${told.state.more}`) : null].filter(Boolean);
-      place.replaceChildren(...trialPage(told, badge, ways));
+      const badge = [make("span", { class: `badge ${trial.state.badge}` }, trial.state.text), trial.state.more ? make("span", { class: "soft" }, ` ${trial.state.more}`) : null].filter(Boolean);
+      place.replaceChildren(...trialPage(trial, badge, ways));
       for (const one of all("details", place)) if (open.has(one.firstElementChild.textContent)) one.open = true;
       const message = place.querySelector(".message");
       if (message) message.before(box);
@@ -185,15 +144,6 @@
     g: () => { location.href = "/"; },
     u: () => document.querySelector("[data-up], .trial-head .back a")?.click(),
     "?": () => dialog.showModal(),
-    ...(control ? { n: () => field("text") } : {}),
-    ...(control && !live ? { o: () => field("score") } : {}),
-    ...(control && live ? {
-      p: () => give({ command: "pause" }),
-      c: () => give({ command: "continue" }),
-      l: () => field("trials"),
-      b: () => field("max_cost"),
-      t: () => field("trial"),
-    } : {}),
   };
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.matches("[data-search]")) event.target.blur();

@@ -12,16 +12,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.defaults import SuiteFormat
-from pinchbench.model.score_rule import ScoreRule
-from pinchbench.model.task import WORKSPACE_MARK, GradingType, Suite, Task, Turn, WorkspaceFile
+from pinchbench.model.task import WORKSPACE_MARK, GradingType, ScoreRule, Suite, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import PytestVerifier, SetupScript
+from pinchbench.suite.check_code import needed_modules
 from pinchbench.suite.fixtures import FixtureError, fixture_hash
-from pinchbench.suite.imports import imported_modules
-from pinchbench.suite.parse import MAX_TIMEOUT_S, BrokenTaskError, TaskProblem, id_problem
-from pinchbench.suite.reader import LoadedSuite
+from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
+from pinchbench.suite.reading import (
+    BrokenTaskError,
+    LoadedSuite,
+    ReadTasks,
+    TaskFolder,
+    decoded,
+    line_of,
+    read_bounded,
+    read_toml,
+)
 from pinchbench.suite.solution import ANY_SCORE, Solution, SolutionTurn, ToolStep
-from pinchbench.suite.task_text import TaskFolder, decoded, read_bounded
-from pinchbench.suite.toml_text import line_of, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,12 +46,9 @@ VERIFIER, SOLUTION, CONFTEST = "verifier/test_output.py", "solution/solve.sh", "
 PREAMBLE = (
     f"Your workspace is the folder {WORKSPACE_MARK}. Read and write the files of this task there, and leave no others."
 )
-# Modules that tests of the suite import, wherever they do, and that are not part of Python. Without one of them a test
-# would fail, and the agent would be blamed. Other imports inside functions may be of the agent's own modules.
-PACKAGES = frozenset({"numpy", "pandas", "scipy", "statsmodels", "yaml"})
-PYTEST = "pytest"  # the Python of this program has it
+PYTEST = "pytest"
 NESTED_QUOTES = (3, 12)  # the Python since which an f-string may have its own quotes in its braces
-WORKSPACE_VARIABLE = "CLAW_WORKSPACE"  # from which tests without the option get the workspace's path
+WORKSPACE_VARIABLES = ("CLAW_WORKSPACE", "WORKSPACE")  # from which tests without the option get the workspace's path
 _WORKSPACE = re.compile(r"(?<![\w-])(?:\./|/)?workspace/")
 
 
@@ -60,23 +63,10 @@ class ClawBenchReader:
 
     def read(self, folder: Path) -> LoadedSuite:
         """Read every task. Blocks. Raises OSError if the folder can't be listed."""
-        problems: list[TaskProblem] = []
-        tasks: dict[str, Task] = {}
+        found = ReadTasks()
         for path in _task_folders(folder):
-            reader = _TaskReader(path.resolve())
-            try:
-                task = reader.read()
-            except BrokenTaskError as error:
-                problems.extend(error.problems)
-                continue
-            twin = tasks.get(task.task_id.lower())
-            if twin is not None:
-                reason = f"the id {task.task_id!r} is already taken by {twin.path}"
-                problems.append(TaskProblem(path=path / "task.toml", line=1, reason=reason))
-            else:
-                tasks[task.task_id.lower()] = task
-        in_order = tuple(sorted(tasks.values(), key=lambda task: task.task_id))
-        return LoadedSuite(suite=Suite(root=folder, tasks=in_order, format=self.format), problems=tuple(problems))
+            found.add(_TaskReader(path.resolve()).read, path / "task.toml")
+        return found.suite(folder, self.format)
 
     def solution(self, suite: Suite, task: Task) -> Solution | None:
         """Return a turn that runs the solution in a copy of the task's folder; it need not earn every point."""
@@ -158,7 +148,7 @@ class _TaskReader:
                 default_weight=DEFAULT_WEIGHT,
                 needs=needs,
                 beside=(self._folder / "environment",),
-                workspace_variable=WORKSPACE_VARIABLE,
+                workspace_variables=WORKSPACE_VARIABLES,
             ),
         )
 
@@ -195,7 +185,7 @@ class _TaskReader:
         return value.strip()
 
     def _examine_tests(self) -> tuple[str, ...]:
-        """Return the modules that the tests need beside Python's own.
+        """Return the modules that the tests need apart from Python's own.
 
         Tests that can't be run, or weighed, are a problem. Those that are written for a later Python are not examined.
         """
@@ -203,15 +193,14 @@ class _TaskReader:
         tree = self._parsed(path, "the tests are")
         if tree is None:
             return ()
-        nodes = list(ast.walk(tree))
+        nodes = tuple(ast.walk(tree))
         if not any(isinstance(node, ast.FunctionDef) and node.name.startswith("test") for node in nodes):
             self._source.problem(path, 1, "it holds no tests")
         for node in nodes:
             if isinstance(node, ast.Call) and (reason := _bad_weight(node)):
                 self._source.problem(path, node.lineno, reason)
         own = {one.stem for one in path.parent.iterdir()}
-        needed = set(imported_modules(tree.body)) - sys.stdlib_module_names - own - {PYTEST}
-        return tuple(sorted(needed | (set(imported_modules(nodes)) & PACKAGES)))
+        return tuple(sorted({PYTEST, *needed_modules(decoded(read_bounded(path), path), own=own)}))
 
     def _parsed(self, path: Path, subject: str) -> ast.Module | None:
         try:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
-from pinchbench.model.score_rule import ScoreRule
-from pinchbench.model.task import GradingType, Suite, Task, WorkspaceFile
-from pinchbench.suite.fixtures import FixtureError, fixture_hash
+from pinchbench.model.task import GradingType, ScoreRule, Suite, Task, WorkspaceFile
+from pinchbench.suite.fixtures import FixtureError, fixture_hash, refuse_unkept, relative_path
 from pinchbench.suite.formats.core_completion import AssetFiles, read_completion
 from pinchbench.suite.formats.core_services import read_services
 from pinchbench.suite.formats.core_user import read_turns
-from pinchbench.suite.parse import MAX_TIMEOUT_S, BrokenTaskError, TaskProblem, id_problem
-from pinchbench.suite.paths import relative_path
-from pinchbench.suite.reader import LoadedSuite
+from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
+from pinchbench.suite.reading import (
+    BrokenTaskError,
+    FieldReader,
+    LoadedSuite,
+    ReadTasks,
+    TaskProblem,
+    decoded,
+    read_bounded,
+)
 from pinchbench.suite.solution import ANY_SCORE, load_solution
-from pinchbench.suite.task_text import decoded, read_bounded
-from pinchbench.suite.yaml_fields import FieldReader
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
 if TYPE_CHECKING:
@@ -53,29 +58,19 @@ class ClawBenchCoreReader:
     format = SuiteFormat.CLAWBENCH_CORE
 
     def recognises(self, folder: Path) -> bool:
-        """Return whether there is a manifest beside folders of tiers. Blocks. Raises OSError."""
+        """Return whether there is a manifest next to folders of tiers. Blocks. Raises OSError."""
         return (folder / MANIFEST).is_file() and any(folder.glob("tier*/*.yaml"))
 
     def read(self, folder: Path) -> LoadedSuite:
         """Read the tasks that the manifest names. Blocks. Raises OSError if the folder can't be listed."""
-        problems: list[TaskProblem] = []
-        tasks: dict[str, Task] = {}
+        found = ReadTasks()
         listed: set[Path] = set()
-        for task_id, path, line in _listed(folder, problems):
+        for task_id, path, line in _listed(folder, found.problems):
             listed.add(path)
-            try:
-                task = _TaskReader(folder, path).read(task_id)
-            except BrokenTaskError as error:
-                problems.extend(error.problems)
-                continue
-            if (twin := tasks.setdefault(task.task_id.lower(), task)) is not task:
-                reason = f"the id {task.task_id!r} is already taken by {twin.path}"
-                problems.append(TaskProblem(path=folder / MANIFEST, line=line, reason=reason))
-        in_order = tuple(sorted(tasks.values(), key=lambda task: task.task_id))
+            found.add(partial(_TaskReader(folder, path).read, task_id), folder / MANIFEST, line)
         others = sorted(path.stem for path in folder.glob("tier*/*.yaml") if path not in listed)
         note = f"Not in {MANIFEST}, and so not read: {', '.join(others)}." if others else ""
-        suite = Suite(root=folder, tasks=in_order, format=self.format)
-        return LoadedSuite(suite=suite, problems=tuple(problems), note=note)
+        return found.suite(folder, self.format, note)
 
     def solution(self, suite: Suite, task: Task) -> Solution | None:
         """Return the solution that a user has put into `solutions`: the format has none. Blocks. Raises SuiteError."""
@@ -174,7 +169,7 @@ class _TaskReader:
         )
 
     def _setup(self, top: Mapping[str, YamlNode]) -> Mapping[str, YamlNode]:
-        """Return the values of a set-up; what it may need beside packs and services is a problem."""
+        """Return the values of a set-up; what it may need apart from packs and services is a problem."""
         if (node := top.get("setup")) is None:
             return {}
         setup = self._fields.mapping(node, "`setup`", known=_SETUP)
@@ -200,6 +195,10 @@ class _TaskReader:
 
     def _digest(self, packs: list[Path]) -> str:
         total = hashlib.sha256(hashlib.sha256(read_bounded(self._fields.path)).digest())
+        try:
+            refuse_unkept(packs)
+        except FixtureError as error:
+            self._fields.problem(1, str(error))
         for pack in packs:
             try:
                 total.update(fixture_hash(pack.resolve()))

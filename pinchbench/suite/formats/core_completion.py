@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.task import WORKSPACE_MARK, WorkspaceFile
 from pinchbench.model.task_programs import AssertionsVerifier, CommandAssertion, FileAssertion
+from pinchbench.suite.check_code import imported_modules
+from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.formats.core_user import OF_RUNNER, RUNNER_MARK, filled
-from pinchbench.suite.imports import imported_modules
-from pinchbench.suite.parse import BrokenTaskError, TaskProblem
-from pinchbench.suite.paths import relative_path
-from pinchbench.suite.task_text import decoded, read_bounded
+from pinchbench.suite.reading import BrokenTaskError, TaskProblem, decoded, read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.suite.yaml_fields import FieldReader
+    from pinchbench.suite.reading import FieldReader
     from pinchbench.suite.yaml_nodes import YamlNode
 
 DEFAULT_LIMIT_S, MAX_LIMIT_S = 60, 3600
@@ -43,7 +42,7 @@ COMMAND = (
     *("stdout_contains", "stdout_not_contains", "stderr_contains", "stdout_matches", "stderr_matches"),
     *("expected_stdout", "expected_stdout_file", "expected_json", "expected_json_file"),
 )
-PYTEST, PYTHON = "pytest", ("python", "python3")  # the Python of this program has them
+PYTEST, PYTHON = "pytest", ("python", "python3")  # those of the Python that runs this program
 _VERIFIER = re.compile(r"[._]?verif", re.IGNORECASE)
 _TEST = re.compile(r"test_.*\.py|.*_test\.py|conftest\.py")
 # What configures pytest; of these, the first are its alone, so that no agent has to change them.
@@ -104,7 +103,7 @@ def read_completion(
     tests = {place: _script(fields, path) for place, path in assets.files.items() if runs_tests and _is_test(place)}
     restored = _restored(assets, commands, {**scripts, **tests})
     programs = {program for one in commands for program in programs_of(one.command, of_shell=one.shell)}
-    needs = _modules(assets, scripts)
+    needs = _modules(assets, scripts) | ({PYTEST} if any(PYTEST in one.command for one in commands) else set())
     if options := _pytest_options(assets) if runs_tests else "":
         commands = tuple(replace(one, env={"PYTEST_ADDOPTS": options, **one.env}) for one in commands)
     return Completion(
@@ -272,11 +271,11 @@ def programs_of(command: str, *, of_shell: bool = True) -> Iterator[str]:
 
 
 def _modules(assets: AssetFiles, scripts: Mapping[str, str]) -> set[str]:
-    """Return the modules that scripts import beside Python's own and those of the workspace."""
+    """Return the modules that scripts import apart from Python's own and those of the workspace."""
     own = {PurePosixPath(part).stem for place in assets.files for part in PurePosixPath(place).parts}
     found: set[str] = set()
     for place, text in scripts.items():
         if place.endswith(".py"):
             with suppress(SyntaxError, ValueError, RecursionError):
                 found |= set(imported_modules(ast.parse(text).body))
-    return found - own - sys.stdlib_module_names - {PYTEST}
+    return found - own - sys.stdlib_module_names

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.task import WORKSPACE_MARK
 from pinchbench.model.task_programs import MAX_SERVICES, Service
-from pinchbench.sandbox.spec import WORKSPACE
+from pinchbench.sandbox.sandbox_spec import WORKSPACE
+from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.formats.core_completion import programs_of, read_env
 from pinchbench.suite.formats.core_user import OF_RUNNER, RUNNER_MARK, filled
-from pinchbench.suite.paths import relative_path
-from pinchbench.suite.services import LOWEST_PORT, port_problem
+from pinchbench.suite.service_fields import LOWEST_PORT, port_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pinchbench.suite.yaml_fields import FieldReader
+    from pinchbench.suite.reading import FieldReader
     from pinchbench.suite.yaml_nodes import YamlNode
 
 FIRST_PORT = 18101  # of a service that states none: in a trial's own namespaces, any port is free

@@ -10,7 +10,7 @@ from pinchbench.model.task import WORKSPACE_MARK, Turn, TurnGate
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pinchbench.suite.yaml_fields import FieldReader
+    from pinchbench.suite.reading import FieldReader
     from pinchbench.suite.yaml_nodes import YamlNode
 
 OF_RUNNER = "stands for a service, or something else of the suite's own runner"
@@ -75,7 +75,7 @@ def _turn(fields: FieldReader, node: YamlNode, marks: Mapping[str, str], *, is_f
     for key in OTHER_GATES:
         if (value := turn.get(key)) is not None and value.value is not False:
             fields.problem(value, f"`{key}` depends on the suite's own classes and records of tool calls")
-    # the suite's runner takes the variant `clear` unless it is told otherwise, and without one the message
+    # the suite's runner takes the variant `clear` unless another is asked for, and without one the message
     variants = (
         fields.mapping(turn["variant_messages"], "`variant_messages`", known=VARIANTS)
         if "variant_messages" in turn

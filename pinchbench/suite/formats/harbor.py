@@ -4,28 +4,155 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import math
 import re
 import sys
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pinchbench.config.run_config import check_variables
 from pinchbench.defaults import SuiteFormat
-from pinchbench.model.score_rule import ScoreRule
-from pinchbench.model.task import GradingType, Suite, Task, Turn, WorkspaceFile
+from pinchbench.errors import ConfigError
+from pinchbench.model.task import GradingType, ScoreRule, Suite, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import RewardVerifier
-from pinchbench.suite.fixtures import FixtureError, fixture_hash
+from pinchbench.suite.check_code import needed_modules
+from pinchbench.suite.fixtures import FixtureError, fixture_hash, stated_path_problem
 from pinchbench.suite.formats.dockerfile import Image, read_dockerfile
-from pinchbench.suite.formats.harbor_config import read_config
-from pinchbench.suite.imports import imported_modules
-from pinchbench.suite.parse import MAX_TIMEOUT_S, BrokenTaskError, TaskProblem, id_problem
-from pinchbench.suite.reader import LoadedSuite
+from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
+from pinchbench.suite.reading import BrokenTaskError, LoadedSuite, ReadTasks, TaskFolder, line_of, read_toml
 from pinchbench.suite.solution import ANY_SCORE, Solution, SolutionTurn, ToolStep
-from pinchbench.suite.stated_path import stated_path_problem
-from pinchbench.suite.task_text import TaskFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
+
+
+VERIFIER_LIMIT_S = 600.0
+UNCATEGORIZED = "uncategorized"
+# By table: the keys that are read, and those that have no meaning without a container.
+_KNOWN = {
+    "agent": {"timeout_sec", "user"},
+    "verifier": {"timeout_sec", "user", "env", "environment_mode"},
+    "environment": {
+        *("build_timeout_sec", "cpus", "memory", "memory_mb", "storage", "storage_mb"),
+        *("docker_image", "gpus", "mcp_servers", "healthcheck", "env", "workdir", "network_mode", "allow_internet"),
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HarborConfig:
+    """What `task.toml` says. `agent_limit_s` is 0 without a limit; `name` is empty where the folder's counts."""
+
+    name: str = ""
+    category: str = UNCATEGORIZED
+    agent_limit_s: float = 0.0
+    verifier_limit_s: float = VERIFIER_LIMIT_S
+    workdir: str = ""
+    network: bool = True
+    env: Mapping[str, str] = field(default_factory=dict)
+    verifier_env: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+def read_config(path: Path, problem: Callable[[Path, int, str], None]) -> HarborConfig:
+    """Read it; `problem` is called with file, line and reason. Blocks. Raises BrokenTaskError if it is no TOML."""
+    values, text = read_toml(path)
+    return _Reader(values, text, lambda key, reason: problem(path, line_of(text, key), reason)).read()
+
+
+class _Reader:
+    def __init__(self, values: Mapping[str, Any], text: str, problem: Callable[[str, str], None]) -> None:
+        self._values = values
+        self._text = text
+        self._problem = problem
+
+    def read(self) -> HarborConfig:
+        agent, verifier, environment = (self._table(name) for name in _KNOWN)
+        self._refuse_containers(environment, verifier)
+        for table in (agent, verifier):
+            if table.get("user") not in (None, "root"):
+                self._problem("user", "it needs a user of its own (`user`)")
+        metadata = self._table("metadata")
+        return HarborConfig(
+            name=self._string(self._table("task"), "name").rpartition("/")[2],
+            category=self._string(metadata, "category") or self._string(metadata, "domain") or UNCATEGORIZED,
+            agent_limit_s=self._limit(agent, 0.0),
+            verifier_limit_s=self._limit(verifier, VERIFIER_LIMIT_S),
+            workdir=self._string(environment, "workdir"),
+            network=self._network(environment),
+            env=self._env(environment),
+            verifier_env=self._env(verifier),
+            metadata={
+                key: value if isinstance(value, str | int | float | bool) else str(value)
+                for key, value in metadata.items()
+            },
+        )
+
+    def _table(self, name: str) -> Mapping[str, Any]:
+        table = self._values.get(name, {})
+        if not isinstance(table, dict):
+            self._problem(name, f"`{name}` must be a table")
+            return {}
+        for key in table.keys() - _KNOWN.get(name, table.keys()):
+            if table[key] not in ("", [], {}):  # which say what leaving the key out says
+                self._problem(key, f"`{key}` of [{name}] is not known, and could matter")
+        return table
+
+    def _refuse_containers(self, environment: Mapping[str, Any], verifier: Mapping[str, Any]) -> None:
+        mode = verifier.get("environment_mode", "shared")
+        needs = (
+            ("docker_image", "an image", environment.get("docker_image")),
+            ("gpus", "graphics processors", environment.get("gpus")),
+            ("mcp_servers", "MCP servers", environment.get("mcp_servers")),
+            ("healthcheck", "a service that is up before the agent starts", environment.get("healthcheck")),
+            ("environment_mode", "a second environment for its tests", mode != "shared"),
+            ("steps", "several steps, each with tests of its own", self._values.get("steps")),
+        )
+        for key, what, is_set in needs:
+            if is_set:
+                self._problem(key, f"it needs {what} (`{key}`)")
+
+    def _string(self, table: Mapping[str, Any], key: str) -> str:
+        value = table.get(key, "")
+        if not isinstance(value, str):
+            self._problem(key, f"`{key}` must be text")
+            return ""
+        return value.strip()
+
+    def _limit(self, table: Mapping[str, Any], otherwise: float) -> float:
+        value = table.get("timeout_sec", otherwise)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number or (value != otherwise and not 0 < value <= MAX_TIMEOUT_S):
+            self._problem("timeout_sec", f"`timeout_sec` must be a number above 0 and at most {MAX_TIMEOUT_S:.0f}")
+            return otherwise
+        return float(value)
+
+    def _network(self, environment: Mapping[str, Any]) -> bool:
+        mode, allowed = environment.get("network_mode"), environment.get("allow_internet")
+        if mode not in (None, "public", "no-network"):
+            self._problem("network_mode", "it needs a network with a list of allowed hosts (`network_mode`)")
+        if not isinstance(allowed, bool | None):
+            self._problem("allow_internet", "`allow_internet` must be true or false")
+        return mode == "public" if mode is not None else allowed is not False
+
+    def _env(self, table: Mapping[str, Any]) -> dict[str, str]:
+        env = table.get("env", {})
+        if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+            self._problem("env", "`env` must be a table of texts")
+            return {}
+        for name, value in env.items():
+            if "${" in value:
+                self._problem(
+                    name, f"the variable {name} takes its value from the user's environment, which is not supported"
+                )
+        try:
+            check_variables(env, model="", passed=())
+        except ConfigError as error:
+            self._problem(next(iter(env)), str(error).removeprefix("--env "))
+        return env
+
 
 RULE = ScoreRule(
     text="Harbor: the number `reward` that the tests write to reward.json, or without that file to reward.txt; a trial"
@@ -41,7 +168,7 @@ _INSTALLS = re.compile(
     re.MULTILINE,
 )
 _STEPS_OF_TESTS = re.compile(r"/(?:solution|tests|logs)\b")
-PYTEST = "pytest"  # the Python of this program has it
+PYTEST = "pytest"
 
 
 class HarborReader:
@@ -55,19 +182,10 @@ class HarborReader:
 
     def read(self, folder: Path) -> LoadedSuite:
         """Read every task that needs no container. Blocks. Raises OSError if the folder can't be listed."""
-        problems: list[TaskProblem] = []
-        tasks: dict[str, Task] = {}
+        found = ReadTasks()
         for path in _task_folders(folder):
-            try:
-                task = _TaskReader(path.resolve()).read()
-            except BrokenTaskError as error:
-                problems.extend(error.problems)
-                continue
-            if (twin := tasks.setdefault(task.task_id.lower(), task)) is not task:
-                reason = f"the id {task.task_id!r} is already taken by {twin.path}"
-                problems.append(TaskProblem(path=path / "task.toml", line=1, reason=reason))
-        in_order = tuple(sorted(tasks.values(), key=lambda task: task.task_id))
-        return LoadedSuite(suite=Suite(root=folder, tasks=in_order, format=self.format), problems=tuple(problems))
+            found.add(_TaskReader(path.resolve()).read, path / "task.toml")
+        return found.suite(folder, self.format)
 
     def solution(self, suite: Suite, task: Task) -> Solution | None:
         """Return a turn that runs the solution; None for one that names paths of a container. Blocks."""
@@ -167,28 +285,30 @@ class _TaskReader:
                     yield WorkspaceFile(dest=str(copy.dest.relative_to(workdir)), source=source)
 
     def _examine_tests(self) -> tuple[str, ...]:
-        """Return the modules that the tests need beside Python's own; what they would download is a problem."""
+        """Return the modules that the tests need apart from Python's own; what they would download is a problem."""
         folder = self._folder / TESTS
         scripts = sorted(path for path in folder.rglob("*") if path.suffix in TEXT_SUFFIXES and path.is_file())
         own = {path.stem for path in scripts} | {path.name for path in folder.rglob("*") if path.is_dir()}
         needs: set[str] = set()
         for path in scripts:
             text = self._source.text(str(path.relative_to(self._folder)))
+            if PYTEST in text:
+                needs.add(PYTEST)
             if path.suffix == ".py":
-                needs |= self._imports(path, text)
+                needs |= self._imports(path, text, own)
             elif found := _INSTALLS.search(text):
                 line = text.count("\n", 0, found.start(1) if found[1] else found.start()) + 1
                 reason = f"its tests use {(found[1] or 'git clone').strip()}, and tests have no network here"
                 self._source.problem(path, line, reason)
-        return tuple(sorted(needs - own - sys.stdlib_module_names - {PYTEST}))
+        return tuple(sorted(needs - own - sys.stdlib_module_names))
 
-    def _imports(self, path: Path, text: str) -> set[str]:
+    def _imports(self, path: Path, text: str, own: set[str]) -> set[str]:
         try:
-            nodes = list(ast.walk(ast.parse(text)))
+            ast.parse(text)
         except (SyntaxError, ValueError, RecursionError) as error:
             self._source.problem(path, getattr(error, "lineno", 1) or 1, "the tests are not valid Python")
             return set()
-        return set(imported_modules(nodes))
+        return set(needed_modules(text, own=own))
 
     def _digest(self) -> str:
         """Return a digest of all that a trial depends on: not of the solution."""

@@ -1,47 +1,84 @@
-"""Reading a folder of Markdown task files into a suite."""
+"""PinchBench's own format: a folder of Markdown task files, each for itself or in a folder of its own."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import Suite, Task, WorkspaceFile
-from pinchbench.suite.dialect import PINCHBENCH
-from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash
-from pinchbench.suite.manifest import Manifest, parse_manifest
-from pinchbench.suite.parse import BrokenTaskError, ParsedTask, TaskProblem, head_id, parse_task
-from pinchbench.suite.reader import LoadedSuite
-from pinchbench.suite.task_text import decoded, read_bounded
-from pinchbench.suite.template import is_template
+from pinchbench.defaults import SuiteFormat
+from pinchbench.model.task import PINCHBENCH_RULE, Suite, Task, WorkspaceFile
+from pinchbench.suite.check_code import needed_modules, own_modules
+from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash, refuse_unkept
+from pinchbench.suite.parse import ParsedTask, head_id, parse_task
+from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, LoadedSuite, TaskProblem, decoded, read_bounded
+from pinchbench.suite.solution import load_solution
+from pinchbench.suite.suite_manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from pinchbench.model.task_programs import Service
-    from pinchbench.suite.dialect import TaskDialect
+    from pinchbench.suite.reading import TaskDialect
+    from pinchbench.suite.solution import Solution
+
+
+_TEMPLATE_ID = re.compile(r"(?:^|_)XX(?:_|$)")
+_WORD = re.compile(r"[a-z]+")
+
+
+def is_template(stem: str, task_id: str) -> bool:
+    """Return whether a file is a template: its id says so, or its name does and differs from its id.
+
+    `stem` is the file's name without `.md`. `TASK_TEMPLATE` and `task0_template` are always templates, whatever their
+    id; `task_12_email_template` with the same id is a task about a template.
+    """
+    words = set(_WORD.findall(stem.lower()))
+    is_named_so = "template" in words and (words <= {"task", "template"} or task_id != stem)
+    return is_named_so or is_template_id(task_id)
+
+
+def is_template_id(task_id: str) -> bool:
+    """Return whether an id such as `task_XX_name` marks a file as a template."""
+    return _TEMPLATE_ID.search(task_id) is not None
+
 
 MANIFESTS = ("manifest.yaml", "manifest.yml")
+TASK_FILE, FILES = "task.md", "files"  # in the folder of a task
+SCRIPTS = "scripts"  # next to the tasks or their folder: PinchBench's runner is there, and so are modules for checks
+# PinchBench's own suite has flat files, of which its runner says so; here, a check that raises is a fault of the task.
+FLAT_RULE = replace(
+    PINCHBENCH_RULE,
+    text=f"{PINCHBENCH_RULE.text}; a check that raises an exception, or returns no number, is a score of 0",
+    failed_is_zero=True,
+)
 NAMED_FILES = 10  # listed by name in a note
 
 
 def read_markdown_folder(root: Path, dialect: TaskDialect = PINCHBENCH) -> LoadedSuite:
-    """Read the tasks and the manifest of a folder, not of its subfolders; broken files become problems.
+    """Read the tasks and the manifest of a folder; broken files become problems.
 
-    Task files are every `task_*.md`, every other `*.md` whose head has an id, and the files that the manifest names.
-    The suite's tasks are those that the manifest lists; if it lists none, all except templates. Blocks. Raises OSError
-    if the folder can't be listed.
+    A task is a file `<name>.md`, or a folder `<id>` that holds it as `task.md` and its fixtures in `files`. Task files
+    are those named `task_*`, all others whose head has an id, and those that the manifest names. The suite's tasks are
+    those that the manifest lists; if it lists none, all except templates. Blocks. Raises OSError if the folder can't be
+    listed.
     """
     return _FolderReader(root, dialect).load()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _TaskFile:
-    """A file that may hold a task; `key` is the id that its head appears to have, else its name without `.md`."""
+    """A file that may hold a task; `key` is the id that its head appears to have, else its name.
+
+    `folder` is set if the task has a folder of its own.
+    """
 
     path: Path
+    name: str
     key: str
+    folder: Path | None = None
     data: bytes = b""
     text: str = ""
     problems: tuple[TaskProblem, ...] = ()
@@ -49,7 +86,11 @@ class _TaskFile:
 
     @property
     def is_task_file(self) -> bool:
-        return self.has_id or self.path.name.startswith("task_")
+        return self.has_id or self.name.startswith("task_")
+
+    @property
+    def shown_name(self) -> str:
+        return self.path.name if self.folder is None else f"{self.name}/{self.path.name}"
 
 
 class _FolderReader:
@@ -61,9 +102,10 @@ class _FolderReader:
         self._folders = FixtureFolders.of(root)
         self._problems: list[TaskProblem] = []
         self._tasks: dict[str, Task] = {}
+        self._headings: list[str] = []  # where `##` is part of a prompt
 
     def load(self) -> LoadedSuite:
-        files = [_read_file(path) for path in self._markdown_files()]
+        files = [_read_file(path, self._root) for path in self._task_files()]
         manifest = self._manifest(files)
         listed = manifest.listed
         named = frozenset({*(listed or ()), *manifest.run_first, *manifest.core})
@@ -79,7 +121,7 @@ class _FolderReader:
                 if _is_task(file, listed):
                     self._problems.extend(error.problems)
                 else:
-                    aside.append(f"{file.path.name} (can't be used: {error.problems[0].reason})")
+                    aside.append(f"{file.shown_name} (can't be used: {error.problems[0].reason})")
                 continue
             if _is_task(file, listed):
                 ids[file.key] = task.task_id
@@ -87,7 +129,7 @@ class _FolderReader:
                 self._tasks[task.task_id] = replace(task, category=category)
             else:
                 others.append(task)
-                aside.append(f"{file.path.name} ({task.task_id})")
+                aside.append(f"{file.shown_name} ({task.task_id})")
         suite = Suite(
             root=self._root,
             tasks=tuple(sorted(self._tasks.values(), key=lambda task: task.task_id)),
@@ -99,19 +141,32 @@ class _FolderReader:
         return LoadedSuite(
             suite=suite,
             problems=(*self._problems, *manifest.problems),
-            note=_note(aside, manifest.name if listed is not None else ""),
+            note=" ".join(
+                filter(None, (_note(aside, manifest.name if listed is not None else ""), _prompt_note(self._headings)))
+            ),
         )
 
-    def _markdown_files(self) -> list[Path]:
+    def _task_files(self) -> list[Path]:
         names = sorted(path for path in self._root.iterdir() if path.suffix.lower() == ".md")
         # A dangling link stays in the list: opening it reports a problem.
-        return [path for path in names if path.stem.lower() != "readme" and (path.is_file() or not path.exists())]
+        flat = [path for path in names if path.stem.lower() != "readme" and (path.is_file() or not path.exists())]
+        return [*flat, *sorted(self._root.glob(f"*/{TASK_FILE}"))]
 
     def _load_file(self, file: _TaskFile) -> Task:
         if file.problems:
             raise BrokenTaskError(file.problems)
         parsed = parse_task(file.text, path=file.path, dialect=self._dialect)
-        task = self._with_fixtures(parsed, file.data)
+        if file.folder is not None and parsed.task.task_id != file.name:
+            reason = f"the id {parsed.task.task_id!r} is not the name of the task's folder, {file.name!r}"
+            raise BrokenTaskError([TaskProblem(path=file.path, line=parsed.id_line, reason=reason)])
+        if parsed.prompt_heading is not None and file.folder is None:
+            self._headings.append(f"{file.shown_name}:{parsed.prompt_heading}")
+        try:
+            task = self._with_fixtures(parsed, file)
+        except FixtureError as error:  # of a module that the check imports
+            raise BrokenTaskError([TaskProblem(path=file.path, line=parsed.id_line, reason=str(error))]) from error
+        if file.folder is None and task.rule is PINCHBENCH_RULE:
+            task = replace(task, rule=FLAT_RULE)
         # Ids become folder names, and on some systems `Task_a` and `task_a` are the same folder.
         twin = next((other for other in self._tasks.values() if other.task_id.lower() == task.task_id.lower()), None)
         if twin is not None:
@@ -119,38 +174,63 @@ class _FolderReader:
             raise BrokenTaskError([TaskProblem(path=file.path, line=parsed.id_line, reason=reason)])
         return task
 
-    def _with_fixtures(self, parsed: ParsedTask, data: bytes) -> Task:
+    def _with_fixtures(self, parsed: ParsedTask, file: _TaskFile) -> Task:
         """Return the task with its sources resolved and its digest set."""
         task = parsed.task
-        path = task.path or self._root
-        digest = hashlib.sha256(hashlib.sha256(data).digest())
+        digest = hashlib.sha256(hashlib.sha256(file.data).digest())
         files: list[WorkspaceFile] = []
+        lines: dict[str, int] = {}
         problems: list[TaskProblem] = []
         folders = self._folders.of_task(task.task_id) if self._dialect.has_own_assets else self._folders
-        for file, line in zip(task.workspace_files, parsed.dest_lines, strict=True):
+        if file.folder is not None:
+            folders = folders.after(file.folder / FILES)
+        for workspace_file, line in zip(task.workspace_files, parsed.dest_lines, strict=True):
             try:
-                resolved, content_hash = _resolved(file, folders)
+                resolved, content_hash = _resolved(workspace_file, folders)
             except FixtureError as error:
-                problems.append(TaskProblem(path=path, line=line, reason=str(error)))
+                problems.append(TaskProblem(path=file.path, line=line, reason=str(error)))
                 continue
             files.append(resolved)
-            digest.update(hashlib.sha256(file.dest.encode("utf-8")).digest() + content_hash)
+            lines[resolved.dest] = line
+            digest.update(hashlib.sha256(resolved.dest.encode("utf-8")).digest() + content_hash)
+        try:
+            refuse_unkept(one.source for one in files if one.source is not None)
+        except FixtureError as error:
+            problems.append(TaskProblem(path=file.path, line=min(lines.values()), reason=str(error)))
         services: list[Service] = []
         for service, line in zip(task.services, parsed.service_lines, strict=True):
             try:
                 served, content_hash = _served(service, folders)
             except FixtureError as error:
-                problems.append(TaskProblem(path=path, line=line, reason=str(error)))
+                problems.append(TaskProblem(path=file.path, line=line, reason=str(error)))
                 continue
             services.append(served)
             digest.update(content_hash)
-        lines = dict(zip((file.dest for file in task.workspace_files), parsed.dest_lines, strict=True))
         for inner, outer in _blocked(files):
             reason = f"{outer!r} is a file, so {inner!r} can't be placed inside it"
-            problems.append(TaskProblem(path=path, line=lines[inner], reason=reason))
+            problems.append(TaskProblem(path=file.path, line=lines[inner], reason=reason))
         if problems:
             raise BrokenTaskError(problems)
-        return replace(task, workspace_files=tuple(files), services=tuple(services), digest=digest.hexdigest())
+        task = replace(task, workspace_files=tuple(files), services=tuple(services))
+        return self._with_modules(task, digest) if task.automated_checks else replace(task, digest=digest.hexdigest())
+
+    def _with_modules(self, task: Task, digest: hashlib._Hash) -> Task:
+        """Return the task with the modules that its check imports: the suite's own, and others as prerequisites."""
+        code, root = task.automated_checks or "", self._root.resolve()
+        inner, outer = root / SCRIPTS, root.parent / SCRIPTS
+        folder = inner if (own := own_modules(code, inner)) else outer
+        own = own or own_modules(code, outer)
+        for path in own:
+            name = hashlib.sha256(path.name.encode("utf-8")).digest()
+            digest.update(name + fixture_hash(path, without="__pycache__"))  # which appears when somebody imports it
+        needs = needed_modules(code, own={path.stem for path in own})
+        stated = {*task.prerequisites}
+        return replace(
+            task,
+            modules=folder if own else None,
+            prerequisites=(*task.prerequisites, *(one for name in needs if (one := f"module:{name}") not in stated)),
+            digest=digest.hexdigest(),
+        )
 
     def _manifest(self, files: Sequence[_TaskFile]) -> Manifest:
         path = next((one for name in MANIFESTS if (one := self._root / name).is_file()), None)
@@ -161,7 +241,8 @@ class _FolderReader:
         except BrokenTaskError as error:
             return Manifest(problems=error.problems)
         # an id takes precedence over the name of another file
-        known = {file.path.name: file.key for file in files} | {file.path.stem: file.key for file in files}
+        known = {file.path.name: file.key for file in files if file.folder is None}
+        known |= {file.name: file.key for file in files}
         known |= {file.key: file.key for file in files}
         return parse_manifest(text, path=path, known=known)
 
@@ -170,7 +251,10 @@ def _resolved(file: WorkspaceFile, folders: FixtureFolders) -> tuple[WorkspaceFi
     if file.source is None:
         return file, hashlib.sha256((file.content or "").encode("utf-8")).digest()
     source = folders.resolve(file.source)
-    return replace(file, source=source), fixture_hash(source)
+    dest = file.dest.removesuffix("/")
+    if dest != file.dest and not source.is_dir():
+        dest = f"{dest}/{file.source.name}"
+    return replace(file, source=source, dest=dest), fixture_hash(source)
 
 
 def _served(service: Service, folders: FixtureFolders) -> tuple[Service, bytes]:
@@ -183,19 +267,23 @@ def _served(service: Service, folders: FixtureFolders) -> tuple[Service, bytes]:
     return replace(service, folder=folder), fixture_hash(folder)
 
 
-def _read_file(path: Path) -> _TaskFile:
+def _read_file(path: Path, root: Path) -> _TaskFile:
+    folder = None if path.parent == root else path.parent
+    name = path.stem if folder is None else folder.name
     try:
         data = read_bounded(path)
         text = decoded(data, path)
     except BrokenTaskError as error:
-        return _TaskFile(path=path, key=path.stem, problems=error.problems)
+        return _TaskFile(path=path, name=name, key=name, folder=folder, problems=error.problems)
     task_id = head_id(text)
-    return _TaskFile(path=path, key=task_id or path.stem, data=data, text=text, has_id=task_id is not None)
+    return _TaskFile(
+        path=path, name=name, key=task_id or name, folder=folder, data=data, text=text, has_id=task_id is not None
+    )
 
 
 def _is_task(file: _TaskFile, listed: Collection[str] | None) -> bool:
     """Return whether a file is a task of the suite: one of those `listed`, or if that is None, any but a template."""
-    return file.key in listed if listed is not None else not is_template(file.path.stem, file.key)
+    return file.key in listed if listed is not None else not is_template(file.name, file.key)
 
 
 def _note(files: Sequence[str], manifest: str) -> str:
@@ -212,6 +300,14 @@ def _note(files: Sequence[str], manifest: str) -> str:
     return f"{why}: {named}. Not run unless --suite names the task's id."
 
 
+def _prompt_note(places: Sequence[str]) -> str:
+    if not places:
+        return ""
+    more = f" and {len(places) - NAMED_FILES} more" if len(places) > NAMED_FILES else ""
+    named = ", ".join(places[:NAMED_FILES])
+    return f"A line with ## is part of the prompt, where other PinchBench runners cut it off: {named}{more}."
+
+
 def _blocked(files: list[WorkspaceFile]) -> list[tuple[str, str]]:
     """Return pairs (path, the file above it): a path below a file can't be written."""
     plain = {file.dest for file in files if file.source is None or not file.source.is_dir()}
@@ -221,3 +317,22 @@ def _blocked(files: list[WorkspaceFile]) -> list[tuple[str, str]]:
         above = ("/".join(parts[:count]) for count in range(1, len(parts)))
         pairs.extend((file.dest, outer) for outer in above if outer in plain)
     return pairs
+
+
+class PinchBenchReader:
+    """Reads the tasks of a folder."""
+
+    format = SuiteFormat.PINCHBENCH
+
+    def recognises(self, folder: Path) -> bool:
+        """Return whether a Markdown file, or a folder with `task.md`, is named as a task. Blocks. Raises OSError."""
+        named = (path for path in folder.iterdir() if path.name.startswith("task_"))
+        return any(path.suffix.lower() == ".md" or (path / TASK_FILE).is_file() for path in named)
+
+    def read(self, folder: Path) -> LoadedSuite:
+        """Read a folder. Blocks. Raises OSError if it can't be listed."""
+        return read_markdown_folder(folder)
+
+    def solution(self, suite: Suite, task: Task) -> Solution | None:
+        """Return the solution in the task's folder or in `solutions`, None without one. Blocks. Raises SuiteError."""
+        return load_solution(suite.root, task.task_id)

@@ -6,17 +6,17 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import SuiteFormat
-from pinchbench.model.score_rule import CheckTotal, ScoreRule
-from pinchbench.suite.dialect import TaskDialect
+from pinchbench.defaults import CheckTotal, SuiteFormat
+from pinchbench.model.task import ScoreRule
 from pinchbench.suite.formats.markdown_folder import read_markdown_folder
+from pinchbench.suite.reading import TaskDialect
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.task import Suite, Task
-    from pinchbench.suite.reader import LoadedSuite
+    from pinchbench.suite.reading import LoadedSuite
     from pinchbench.suite.solution import Solution
 
 RULE = ScoreRule(
@@ -40,7 +40,7 @@ _CONTAINER_PATH = re.compile(r"(?<![\w.~-])/(?:root|home/\w+)(?![\w-])")
 
 
 class QwenClawReader:
-    """Reads a folder `tasks` that has `assets/<task id>` beside it."""
+    """Reads a folder `tasks` that has `assets/<task id>` next to it."""
 
     format = SuiteFormat.QWENCLAW
 

@@ -1,28 +1,30 @@
-"""WildClawBench: Markdown files by category, for a workspace at a fixed path, with a data set beside them."""
+"""WildClawBench: Markdown files by category, for a workspace at a fixed path, with a data set next to them."""
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import SuiteFormat
-from pinchbench.model.score_rule import CheckTotal, ScoreRule
-from pinchbench.model.task import Suite, Task, Turn, WorkspaceFile
+from pinchbench.defaults import CheckTotal, SuiteFormat
+from pinchbench.model.task import ScoreRule, Suite, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import ShownFile
-from pinchbench.suite.dialect import TaskDialect
-from pinchbench.suite.fixtures import FixtureError, fixture_hash
-from pinchbench.suite.imports import imported_modules
+from pinchbench.suite.check_code import needed_modules
+from pinchbench.suite.fixtures import FixtureError, fixture_hash, refuse_unkept, relative_path
+from pinchbench.suite.formats.markdown_folder import is_template
 from pinchbench.suite.markdown import read_document
-from pinchbench.suite.parse import BrokenTaskError, TaskProblem, parse_task
-from pinchbench.suite.paths import relative_path
-from pinchbench.suite.reader import LoadedSuite
+from pinchbench.suite.parse import parse_task
+from pinchbench.suite.reading import (
+    BrokenTaskError,
+    LoadedSuite,
+    ReadTasks,
+    TaskDialect,
+    TaskProblem,
+    decoded,
+    read_bounded,
+)
 from pinchbench.suite.solution import load_solution
-from pinchbench.suite.task_text import decoded, read_bounded
-from pinchbench.suite.template import is_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +45,7 @@ PREAMBLE = "Your workspace is the folder {workspace}. You have {limit:g} seconds
 _CATEGORY = re.compile(r"\d\d_\w+")
 _WORKSPACE_PATH = re.compile(r"^## +Workspace Path[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _HOME_FOLDER = re.compile(r"\bPath\.home\(\) */ *([\"'])(?P<name>\w[\w-]*)\1")
+_OPENAI = re.compile(r"^[ \t]*(?:import|from)[ \t]+openai\b", re.MULTILINE)
 _NOTHING = frozenset({"", "none", "n/a", "-"})
 # What in a check needs the suite's container, each with the reason.
 _NEEDS_CONTAINER = (
@@ -68,23 +71,13 @@ class WildClawReader:
 
     def read(self, folder: Path) -> LoadedSuite:
         """Read the tasks that need nothing of the suite's container but the path. Blocks. Raises OSError."""
-        problems: list[TaskProblem] = []
-        tasks: dict[str, Task] = {}
+        found = ReadTasks()
         notes: list[str] = []
         for path in _task_files(folder):
             reader = _TaskReader(path, _data_folder(folder))
-            try:
-                task = reader.read()
-            except BrokenTaskError as error:
-                problems.extend(error.problems)
-                continue
-            notes += reader.notes
-            if (twin := tasks.setdefault(task.task_id.lower(), task)) is not task:
-                reason = f"the id {task.task_id!r} is already taken by {twin.path}"
-                problems.append(TaskProblem(path=path, line=1, reason=reason))
-        in_order = tuple(sorted(tasks.values(), key=lambda task: task.task_id))
-        suite = Suite(root=folder, tasks=in_order, format=self.format)
-        return LoadedSuite(suite=suite, problems=tuple(problems), note=" ".join(notes))
+            if found.add(reader.read, path):
+                notes += reader.notes
+        return found.suite(folder, self.format, " ".join(notes))
 
     def solution(self, suite: Suite, task: Task) -> Solution | None:
         """Return the solution that a user has put into `solutions`: the format has none. Blocks. Raises SuiteError."""
@@ -129,7 +122,8 @@ class _TaskReader:
         document = read_document(text)
         task = parse_task(text, path=self._path, dialect=DIALECT).task
         self._refuse_containers(document)
-        needs = self._examine_check(document)
+        self._examine_check(document)
+        needs = needed_modules(task.automated_checks or "")
         exec_files, gt = self._files(document)
         shown = tuple(self._skills(document))
         home_folders = _home_folders(document)
@@ -171,23 +165,21 @@ class _TaskReader:
             if document.head is not None and re.search(rf"^{key}:", document.head, re.MULTILINE):
                 self._problem(document.head_line, f"`{key}` is no key of this format")
 
-    def _examine_check(self, document: Document) -> tuple[str, ...]:
-        """Return the modules that the check needs beside Python's own; what needs a container is a problem."""
+    def _examine_check(self, document: Document) -> None:
+        """Report what in the check needs a container."""
         section = document.sections.get("automated checks")
         if section is None:
-            return ()
+            return
         for fence in section.fences:
             for number, line in enumerate(fence.text.split("\n"), start=fence.line + 1):
                 for pattern, reason in _NEEDS_CONTAINER:
                     if pattern.search(_HOME_FOLDER.sub("", line.replace(TRANSCRIPT, ""))):
                         self._problem(number, reason)
-        names = {name for fence in section.fences for name in _imports(fence.text)}
-        if "openai" in names:
+        if any(_OPENAI.search(fence.text) for fence in section.fences):
             self._problem(section.line, "its check asks a judge of its own, whose key checks don't have")
-        return tuple(sorted(names - sys.stdlib_module_names - {"openai"}))
 
     def _files(self, document: Document) -> tuple[tuple[WorkspaceFile, ...], tuple[WorkspaceFile, ...]]:
-        """Return the files of the workspace, and those that the check has beside."""
+        """Return the files of the workspace, and those that the check has in addition."""
         section = document.sections.get("workspace path")
         stated = _lines(section) if section is not None else []
         line = section.line if section is not None else 1
@@ -197,7 +189,7 @@ class _TaskReader:
             self._problem(line, f"`## Workspace Path` {error}")
             return (), ()
         if not folder.is_dir():
-            self._problem(line, f"its files are not here: put the suite's data set beside its tasks, as {folder}")
+            self._problem(line, f"its files are not here: put the suite's data set next to its tasks, as {folder}")
             return (), ()
         given = [WorkspaceFile(dest=path.name, source=path) for path in _content(folder / "exec")]
         if (folder / "tmp").is_dir():
@@ -219,6 +211,10 @@ class _TaskReader:
     def _digest(self, raw: bytes, files: tuple[WorkspaceFile, ...], shown: tuple[ShownFile, ...]) -> str:
         total = hashlib.sha256(hashlib.sha256(raw).digest())
         sources = [(one.dest, one.source) for one in files] + [(one.path, one.source) for one in shown]
+        try:
+            refuse_unkept(one.source for one in files if one.source is not None)
+        except FixtureError as error:
+            self._problem(1, str(error))
         for name, source in sources:
             try:
                 total.update(name.encode() + b"\0" + (fixture_hash(source) if source is not None else b""))
@@ -242,11 +238,3 @@ def _home_folders(document: Document) -> tuple[str, ...]:
 
 def _content(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def _imports(code: str) -> Iterator[str]:
-    try:
-        nodes = list(ast.walk(ast.parse(code)))
-    except (SyntaxError, ValueError, RecursionError):
-        return  # which is a problem of the check
-    yield from imported_modules(nodes)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinchbench.model.usage import Usage
+from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, Tool, ToolCall
 from pinchbench.wire.protocols.json_values import Object, amount_at, count_at, json_text, object_at, objects_at, text_at
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
-from pinchbench.wire.protocols.values import Conversation, Message, ProtocolName, RequestFacts, Role, Tool, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,6 +6,16 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from pinchbench.wire.protocols.call_facts import (
+    Conversation,
+    Message,
+    ProtocolName,
+    RequestFacts,
+    Role,
+    TokenLogprob,
+    Tool,
+    ToolCall,
+)
 from pinchbench.wire.protocols.json_values import (
     EMPTY,
     Object,
@@ -19,16 +29,6 @@ from pinchbench.wire.protocols.json_values import (
 )
 from pinchbench.wire.protocols.openai_chat import attachment_of, read_tool
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
-from pinchbench.wire.protocols.values import (
-    Conversation,
-    Message,
-    ProtocolName,
-    RequestFacts,
-    Role,
-    TokenLogprob,
-    Tool,
-    ToolCall,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

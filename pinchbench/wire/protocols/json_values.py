@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from hashlib import sha256
 
-import msgspec
+from pinchbench.decoding import decode_json
 
 MAX_COUNT = 2.0**53  # of tokens or dollars: keeps sums of hostile numbers finite
 DIGEST_CHARS = 16
@@ -18,7 +19,7 @@ EMPTY: Object = {}
 def parse(data: bytes) -> object:
     """Parse JSON; None if it is none. Invalid UTF-8 and unpaired surrogates are replaced when texts are read."""
     try:
-        return msgspec.json.decode(data)
+        return decode_json(data)
     except (ValueError, RecursionError):  # stricter than the standard library, and faster
         pass
     try:
@@ -119,3 +120,53 @@ def writable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+MAX_ERROR_CHARS = 500
+MAX_READ_BYTES = 8 * 1024  # of a page of HTML: bounds the work on hostile ones
+HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+TAG = re.compile(r"<[^<>]*>")
+SPACE = re.compile(r"\s+")
+
+
+def error_in(value: object) -> str:
+    """Return the error that a JSON value tells of, after its type and its code; empty if it tells of none.
+
+    All four protocols name it `error`, some as a text, Google also in a list; proxies and frameworks use `message` and
+    `detail` at the top.
+    """
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if not isinstance(value, Mapping):
+        return ""
+    error = value.get("error")
+    if isinstance(error, Mapping):
+        return _described(error)
+    if "error" in (value.get("object"), value.get("type")):  # vLLM; OpenAI's Responses
+        return _described(value)
+    return _shortened(text_at(value, "error"))
+
+
+def error_text(body: bytes, status: int) -> str:
+    """Return the text of a reply that is an error: of JSON its message, of HTML what a browser shows."""
+    value = parse(body)
+    said = error_in(value)
+    if not said and isinstance(value, Mapping) and text_at(value, "message", "detail"):
+        said = _described(value)
+    if not said:
+        page = body[:MAX_READ_BYTES].decode("utf-8", "replace")
+        said = _shortened(TAG.sub(" ", HIDDEN.sub(" ", page)) if "<" in page else page)
+    return said or f"status {status} without a text"
+
+
+def _described(error: Object) -> str:
+    """Join type, code and message of an error, and what a router quotes from the provider that it asked."""
+    named = (error.get(key) for key in ("__type", "type", "status", "code"))
+    kinds = dict.fromkeys(str(one) for one in named if one and one != "error" and type(one) in (str, int))
+    raw = text_at(object_at(error, "metadata"), "raw")  # OpenRouter
+    return _shortened(": ".join(filter(None, (" ".join(kinds), text_at(error, "message", "detail"), raw))))
+
+
+def _shortened(text: str) -> str:
+    flat = SPACE.sub(" ", writable(text[: 4 * MAX_ERROR_CHARS])).strip()
+    return flat if len(flat) <= MAX_ERROR_CHARS else f"{flat[:MAX_ERROR_CHARS]}…"

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pinchbench.wire.protocols.call_facts import (
+    Conversation,
+    Message,
+    ProtocolName,
+    RequestFacts,
+    Role,
+    TokenLogprob,
+    Tool,
+    ToolCall,
+)
 from pinchbench.wire.protocols.json_values import (
     Object,
     amount_at,
@@ -20,16 +30,6 @@ from pinchbench.wire.protocols.json_values import (
     writable,
 )
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
-from pinchbench.wire.protocols.values import (
-    Conversation,
-    Message,
-    ProtocolName,
-    RequestFacts,
-    Role,
-    TokenLogprob,
-    Tool,
-    ToolCall,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pinchbench.wire.protocols.errors import error_in
+from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, ToolCall
 from pinchbench.wire.protocols.json_values import (
     Object,
     amount_at,
     count_at,
+    error_in,
     json_text,
     list_at,
     object_at,
@@ -28,7 +29,6 @@ from pinchbench.wire.protocols.openai_chat import (
     text_of,
 )
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
-from pinchbench.wire.protocols.values import Conversation, Message, ProtocolName, RequestFacts, Role, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,7 +90,7 @@ class OpenAIResponses:
             self.read_whole(object_at(event, "response"), reply)
             reply.complete = True
         elif kind == "error":
-            reply.error = error_in(event) or text_at(event, "message", "code") or reply.error
+            reply.error = error_in(event) or reply.error
 
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
         """Read a reply that is not streamed, or the summary that ends one, whose parts count if none came before."""

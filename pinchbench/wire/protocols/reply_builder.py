@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from pinchbench.model.usage import Usage
-from pinchbench.wire.protocols.values import Message, ReplyFacts, Role, TokenLogprob, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, Role, TokenLogprob, ToolCall
 
 
 @dataclass(kw_only=True, slots=True)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio import to_thread
 
-from pinchbench.authoring.attack.attack import AttackSettings, answer_mutants, attack_tasks, last_session, sort_files
+from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks, last_session
 from pinchbench.model.task import Turn
-from pinchbench.suite.load import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import bundled_tasks_dir, load_suite
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.authoring.attack.results import AttackedTask
+    from pinchbench.authoring.attack.attack_results import AttackedTask
 
 pytestmark = pytest.mark.anyio
 
@@ -49,13 +49,13 @@ CARELESS = """
 
 def write_suite(folder: Path, check: str, solution: str = SOLUTION) -> Path:
     root = folder / "tasks"
-    (root / "solutions").mkdir(parents=True)
+    (root / "task_a").mkdir(parents=True)
     head = "---\nid: task_a\nworkspace_files: [{path: names.txt, content: ada bob}]\n---\n"
     prompt = "## Prompt\n\nWrite `sums.json`, please.\n"
-    (root / "task_a.md").write_text(
+    (root / "task_a" / "task.md").write_text(
         f"{head}\n{prompt}\n## Automated Checks\n\n```python\n{dedent(check)}```\n", encoding="utf-8"
     )
-    (root / "solutions" / "task_a.yaml").write_text(dedent(solution), encoding="utf-8")
+    (root / "task_a" / "solution.yaml").write_text(dedent(solution), encoding="utf-8")
     return root
 
 
@@ -75,7 +75,7 @@ async def test_a_check_that_notices_everything_is_sound(tmp_path: Path) -> None:
     assert found.is_sound, found
     assert found.results == ("sums.json",)  # the prompt does not name scratch.json, and the check does not read it
     assert found.mutation_score == 1.0
-    assert len(found.mutants) == found.generated == 12
+    assert len(found.mutants) == found.generated == 9
     assert {one.name for one in found.cheats} == {
         "claim", "keywords", "verdict", "all input", "every value", "examples", "links",
     }  # fmt: skip
@@ -92,14 +92,6 @@ async def test_a_check_that_looks_for_words_or_raises_is_weak(tmp_path: Path) ->
     assert paid == dict.fromkeys(("keywords", "all input", "every value", "links"), 1.0) | {"claim": None}
 
 
-async def test_equivalent_mutants_are_not_played_but_listed(tmp_path: Path) -> None:
-    declared = "equivalent: [{mutant: 'sums.json: .* off by one', why: an example}]"
-    root = write_suite(tmp_path, CAREFUL, f"{dedent(SOLUTION)}{declared}\n")
-    found = await attacked(root, tmp_path / "pb")
-    assert found.equivalent == ("sums.json: .ada off by one", "sums.json: .bob off by one")
-    assert not {one.name for one in found.mutants} & set(found.equivalent)
-
-
 async def test_a_solution_that_fails_is_a_problem_and_there_is_nothing_to_attack(tmp_path: Path) -> None:
     wrong = await attacked(write_suite(tmp_path / "a", CAREFUL, "turns: [{answer: No.}]"), tmp_path / "pb")
     assert wrong.problems == ("the check gives its solution 0.000, not 1 to 1",)
@@ -109,22 +101,10 @@ async def test_a_solution_that_fails_is_a_problem_and_there_is_nothing_to_attack
     assert failed.problems == ("turn 1, step 1 (exec): the command ended with exit code 3",)
 
 
+@pytest.mark.long
 async def test_the_check_of_a_bundled_task_is_sound(tmp_path: Path) -> None:
     found = await attacked(bundled_tasks_dir(), tmp_path / "pb", "task_02_shipment_audit")
     assert found.is_sound, found
-
-
-def test_files_are_sorted_into_changed_named_and_other_ones() -> None:
-    given = {"a.py": b"1", "b.txt": b"2", "gone": b"3"}
-    left = {"a.py": b"0", "b.txt": b"2", "out/report.csv": b"4", "scratch.py": b"5"}
-    assert sort_files(given, left, "Write `out/report.csv`.") == (["a.py"], ["out/report.csv"], ["scratch.py"])
-
-
-def test_an_answer_that_is_read_may_be_none_or_have_a_wrong_number() -> None:
-    assert [(one.name, one.answer) for one in answer_mutants("It is 42.", "found = '42'")] == [
-        ("answer: none", "Done."),
-        ("answer: 42 off by one everywhere", "It is 43."),
-    ]
 
 
 def test_cheats_know_the_prompts_of_the_last_session_alone() -> None:

@@ -7,7 +7,7 @@ import io
 import json
 
 from pinchbench.authoring.attack.cheats import Cheat, cheats_of
-from pinchbench.authoring.attack.tree import SymbolicLink
+from pinchbench.authoring.attack.workspace_files import SymbolicLink
 
 PROMPT = (
     "Write `sums.csv` with `name,sum` from `data.csv`.\n\n```\nname,sum\nada,1\n```\n\n"
@@ -24,14 +24,14 @@ def cheats() -> dict[str, Cheat]:
 def test_a_task_with_files_programs_and_tests_allows_all_of_them() -> None:
     assert list(cheats()) == [
         "claim", "keywords", "verdict", "all input", "every value", "examples", "special-cased", "overwritten tests",
-        "links",
+        "patched modules", "equal to everything", "planted modules", "the words of a report", "compiled code", "links",
     ]  # fmt: skip
     assert [cheat.name for cheat in cheats_of(["Say hello."], {}, {})] == [
         "claim", "keywords", "verdict", "all input", "every value",
     ]  # fmt: skip
 
 
-def test_every_value_stands_beside_every_name() -> None:
+def test_every_value_stands_next_to_every_name() -> None:
     changes = cheats()["every value"].changes
     table = changes["sums.csv"]
     assert isinstance(table, bytes)
@@ -41,11 +41,6 @@ def test_every_value_stands_beside_every_name() -> None:
     record = changes["out/top.json"]
     assert isinstance(record, bytes)
     assert json.loads(record) == {"top": ["bob", 2], "n": ["bob", 2]}
-
-
-def test_a_table_of_one_line_is_taken_as_it_is() -> None:
-    changes = {cheat.name: cheat.changes for cheat in cheats_of(["Count them."], {}, {"sum.csv": b"a,b\n"})}
-    assert changes["every value"] == {"sum.csv": b"a,b\n"}
 
 
 def test_the_prompts_examples_are_the_answer_in_the_files_own_format() -> None:
@@ -67,3 +62,20 @@ def test_keywords_are_all_words_of_prompt_and_input_and_the_verdict_is_valid_jso
     verdict = cheats()["verdict"].changes["out/top.json"]
     assert isinstance(verdict, bytes)
     assert json.loads(verdict)["score"] == 1.0
+
+
+def test_programs_that_a_check_imports_are_patched_in_every_way() -> None:
+    given = {"shop/till.py": b"def total():\n    return 1\n", "shop/bad.py": b"def (:\n", "test_till.py": b"pass\n"}
+    found = {cheat.name: cheat.changes for cheat in cheats_of(["Repair it."], given, {})}
+    assert "json.dumps" in _text(found["patched modules"]["shop/till.py"])
+    assert _text(found["patched modules"]["shop/till.py"]).startswith("def total():")
+    assert "__getattr__" in _text(found["equal to everything"]["shop/till.py"])
+    assert {"conftest.py", "shop/sitecustomize.py"} <= found["planted modules"].keys()
+    assert "os._exit(0)" in _text(found["the words of a report"]["shop/till.py"])
+    (compiled,) = found["compiled code"]  # what is no program has none
+    assert compiled.startswith("shop/__pycache__/till.cpython-")
+
+
+def _text(content: object) -> str:
+    assert isinstance(content, bytes)
+    return content.decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from judge_questions import blocks_of, file, task
-from pinchbench.grading.judge.prompt import FileView, ask
+from pinchbench.grading.judge.prompt import ask
 from pinchbench.grading.judge.shown_files import FILE_CHARS, FILE_NAMES, FILES_CHARS, is_others_work
 
 
@@ -15,14 +15,6 @@ def test_words_and_lines_of_the_agents_files_are_counted_where_their_end_is_know
     assert "- out.md: 28 bytes, made or changed by the agent, words: 5, lines: 3\n" in listing
     assert "- log: 900 bytes, made or changed by the agent\n" in listing
     assert "- in.txt: 3 bytes, given with the task, unchanged\n" in listing
-
-
-def test_a_given_file_has_room_only_if_the_grading_names_it() -> None:
-    files = [file(f"in/{name}", "x" * 15_000, given=True) for name in ("prices.csv", "prices.csv.bak", "mail.txt")]
-    named = task("### Prices\nThey are those of `in/prices.csv`.")
-    blocks = blocks_of(ask(named, [], files))
-    shown = {label: text.count("x") for label, text in blocks.items() if label.startswith("file ")}
-    assert list(shown.values()) == [6_000, 15_000, 6_000]
 
 
 def test_files_of_the_agent_come_after_given_ones_and_others_by_name_only() -> None:
@@ -48,12 +40,6 @@ def test_files_are_bounded_one_by_one_and_in_all() -> None:
     assert "the brief" in question.material
     assert "unseen" not in question.material
     assert question.cut[-2:] == ("the ends of 10 more files", "the contents of 1 of 22 text files")
-
-
-def test_the_beginning_of_a_file_is_told_as_such() -> None:
-    question = ask(task(), [], [file("log", "äb", size=10)])
-    assert question.cut == ("log after 3 of 10 bytes",)
-    assert "[… 7 bytes of the file left out …]" in question.material
 
 
 def test_what_lies_near_the_top_is_shown_before_a_heap_of_others_work() -> None:
@@ -86,20 +72,3 @@ def test_what_lies_near_the_top_is_shown_before_a_heap_of_others_work() -> None:
 )
 def test_folders_that_tools_fill_are_known(path: str, others: bool) -> None:
     assert is_others_work(path) is others
-
-
-def test_a_file_that_was_not_read_is_not_called_anything() -> None:
-    unread = FileView(path="big.csv", size=900, text=None, given=False, no_room=True)
-    question = ask(task(), [], [unread, file("p.png", None, size=77), file("a.md", "AAA")])
-    listing = blocks_of(question)["list of files in the workspace"]
-    assert "- big.csv: 900 bytes, not shown: too large\n" in listing
-    assert "- p.png: 77 bytes, made or changed by the agent, not shown: no text\n" in listing
-    assert question.cut == ("the contents of 1 file that had no room to be read",)
-    two = ask(task(), [], [unread, FileView(path="b", size=1, text=None, given=False, no_room=True)])
-    assert two.cut == ("the contents of 2 files that had no room to be read",)
-
-
-def test_the_list_of_files_is_bounded() -> None:
-    question = ask(task(), [], [file(f"{number:05}", "x") for number in range(FILE_NAMES + 57)])
-    assert question.cut == ("57 of 357 file names", "the contents of 57 of 357 text files")
-    assert "[… 57 names left out …]" in question.material

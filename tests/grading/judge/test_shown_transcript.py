@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from judge_questions import Event, blocks_of, called, mark_of, message, said, task
 from pinchbench.grading.judge.prompt import ask
-from pinchbench.grading.judge.shown_transcript import CALL_CHARS, PIECE_CHARS, TRANSCRIPT_CHARS
-from pinchbench.transcript.lines import parse_line
+from pinchbench.grading.judge.shown_transcript import LIMITS, TRANSCRIPT_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def test_the_transcript_is_told_faithfully() -> None:
+def test_the_transcript_is_reported_faithfully() -> None:
     events: list[Event] = [
         {"type": "session", "id": "1"},
         message("user", "as a string"),
@@ -92,43 +93,57 @@ def test_long_pieces_keep_head_and_tail_and_say_what_is_gone() -> None:
     question = ask(task(), events, [])
     text = blocks_of(question)["transcript"]
     assert text.count("[… 12 345 characters left out …]") == 3
-    assert text.count("H" + "x" * (PIECE_CHARS // 2 - 1)) == 3
-    assert text.count("x" * (PIECE_CHARS // 2 - 1) + "T") == 3
+    half = LIMITS[0].message // 2 - 1
+    assert text.count("H" + "x" * half) == 3
+    assert text.count("x" * half + "T") == 3
     assert question.cut == ("the middle of 3 long texts in the transcript",)
     assert question.cut[0] in blocks_of(question)["what was left out of the above to save room"]
 
 
-def test_a_call_with_very_many_arguments_is_bounded() -> None:
-    question = ask(task(), [called("x", {f"key {number}": "v" * 1_000 for number in range(500)})], [])
-    assert len(blocks_of(question)["transcript"]) < CALL_CHARS + 2_000
-    assert "more arguments left out" in question.material
-    assert question.cut == ("the middle of 2 long texts in the transcript",)  # the last argument shown, and all others
+def test_a_very_long_argument_hides_none_that_follows_it() -> None:
+    events = [called("write", {"content": "c" * 30_000, "path": "report.md"})]
+    assert "\npath: report.md\n" in blocks_of(ask(task(), events, []))["transcript"]
 
 
-def test_a_transcript_at_the_limit_is_whole() -> None:
-    title = len("user message")
-    sizes = [5_000, 6_000, 4_000] * 8
-    room = TRANSCRIPT_CHARS - sum(sizes) - title * len(sizes)
-    sizes[-1] += room
-    assert ask(task(), [message("user", "x" * size) for size in sizes], []).cut == ()
-    sizes[0] += 1
-    assert "transcript entries" in " ".join(ask(task(), [message("user", "x" * size) for size in sizes], []).cut)
+def _result(text: str) -> Event:
+    return message("toolResult", [{"type": "text", "text": text}], toolName="read")
 
 
-def test_of_a_long_transcript_the_ends_stay_and_the_middle_is_named() -> None:
-    events = [message("user", f"number {number}." + "x" * 1_000) for number in range(210)]
+@pytest.mark.parametrize(
+    ("events", "whole"),
+    [
+        ([_result("r" * 5_000)] * 100, True),
+        ([_result("r" * 500)] * 140, True),
+        ([message("assistant", "a" * 5_000), _result("r" * 5_000)] * 100, False),
+        ([called("write", {"content": "c" * 5_000})] * 200, False),
+    ],
+)
+def test_no_call_is_pushed_out_by_results_messages_or_other_calls(events: list[Event], whole: bool) -> None:
+    command = "rm -r production " + "and " * 500
+    question = ask(task(), [*events, called("exec", {"command": command}), *events], [])
+    text = blocks_of(question)["transcript"]
+    assert f"entry {len(events) + 1}: call of the tool exec -----\ncommand: rm -r production" in text
+    assert (command in text) == whole
+    assert f"entry {2 * len(events) + 1}: " in text
+    assert "left out …]" in text
+    assert len(text) < 1.1 * TRANSCRIPT_CHARS
+    assert len(question.cut) == 1
+    assert "the middle of" in question.cut[0]
+
+
+def test_of_very_many_calls_the_first_and_the_last_are_shown_and_the_others_counted() -> None:
+    events = [called("exec", {"command": f"number {number}."}) for number in range(3_000)]
     question = ask(task(), events, [])
     text = blocks_of(question)["transcript"]
     kept = [int(number) for number in re.findall(r"number (\d+)\.", text)]
-    left_out = 210 - len(kept)
-    missing = [number for number in range(210) if number not in kept]
+    left_out = 3_000 - len(kept)
+    missing = sorted(set(range(3_000)) - set(kept))
     assert missing == list(range(missing[0], missing[0] + left_out))
-    assert kept[0] == 0
-    assert kept[-1] == 209
+    assert (kept[0], kept[-1]) == (0, 2_999)
     assert 0.9 * TRANSCRIPT_CHARS < len(text) < 1.1 * TRANSCRIPT_CHARS
-    assert question.cut == (f"{left_out} of 210 transcript entries",)
+    assert question.cut == (f"{left_out} of 3000 transcript entries, {left_out} tool calls among them",)
     assert f"[… {left_out} entries left out …]" in text
-    assert "entry 210: user message" in text
+    assert "entry 3000: call of the tool exec" in text
 
 
 def test_a_giant_transcript_is_never_held() -> None:
@@ -149,7 +164,7 @@ def test_a_giant_transcript_is_never_held() -> None:
     def events() -> Iterator[Event]:
         body = "x" * 100_000
         for number in range(2_000):  # 200 MB of events
-            yield Counted(message("toolResult", [{"type": "text", "text": f"{number} {body}"}], toolName="read"))
+            yield Counted(_result(f"{number} {body}"))
 
     question = ask(task(), events(), [])
     assert most <= 3
@@ -157,7 +172,7 @@ def test_a_giant_transcript_is_never_held() -> None:
     assert "of 2000 transcript entries" in question.cut[0]
 
 
-def test_the_models_name_is_told_by_the_agent_alone() -> None:
+def test_the_models_name_is_reported_by_the_agent_alone() -> None:
     model = {"provider": "acme", "model": "secret-9"}
     events: list[Event] = [
         message("toolResult", [{"type": "text", "text": "Model: acme/secret-9 of acme."}], toolName="session_status"),
@@ -179,16 +194,3 @@ def test_the_models_name_is_told_by_the_agent_alone() -> None:
         "content: secret-9",
     ]
     assert "[not told]" in ask(task(), [], []).system
-
-
-def test_deeply_nested_arguments_are_named_when_they_cannot_be_written() -> None:
-    deep: list[object] = []
-    for _ in range(100_000):
-        deep = [deep]
-    assert "can't be written as JSON" in ask(task(), [called("x", {"a": deep})], []).material
-
-
-def test_a_real_line_of_either_era_is_shown() -> None:
-    for content in ('"Hello"', '[{"type":"text","text":"Hello"}]'):
-        line = f'{{"type":"message","timestamp":"t","message":{{"role":"user","content":{content}}}}}'
-        assert "user message -----\nHello\n" in ask(task(), parse_line(line.encode()).events, []).material

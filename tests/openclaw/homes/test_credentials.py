@@ -6,18 +6,25 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.homes.credentials import (
-    ASSIGNMENT,
+    LONGEST_S,
+    MARGIN_S,
+    HomeAdditions,
     UserState,
-    merge,
-    private_dotenv,
     read_user_state,
     user_state_dir,
+    with_model_timeout,
+    without_overlay,
 )
+
+if TYPE_CHECKING:
+    from pinchbench.openclaw.homes.credentials import Json
+
 
 AGENT_TABLE = "CREATE TABLE auth_profile_store (store_key TEXT PRIMARY KEY, store_json TEXT, updated_at INTEGER)"
 ORDER_TABLE = "CREATE TABLE auth_profile_state (state_key TEXT PRIMARY KEY, state_json TEXT, updated_at INTEGER)"
@@ -54,34 +61,19 @@ def picture(folder: Path) -> dict[str, tuple[bytes, int, int]]:
     }
 
 
-def test_a_user_without_openclaw_brings_nothing(user: Path) -> None:
-    assert read(user) == UserState()
-
-
 def test_only_what_says_how_to_reach_a_model_is_carried(user: Path, state: Path) -> None:
     config = {name: {"x": 1} for name in ("models", "auth", "env", "secrets", "plugins", "channels", "hooks", "agents")}
     put(state / "openclaw.json", json.dumps(config))
     assert read(user).config == {name: {"x": 1} for name in ("models", "auth", "env", "secrets", "plugins")}
 
 
-def test_a_config_may_have_comments_and_trailing_commas(user: Path, state: Path) -> None:
-    put(state / "openclaw.json", "// mine\n{models: {providers: {p: {baseUrl: 'http://x//y', }}}, /* end */}")
-    assert read(user).config == {"models": {"providers": {"p": {"baseUrl": "http://x//y"}}}}
-
-
-def test_included_files_are_merged_and_what_stands_beside_wins(user: Path, state: Path) -> None:
+def test_included_files_are_merged_and_what_stands_next_to_wins(user: Path, state: Path) -> None:
     put(state / "openclaw.json", json.dumps({"$include": ["a.json", "sub/b.json"], "models": {"own": 1, "b": "own"}}))
     put(state / "a.json", json.dumps({"models": {"a": 1, "b": "a"}, "env": {"$include": "./deep.json"}}))
     put(state / "sub" / "b.json", json.dumps({"models": {"$include": "c.json", "b": "b"}}))
     put(state / "sub" / "c.json", json.dumps({"c": 1}))
     put(state / "deep.json", json.dumps({"KEY": "v"}))
     assert read(user).config == {"models": {"own": 1, "a": 1, "b": "own", "c": 1}, "env": {"KEY": "v"}}
-
-
-def test_files_are_included_inside_lists_too(user: Path, state: Path) -> None:
-    put(state / "openclaw.json", json.dumps({"models": {"list": [{"$include": "one.json"}, 2]}}))
-    put(state / "one.json", json.dumps({"id": "m1"}))
-    assert read(user).config == {"models": {"list": [{"id": "m1"}, 2]}}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +127,7 @@ def test_logins_of_every_release_are_found_and_the_folder_stays_as_it_was(user: 
     assert found == {name: {"key": key} for name, key in {"file": "1", "agent": "2", "state": "3", "both": "3"}.items()}
 
 
-def test_a_closed_database_gets_no_files_beside_it(user: Path, state: Path) -> None:
+def test_a_closed_database_gets_no_files_next_to_it(user: Path, state: Path) -> None:
     with closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as database:
         database.execute("PRAGMA journal_mode=WAL")
         database.execute(STATE_TABLE)
@@ -144,13 +136,6 @@ def test_a_closed_database_gets_no_files_beside_it(user: Path, state: Path) -> N
     assert read(user).logins["profiles"] == {"p": {"key": "k"}}
     assert picture(state) == before
     assert [path.name for path in (state / "state").iterdir()] == ["openclaw.sqlite"]
-
-
-@pytest.mark.parametrize("text", ["not json", "[]", '{"profiles": []}', "{}", '{"order": {"p": ["p:me"]}}'])
-def test_odd_logins_are_passed_over(user: Path, state: Path, text: str) -> None:
-    put(state / "agents" / "main" / "agent" / "auth-profiles.json", text)
-    put(state / "state" / "openclaw.sqlite", "no database")
-    assert read(user).logins == {}
 
 
 def test_a_later_login_replaces_an_earlier_one_whole(user: Path, state: Path) -> None:
@@ -245,30 +230,15 @@ def test_a_dotenv_that_cannot_be_read_is_an_error_that_names_it(
         read(user)
 
 
-def test_merging_is_deep_where_both_are_objects() -> None:
-    assert merge({"a": {"b": 1, "c": 1}, "d": 1}, {"a": {"b": 2}, "d": {"e": 1}}) == {
-        "a": {"b": 2, "c": 1},
-        "d": {"e": 1},
-    }
-
-
 @pytest.mark.parametrize("depth", [150, 985, 50_000])
 @pytest.mark.parametrize("form", ['{{"models": {}}}', "{{models: {}}}"])
-def test_a_config_that_is_nested_too_deeply_is_told(state: Path, user: Path, depth: int, form: str) -> None:
+def test_a_config_that_is_nested_too_deeply_is_reported(state: Path, user: Path, depth: int, form: str) -> None:
     put(state / "openclaw.json", form.format("[" * depth + "]" * depth))
     with pytest.raises(OpenClawError, match=r"openclaw\.json is nested too deeply"):
         read_user_state({"HOME": str(user)})
 
 
-@pytest.mark.parametrize("depth", [150, 985, 50_000])
-def test_logins_that_are_nested_too_deeply_hide_no_others(state: Path, user: Path, depth: int) -> None:
-    main = state / "agents" / "main" / "agent"
-    put(main / "auth-profiles.json", json.dumps({"profiles": {"a": {"key": "sk"}}}))
-    put(main / "auth-state.json", '{"order": ' + "[" * depth + "]" * depth + "}")
-    assert read_user_state({"HOME": str(user)}).logins == {"profiles": {"a": {"key": "sk"}}}
-
-
-def test_a_login_store_that_cant_be_read_is_told(state: Path, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_login_store_that_cant_be_read_is_reported(state: Path, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(state / "agents" / "main" / "agent" / "auth-profiles.json", "{}")
 
     def refuse(path: Path, **_: str) -> str:
@@ -279,6 +249,53 @@ def test_a_login_store_that_cant_be_read_is_told(state: Path, user: Path, monkey
         read_user_state({"HOME": str(user)})
 
 
-def test_an_assignment_that_a_quotation_mark_hid_is_taken_out_as_well() -> None:
-    text = 'D="\nOPENCLAW_HOME="a\\"b"\nD="\nOPENCLAW_STATE_DIR=inner\n"\n'
-    assert not [one for one in ASSIGNMENT.finditer(private_dotenv(text)) if one[1].startswith("OPENCLAW_")]
+def test_skills_are_copied_with_what_their_links_lead_to(tmp_path: Path) -> None:
+    skill = tmp_path / "skills" / "salt"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("salt", encoding="utf-8")
+    (skill / "again.md").symlink_to("SKILL.md")
+    HomeAdditions(skills=tmp_path / "skills").copy_skills(tmp_path / "state")
+    copied = tmp_path / "state" / "skills" / "salt"
+    assert (copied / "SKILL.md").read_text("utf-8") == "salt"
+    assert not (copied / "again.md").is_symlink()
+
+
+LIMIT = {"timeoutSeconds": 660}
+
+
+def provider(config: Json) -> object:
+    assert config["agents"] == {"defaults": LIMIT}
+    assert isinstance(config["models"], dict)
+    return config["models"]["providers"]
+
+
+def test_a_call_of_the_model_may_take_as_long_as_the_longest_trial() -> None:
+    config = with_model_timeout({}, "anthropic/claude-sonnet-4-6", 599.2)
+    assert config["models"] == {"mode": "merge", "providers": {"anthropic": LIMIT}}
+    assert provider(config) == {"anthropic": LIMIT}
+    forever = with_model_timeout({}, "a/m", float("inf"))["agents"]
+    assert forever == {"defaults": {"timeoutSeconds": LONGEST_S + MARGIN_S}}
+
+
+@pytest.mark.parametrize(
+    ("model", "known"),
+    [
+        ("openai/m", "OpenAI"),
+        ("zai/m", "z.ai"),
+        ("xai/m", "x-ai"),
+        ("mock/m", "mock"),
+        ("openrouter/a/m", "openrouter"),
+    ],
+)
+def test_the_users_own_entry_stays_the_only_one_and_its_limit_is_ours(model: str, known: str) -> None:
+    entry: Json = {"baseUrl": "http://127.0.0.1:1/v1", "timeoutSeconds": 8}
+    config = with_model_timeout({"models": {"mode": "replace", "providers": {known: entry, "b": {}}}}, model, 600)
+    assert config["models"] == {"mode": "replace", "providers": {known: {**entry, **LIMIT}, "b": {}}}
+
+
+def test_only_what_says_nothing_but_the_limit_is_taken_out() -> None:
+    providers = {"foo": LIMIT, "mock": {"baseUrl": "x", **LIMIT}, "bar": {}}
+    assert without_overlay({"models": {"providers": providers}, "x": 1}) == {
+        "models": {"providers": {"mock": {"baseUrl": "x", **LIMIT}, "bar": {}}},
+        "x": 1,
+    }

@@ -6,8 +6,10 @@ import json
 import os
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+import anyio
 import pytest
 
 from fakes import calls, fake_openclaw
@@ -15,7 +17,7 @@ from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.credentials import Json, UserState
 from pinchbench.openclaw.homes.private import (
-    DENIED_TOOLS,
+    LOG,
     PLACEHOLDER_KEY,
     PrivateHome,
     agent_entry,
@@ -26,14 +28,15 @@ from pinchbench.openclaw.homes.private import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.anyio
 
 ORDER: Json = {"anthropic": ["anthropic:me"]}
 TOOLS: Json = {
-    "deny": list(DENIED_TOOLS),
+    "allow": ["exec", "read"],
+    "toolSearch": False,
     "sessions": {"visibility": "tree"},
     "exec": {"notifyOnExit": False},
 }
@@ -41,7 +44,11 @@ PROVIDER: Json = {"baseUrl": "http://127.0.0.1:1/v1", "apiKey": "k", "models": [
 
 
 async def template_of(
-    folder: Path, program: Path, user: UserState | None = None, provider: tuple[str, Json] | None = None
+    folder: Path,
+    program: Path,
+    user: UserState | None = None,
+    provider: tuple[str, Json] | None = None,
+    tools: Sequence[str] = (),
 ) -> PrivateHome:
     return await make_template(
         folder / "homes" / "template",
@@ -50,6 +57,7 @@ async def template_of(
         user=user or UserState(),
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]},
         provider=provider,
+        tools=tools,
     )
 
 
@@ -62,10 +70,10 @@ def config_of(home: PrivateHome) -> Json:
 @pytest.mark.parametrize("name", ["plain", "with space é", 'with"quote\\'])
 async def test_a_clone_is_the_template_with_its_own_paths_and_workspace(tmp_path: Path, store: str, name: str) -> None:
     folder = tmp_path / name
-    template = await template_of(folder, fake_openclaw(tmp_path, store=store))
+    template = await template_of(folder, fake_openclaw(tmp_path, store=store), tools=("exec", "read"))
     (template.state_dir / "plugins").mkdir()
     (template.state_dir / "plugins" / "link").symlink_to("nowhere")
-    home = clone(template, folder / "homes" / "slot-1")
+    home = replace(clone(template, folder / "homes" / "slot-1"), tools=("message",))
     assert not home.root.exists()
     workspace = folder / "work"
     await home.prepare(workspace)
@@ -73,6 +81,7 @@ async def test_a_clone_is_the_template_with_its_own_paths_and_workspace(tmp_path
     entry = agent_entry(config, "bench-mock-m1")
     assert entry["workspace"] == str(workspace)
     assert entry["agentDir"] == str(home.state_dir / "agents" / "bench-mock-m1" / "agent")
+    assert config["tools"] == {**TOOLS, "allow": ["exec", "read", "message"]}
     assert str(template.root) not in json.dumps(config, ensure_ascii=False)
     assert (home.state_dir / "plugins" / "link").is_symlink()
     assert agent_entry(config_of(template), "bench-mock-m1")["workspace"] == str(template.root / "workspace")
@@ -90,23 +99,69 @@ async def test_preparing_again_forgets_what_the_trial_before_left(tmp_path: Path
     assert agent_entry(config_of(home), "bench-mock-m1")["workspace"] == str(tmp_path / "b")
 
 
-async def test_each_slot_has_a_provider_of_its_own(tmp_path: Path) -> None:
-    user = UserState(config={"models": {"providers": {"mine": {"apiKey": "u"}, "mock": {"apiKey": "old", "api": "x"}}}})
-    template = await template_of(tmp_path, fake_openclaw(tmp_path), user, ("mock", PROVIDER))
-    for slot in (1, 2):
-        entry: Json = {**PROVIDER, "baseUrl": f"http://127.0.0.1:1/slot-{slot}/v1"}
-        home = clone(template, tmp_path / "homes" / f"slot-{slot}", ("mock", entry))
-        await home.prepare(tmp_path / "work")
-        models = config_of(home)["models"]
-        assert models == {"mode": "merge", "providers": {"mine": {"apiKey": "u"}, "mock": {**entry, "api": "x"}}}
-
-
-async def test_a_home_is_for_the_user_alone(tmp_path: Path) -> None:
+async def test_a_new_session_finds_nothing_of_earlier_ones_which_are_kept_until_the_next_trial(tmp_path: Path) -> None:
     home = clone(await template_of(tmp_path, fake_openclaw(tmp_path)), tmp_path / "homes" / "slot-1")
-    await home.prepare(tmp_path / "work")
-    for folder in (home.state_dir, home.root / "tmp"):
-        assert folder.stat().st_mode & 0o777 == 0o700
-    assert (home.state_dir / "openclaw.json").stat().st_mode & 0o777 == 0o600
+    workspace = tmp_path / "work"
+    await home.prepare(workspace)
+    kept: list[Path] = []
+    for word in ("first", "second"):
+        (home.state_dir / "session.jsonl").write_text(word, encoding="utf-8")
+        kept.append(cast("Path", await home.renew(workspace)))
+        assert not (home.state_dir / "session.jsonl").exists()
+        assert await home.restore(workspace) == ()
+    assert [(folder / "session.jsonl").read_text("utf-8") for folder in kept] == ["first", "second"]
+    assert not any(folder.is_relative_to(home.root) for folder in kept)
+    await home.prepare(workspace)
+    assert not any(folder.exists() for folder in kept)
+
+
+@pytest.mark.parametrize(
+    ("command", "changed"),
+    [
+        ("echo '{}' > openclaw.json", ("openclaw.json",)),
+        ("rm openclaw.json; mkdir openclaw.json", ("openclaw.json",)),
+        ("rm openclaw.json; mkfifo openclaw.json", ("openclaw.json",)),
+        ("mkdir -p hooks/evil extensions; ln -s / extensions/all", ("extensions", "hooks")),
+        ("rm -r skills/given; ln -s /etc skills/other", ("skills",)),
+        ("echo NODE_OPTIONS=1 > .env; echo x >> skills/given/SKILL.md", (".env", "skills")),
+        ("cd ..; rm -r state", ("skills", "openclaw.json")),
+        ("cd ..; rm -r state; ln -s / state", ("skills", "openclaw.json")),
+        ("chmod 0 .", ()),
+        ("echo said > session.jsonl", ()),
+    ],
+)
+async def test_what_a_turn_changed_of_the_settings_is_undone_and_named(
+    tmp_path: Path, command: str, changed: tuple[str, ...]
+) -> None:
+    template = await template_of(tmp_path, fake_openclaw(tmp_path))
+    given = template.state_dir / "skills" / "given" / "SKILL.md"
+    given.parent.mkdir(parents=True)
+    given.write_text("Be brief.", encoding="utf-8")
+    home, workspace = clone(template, tmp_path / "homes" / "slot-1"), tmp_path / "work"
+    await home.prepare(workspace)
+    before = config_of(home)
+    await anyio.run_process(["sh", "-c", command], cwd=home.state_dir)
+    assert await home.restore(workspace) == changed
+    assert config_of(home) == before
+    assert (home.state_dir / "skills" / "given" / "SKILL.md").read_text("utf-8") == "Be brief."
+    assert sorted(path.name for path in (home.state_dir / "skills").iterdir()) == ["given"]
+    assert not any((home.state_dir / name).exists() for name in (".env", "hooks", "extensions"))
+    assert await home.restore(workspace) == ()
+
+
+async def test_the_token_of_a_trial_takes_the_place_of_the_slots_in_the_config_and_the_environment(
+    tmp_path: Path,
+) -> None:
+    template = await template_of(tmp_path, fake_openclaw(tmp_path), provider=("mock", PROVIDER))
+    entry: Json = {**PROVIDER, "baseUrl": "http://127.0.0.1:1/s/slots-own/mock", "apiKey": "slots-own"}
+    home = clone(template, tmp_path / "homes" / "slot-1", ("mock", entry))
+    home = replace(home, base_env={**home.base_env, "HTTPS_PROXY": "http://slot:slots-own@127.0.0.1:2"})
+    addressed = home.addressed(("slots-own", "trials"))
+    await addressed.prepare(tmp_path / "work")
+    seen = f"{json.dumps(config_of(addressed))} {addressed.env}"
+    assert "slots-own" not in seen
+    assert seen.count("trials") == 3
+    assert await addressed.restore(tmp_path / "work") == ()
 
 
 async def test_the_users_dotenv_is_in_every_home_and_for_the_user_alone(tmp_path: Path) -> None:
@@ -116,11 +171,6 @@ async def test_the_users_dotenv_is_in_every_home_and_for_the_user_alone(tmp_path
     for one in (template, home):
         assert (one.state_dir / ".env").read_text("utf-8") == "ANTHROPIC_API_KEY=k\n"
         assert (one.state_dir / ".env").stat().st_mode & 0o777 == 0o600
-
-
-async def test_a_user_without_a_dotenv_gets_none(tmp_path: Path) -> None:
-    template = await template_of(tmp_path, fake_openclaw(tmp_path))
-    assert not (template.state_dir / ".env").exists()
 
 
 async def test_the_environment_points_everything_into_the_home(tmp_path: Path) -> None:
@@ -133,17 +183,9 @@ async def test_the_environment_points_everything_into_the_home(tmp_path: Path) -
     assert template.local
 
 
-async def test_openclaw_keeps_what_it_adds_but_not_what_it_changes(tmp_path: Path) -> None:
-    home = await template_of(tmp_path, fake_openclaw(tmp_path, add_changes_tools=True))
-    config = config_of(home)
-    assert config["meta"] == {"lastTouchedVersion": "2026.6.5"}
-    assert config["tools"] == TOOLS
-    assert not (tmp_path / "home" / ".openclaw").exists()
-
-
 def test_a_private_config_has_no_fallbacks_and_keeps_the_users_providers(tmp_path: Path) -> None:
-    user = UserState(config={"models": {"providers": {"p": {"apiKey": "k"}}}, "tools": {"deny": []}})
-    config = private_config("p/m", user, None, tmp_path / "work", release="2026.9.6")
+    user = UserState(config={"models": {"providers": {"p": {"apiKey": "k"}}}, "tools": {"allow": ["message"]}})
+    config = private_config("p/m", user, None, tmp_path / "work", release="2026.9.6", tools=("exec", "read"))
     assert config["agents"] == {
         "defaults": {
             "model": {"primary": "p/m", "fallbacks": []},
@@ -154,23 +196,21 @@ def test_a_private_config_has_no_fallbacks_and_keeps_the_users_providers(tmp_pat
     }
     assert config["models"] == {"providers": {"p": {"apiKey": "k"}}}
     assert config["tools"] == TOOLS
-    assert config["logging"] == {"file": str(tmp_path / "openclaw.log")}, "beside the workspace, not in it"
+    assert config["logging"] == {"file": str(tmp_path / "state" / "openclaw.log")}, "where sandboxes let it write"
 
 
 @pytest.mark.parametrize(("release", "known"), [("2026.6.5", False), ("2026.9.0", True), ("2027.1.1", True)])
-def test_no_release_recalls_or_learns_from_other_trials(tmp_path: Path, release: str, known: bool) -> None:
-    config = private_config("p/m", UserState(), None, tmp_path, release=release)
+def test_no_release_recalls_or_learns_from_other_trials_or_gets_plugins(
+    tmp_path: Path, release: str, known: bool
+) -> None:
+    config = private_config("p/m", UserState(), None, tmp_path, release=release, tools=())
     expected: dict[str, object] = {
         "memory": {"search": {"rememberAcrossConversations": False}},
         "skills": {"workshop": {"autonomous": {"mode": "off"}}},
+        "plugins": {"entries": {"perplexity": {"enabled": False}}},
     }
     found = {name: config[name] for name in expected if name in config}
     assert found == (expected if known else {}), "2026.6.5 refuses a config with names that it does not know"
-
-
-async def test_openclaw_keeps_no_trajectory_that_nobody_reads(tmp_path: Path) -> None:
-    home = await template_of(tmp_path, fake_openclaw(tmp_path))
-    assert home.env["OPENCLAW_TRAJECTORY"] == "0"
 
 
 @pytest.mark.parametrize("refuses", [False, True])
@@ -193,13 +233,6 @@ async def test_a_provider_that_openclaw_does_not_bring_itself_gets_no_entry_of_o
     assert isinstance(agents, dict)
     assert agents["defaults"]["timeoutSeconds"] == 660
     assert sum(call[:2] == ["agents", "add"] for call in calls(program)) == 1 + refuses
-
-
-async def test_a_private_home_has_one_place_for_a_trial_and_nothing_to_end_after_it(tmp_path: Path) -> None:
-    home = clone(await template_of(tmp_path, fake_openclaw(tmp_path)), tmp_path / "homes" / "slot-1")
-    assert {home.place(tmp_path / "work", number) for number in (1, 2, 3)} == {tmp_path / "work"}
-    assert await home.release(tmp_path / "work", tools=frozenset({"memory_search"}), finished=False) == ()
-    assert home.agent_id == "bench-mock-m1"
 
 
 @pytest.mark.parametrize("store", ["jsonl", "sqlite"])
@@ -228,19 +261,12 @@ async def test_the_users_logins_take_the_place_of_a_placeholder(tmp_path: Path, 
         ({"paste_fails": "no such command"}, r"could not be carried.*no such command.*--isolation shared"),
     ],
 )
-async def test_what_openclaw_refuses_is_told_in_its_own_words(
+async def test_what_openclaw_refuses_is_reported_in_its_own_words(
     tmp_path: Path, settings: dict[str, str], said: str
 ) -> None:
     user = UserState(logins={"profiles": {"p": {}}})
     with pytest.raises(OpenClawError, match=said):
         await template_of(tmp_path, fake_openclaw(tmp_path, **settings), user)
-
-
-def test_a_config_without_the_agent_is_an_error() -> None:
-    configs: list[Json] = [{}, {"agents": []}, {"agents": {"list": None}}, {"agents": {"entries": {"x": 1}}}]
-    for config in configs:
-        with pytest.raises(OpenClawError, match="supported"):
-            agent_entry(config, "x")
 
 
 def managed_template(folder: Path, program: Path, **options: object) -> Awaitable[PrivateHome]:
@@ -291,6 +317,17 @@ async def test_an_installed_release_adds_the_same_agent_once_and_a_second_home_i
 
 
 @pytest.mark.usefixtures("user")
+async def test_a_log_that_openclaw_began_keeps_no_home_from_the_cache(tmp_path: Path) -> None:
+    program = fake_openclaw(tmp_path)
+    for name in ("one", "two"):
+        log = tmp_path / name / LOG
+        log.parent.mkdir(parents=True)
+        log.write_text("", encoding="utf-8")
+        await managed_template(tmp_path / name, program)
+    assert added(program) == 1
+
+
+@pytest.mark.usefixtures("user")
 @pytest.mark.parametrize(
     "other",
     [
@@ -320,15 +357,6 @@ async def test_a_damaged_entry_asks_openclaw_again_and_is_replaced(tmp_path: Pat
     await managed_template(tmp_path / "2", program)
     assert added(program) == 2
     assert kept.read_text("utf-8") == sound
-
-
-@pytest.mark.usefixtures("user")
-async def test_a_program_that_was_not_installed_by_this_one_is_always_asked(tmp_path: Path) -> None:
-    program = fake_openclaw(tmp_path)
-    for name in ("one", "two"):
-        await template_of(tmp_path / name, program)
-    assert added(program) == 2
-    assert not (tmp_path / "cache" / "agents-added").exists()
 
 
 @pytest.mark.usefixtures("user")

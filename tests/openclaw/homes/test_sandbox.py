@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -12,12 +11,14 @@ from pinchbench.defaults import Network
 from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.sandbox import HomeSandbox, task_limit
-from pinchbench.process.supervise import ProcessSpec, supervise
+from pinchbench.process.spec import ProcessSpec
+from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
-from pinchbench.sandbox.spec import Mount
+from pinchbench.sandbox.sandbox_spec import Mount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 REFUSED = find_support().reason(Level.NAMESPACES)
 
@@ -121,15 +122,6 @@ def test_with_the_model_alone_a_port_leads_to_the_wires_socket(tmp_path: Path, o
     assert spec.sandbox is not None
     assert spec.sandbox["network"] == "model"
     assert spec.sandbox["forward"] == {"port": MODEL_PORT, "socket": "/tmp/w/wire.sock"}
-
-
-def test_an_openclaw_of_the_system_is_where_it_was(tmp_path: Path) -> None:
-    found = OpenClaw(program=Path("/usr/bin/true"), version="2026.9.6")
-    sandbox = HomeSandbox(openclaw=found, base={"PATH": "/usr/bin"}, network=Network.NONE)
-
-    spec = _entered(tmp_path, sandbox)
-
-    assert spec.argv[0] == "/usr/bin/true"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import stat
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -15,12 +16,9 @@ from click.testing import CliRunner, Result
 
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.cli import cli
-from pinchbench.cli.actions.export import PIECE_BYTES, TEXT_FORMATS
-from pinchbench.cli.export import FORMATS
+from pinchbench.cli.export import FILE_SUFFIXES, PIECE_BYTES, TEXT_FORMATS
 from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.report.export.rows import COLUMNS
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.journal.journal import JournalWriter
 from wire.exchanges import CHAT, exchange, sse
 
 if TYPE_CHECKING:
@@ -67,7 +65,9 @@ def test_a_format_of_text_goes_to_stdout_and_into_a_file_alike(folder: Path, for
 
 
 @pytest.mark.parametrize(("form", "ending"), [("parquet", ".parquet"), ("inspect", ".eval"), ("atif", ".atif")])
-def test_a_format_of_files_lies_beside_the_results_where_no_path_is_named(folder: Path, form: str, ending: str) -> None:
+def test_a_format_of_files_lies_next_to_the_results_where_no_path_is_named(
+    folder: Path, form: str, ending: str
+) -> None:
     done = _export(folder, "--format", form)
     named = _export(folder, "--format", form, "--output", str(folder / f"x{ending}"))
 
@@ -79,22 +79,26 @@ def test_a_format_of_files_lies_beside_the_results_where_no_path_is_named(folder
     assert (folder / f"x{ending}").exists()
 
 
-@pytest.mark.parametrize("form", sorted(set(FORMATS) - set(TEXT_FORMATS)))
+@pytest.mark.parametrize(
+    ("form", "library"), [("parquet", "pyarrow"), ("inspect", "pinchbench.report.export.inspect_log")]
+)
+def test_without_its_library_a_format_names_the_extra_to_install(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, form: str, library: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+
+    done = _export(folder, "--format", form)
+
+    assert isinstance(done.exception, ConfigError)
+    assert f"pip install 'pinchbench-async[{form}]'" in str(done.exception)
+
+
+@pytest.mark.parametrize("form", FILE_SUFFIXES)
 def test_a_format_of_files_does_not_go_to_stdout(folder: Path, form: str) -> None:
     done = _export(folder, "--format", form, "--output", "-")
 
     assert isinstance(done.exception, ConfigError)
     assert not done.stdout_bytes
-
-
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("trials", [{"task_a": ()}, {"task_a": (Made(),)}])
-def test_a_run_that_goes_on_can_be_exported(tmp_path: Path, form: str, trials: dict[str, tuple[Made, ...]]) -> None:
-    files = write_run(tmp_path, PlannedRun(trials=_recorded(trials), planned_beyond=1, has_ended=False))
-    with JournalWriter(files.journal, go_on=True):
-        done = _export(tmp_path, "--format", form)
-
-    assert done.exception is None
 
 
 def test_the_formats_tell_the_same_of_a_run(folder: Path) -> None:
@@ -121,20 +125,7 @@ def test_a_long_export_comes_in_pieces_that_join_without_a_seam(tmp_path: Path) 
     assert all(line.startswith(b"20260102-") for line in lines[1:-1])
 
 
-@pytest.mark.parametrize("form", TEXT_FORMATS)
-def test_a_long_export_is_the_same_printed_and_written(tmp_path: Path, form: str) -> None:
-    notes = ("What went wrong. " * 10,)
-    trials = {f"task_{number:03d}": (Made(score=0.1, notes=notes),) for number in range(250)}
-    write_run(tmp_path, PlannedRun(trials=_recorded(trials), slots=8))
-    path = tmp_path / "made"
-    printed, named = _export(tmp_path, "--format", form), _export(tmp_path, "--format", form, "-o", str(path))
-
-    assert named.exception is None
-    assert len(printed.stdout_bytes) > PIECE_BYTES
-    assert path.read_bytes() == printed.stdout_bytes
-
-
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [*TEXT_FORMATS, *FILE_SUFFIXES])
 @pytest.mark.parametrize("place", [".", "/", ""])
 def test_a_path_that_names_no_file_is_refused_in_words(
     folder: Path, monkeypatch: pytest.MonkeyPatch, form: str, place: str
@@ -156,19 +147,3 @@ def test_what_all_else_is_derived_from_is_never_replaced(folder: Path, name: str
     assert isinstance(done.exception, ResultsError)
     assert "run's own record" in str(done.exception)
     assert record.read_bytes() == before
-
-
-def test_the_columns_are_told_without_a_run() -> None:
-    done = CliRunner().invoke(cli, ["export", "--columns"])
-
-    assert done.exit_code == 0
-    assert [line.split("`")[1] for line in done.stdout.splitlines()[2:]] == [column.name for column in COLUMNS]
-
-
-def test_a_run_that_is_not_there_and_a_format_that_is_none_are_told(folder: Path) -> None:
-    missing = CliRunner().invoke(cli, ["export", "nothing", "--format", "csv", "--output-dir", str(folder)])
-    unknown = CliRunner().invoke(cli, ["export", RUN_ID, "--format", "xlsx", "--output-dir", str(folder)])
-
-    assert isinstance(missing.exception, ResultsError)
-    assert unknown.exit_code == 2
-    assert "'parquet'" in unknown.stderr

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.report.export.conversations import MAX_TEXT, bounded, iso, json_value, told
-from pinchbench.transcript.conversation import Message, Role, ToolCall
+from pinchbench.report.export.conversations import json_value, told
+from pinchbench.transcripts import Message, Role, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,17 +69,3 @@ def test_what_is_nested_too_deep_is_cut() -> None:
     for _ in range(5000):
         value = [value]
     assert b"nested deeper" in msgspec.json.encode(json_value(value))
-
-
-@pytest.mark.parametrize("length", [MAX_TEXT - 1, MAX_TEXT])
-def test_text_that_fits_stays_as_it_is(length: int) -> None:
-    assert bounded("x" * length) == "x" * length
-
-
-def test_longer_text_says_how_much_is_missing() -> None:
-    assert bounded("x" * (MAX_TEXT + 7)).endswith("x\n[7 more characters were cut]")
-
-
-@pytest.mark.parametrize("at", [None, 0.0, 1e20, -1e20, float("inf"), float("nan")])
-def test_a_time_that_no_calendar_has_is_none(at: float | None) -> None:
-    assert iso(at) is None

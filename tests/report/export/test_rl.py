@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
-from pinchbench.report.export.rl import rl_lines
-from pinchbench.results.evidence import Evidence
+from pinchbench.report.export.rl import rl_lines, segments_of
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
+from pinchbench.wire.exchange import ExchangeEnd
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
 
 if TYPE_CHECKING:
@@ -23,10 +23,85 @@ if TYPE_CHECKING:
 
     from pinchbench.wire.exchange import Exchange
 
+USER = {"role": "user", "content": "Read it."}
+FUNCTION = {"name": "read", "arguments": '{"path": "a", "lines": 1}'}
+
+
+def _plain(*messages: object) -> object:
+    return {"model": "m", "messages": list(messages)}
+
+
+def _said(*, end: str = "[DONE]") -> bytes:
+    delta = {
+        "content": "I read\n it.",
+        "reasoning_content": "hm",
+        "tool_calls": [{"index": 0, "id": "call_1", "function": FUNCTION}],
+    }
+    return sse({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": end and "stop"}]}, end=end)
+
+
+def _echo(arguments: str = FUNCTION["arguments"], text: str = "I read it.") -> object:
+    call = {"id": "call1", "type": "function", "function": {**FUNCTION, "arguments": arguments}}
+    return {"role": "assistant", "content": text, "tool_calls": [call]}
+
+
+@pytest.mark.parametrize(
+    ("echo", "count"),
+    [
+        pytest.param(_echo(), 1, id="without its reasoning, other white space, another id of the call"),
+        pytest.param(_echo('{"lines":1,"path":"a"}'), 1, id="arguments in another order"),
+        pytest.param(_echo('{"lines":2,"path":"a"}'), 2, id="other arguments"),
+        pytest.param(_echo(text="I wrote it."), 2, id="another text"),
+        pytest.param({"role": "user", "content": "I read it."}, 2, id="a user's message"),
+    ],
+)
+def test_a_request_that_repeats_the_reply_continues_it(echo: object, count: int) -> None:
+    found = segments_of(
+        [
+            exchange(CHAT, _plain(USER), _said(), number=1),
+            exchange(CHAT, _plain(USER, echo, USER), _said(), number=2),
+        ]
+    )
+
+    assert len(found.segments) == count
+    assert [call.prompt for call in found.segments[-1].calls][-1] == 3
+
+
+def test_failed_calls_are_counted_and_do_not_break_a_conversation() -> None:
+    found = segments_of(
+        [
+            exchange(CHAT, _plain(USER), _said(), number=1),
+            exchange(CHAT, _plain(USER, _echo(), USER), b"", number=2, status=500),
+            exchange(CHAT, _plain(USER, _echo(), USER), _said(end=""), number=3, end=ExchangeEnd.CUT),
+            exchange("/v1/models", number=4),
+            exchange(CHAT, _plain(USER, _echo(), USER), _said(), number=5),
+        ]
+    )
+
+    (segment,) = found.segments
+    assert [call.number for call in segment.calls] == [1, 5]
+    assert found.failed == 2
+
+
+def test_a_message_that_openclaw_only_ends_a_request_with_belongs_to_that_call_alone() -> None:
+    running = {"role": "user", "content": "Active exec sessions: none"}
+    found = segments_of(
+        [
+            exchange(CHAT, _plain(USER, running), _said(), number=1),
+            exchange(CHAT, _plain(USER, _echo(), USER, running), _said(), number=2),
+        ]
+    )
+
+    (segment,) = found.segments
+    first, second = segment.calls
+    assert (first.prompt, [one.text for one in first.transient]) == (1, ["Active exec sessions: none"])
+    assert (second.prompt, second.transient) == (4, ())
+    assert [one.text for one in segment.messages] == ["Read it.", "I read it.", "Read it.", running["content"]]
+
+
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
 TOOL = {"type": "function", "function": {"name": "read", "description": "Reads a file.", "parameters": SCHEMA}}
 SYSTEM = {"role": "system", "content": "Be brief."}
-USER = {"role": "user", "content": "Read it."}
 CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
 RESULT = {"role": "tool", "content": "text of a", "tool_call_id": "c1"}
 JSON = (("content-type", "application/json"),)
@@ -289,18 +364,6 @@ def test_a_changed_past_begins_another_segment(tmp_path: Path, changed: dict[str
     assert line["segments"][1]["replies"][0]["prompt_messages"] == len(line["segments"][1]["messages"])
 
 
-def test_a_conversation_goes_on_after_one_of_a_subagent_in_between(tmp_path: Path) -> None:
-    echo = {"role": "assistant", "content": "One."}
-    line = _line(
-        tmp_path,
-        exchange(CHAT, _asked(USER), _chat("One."), number=1),
-        exchange(CHAT, _asked({"role": "user", "content": "Find it."}), _chat("Found."), number=2),
-        exchange(CHAT, _asked(USER, echo, USER), _chat("Two."), number=3),
-    )
-
-    assert [[one["exchange"] for one in segment["replies"]] for segment in line["segments"]] == [[1, 3], [2]]
-
-
 def test_invalid_attempts_are_excluded_and_ungraded_trials_say_why(tmp_path: Path) -> None:
     one = (exchange(CHAT, _asked(USER), _chat("One.")),)
     lines = _lines(
@@ -331,13 +394,6 @@ def test_a_damaged_recording_is_named_and_its_beginning_kept(tmp_path: Path) -> 
 
     assert line["problem"] == "exchange 2 is cut off, as its writer ended meanwhile"
     assert len(line["segments"]) == 1
-
-
-def test_a_run_without_recordings_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    run = read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)})))
-
-    with pytest.raises(ResultsError, match=r"were not recorded .* run it again without --no-wire"):
-        next(rl_lines(run))
 
 
 def test_memory_is_bounded_by_one_trial(tmp_path: Path) -> None:

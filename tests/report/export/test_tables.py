@@ -6,45 +6,28 @@ import csv
 import io
 import json
 import stat
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
-from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
-from pinchbench.errors import ConfigError, ResultsError
+from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model.ending import Reason
-from pinchbench.model.facts import WireFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.trial import TrialKey
-from pinchbench.report.export.rows import COLUMNS, Kind, State, trial_rows
-from pinchbench.report.export.tables import csv_lines, harmless, jsonl_lines, write_parquet
-from pinchbench.report.export.whole_file import whole_file
+from pinchbench.report.export.tables import csv_lines, jsonl_lines, write_parquet
+from pinchbench.report.export.trial_rows import COLUMNS, Kind, State, trial_rows
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import RunResumed, TrialFinished
+from pinchbench.results.paths import whole_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.report.export.rows import Row
+    from pinchbench.report.export.trial_rows import Row
     from pinchbench.results.finished_run import PastRun
 
 HOSTILE = '=cmd|"/c calc"!A1, "quoted"\r\nnext;=1+1 \x1b[31m\u202eabc\x00 ü 😀'
-
-
-def test_the_figures_of_the_wire_are_columns_that_are_empty_without_it(tmp_path: Path) -> None:
-    wire = WireFacts(calls=3, failed=(429,), first_token_s=0.5, model_s=4.0)
-    run = read_run(write_run(tmp_path, PlannedRun(trials={"a": (Made(wire=wire),), "b": (Made(),)})))
-    names = ("wire_calls", "wire_failed", "first_token_s", "model_s")
-
-    rows = [[row.get(name) for name in names] for row in trial_rows(run)]
-
-    assert rows == [[3, 1, 0.5, 4.0], [None] * 4]
 
 
 def _varied(folder: Path) -> PastRun:
@@ -101,15 +84,6 @@ def test_a_row_tells_of_the_attempt_that_counts_and_what_all_cost(tmp_path: Path
     assert row["all_attempts_cost_usd"] == outcomes[0].usage.cost_usd + outcomes[1].usage.cost_usd
 
 
-def test_an_attempt_that_was_interrupted_is_no_attempt_more(tmp_path: Path) -> None:
-    run = _varied(tmp_path)
-    rows = list(trial_rows(run))
-    assert run.data.retries is not None
-
-    assert _by_key(rows)["task_d"]["attempts"] == 0
-    assert sum(max(0, int(str(row["attempts"])) - 1) for row in rows) == run.data.retries.attempts == 1
-
-
 def test_what_is_not_known_is_missing_and_never_a_zero(tmp_path: Path) -> None:
     rows = _by_key(list(trial_rows(_varied(tmp_path))))
 
@@ -144,22 +118,6 @@ def test_a_score_passes_from_the_runs_own_threshold_on(tmp_path: Path, score: fl
     assert row["passed"] is passed
 
 
-def test_the_release_of_a_row_is_the_one_it_ran_on(tmp_path: Path) -> None:
-    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=1))
-    run = read_run(files)
-    newer = {**run.facts.versions, "openclaw": "2027.1.1"}
-    config = {**run.facts.config, "isolation": "shared"}
-    [first] = run.outcomes
-    later = RunResumed(at=BEGAN + 500, trials=1, config=config, versions=newer)
-    key = TrialKey(task_id="task_a", repetition=2)
-    with JournalWriter(files.journal, go_on=True) as journal:
-        journal.append([later, TrialFinished(outcome=type(first)(key=key, reason=Reason.COMPLETED, digest="d"))])
-    rows = list(trial_rows(read_run(files)))
-
-    assert [(row["openclaw"], row["isolation"]) for row in rows] == [("2026.9.6", "private"), ("2027.1.1", "shared")]
-    assert rows[1]["started_at"] is None  # it says none
-
-
 def test_csv_reads_back_with_every_value_in_its_column(tmp_path: Path) -> None:
     run = _varied(tmp_path)
     text = "".join(csv_lines(run))
@@ -187,15 +145,6 @@ def test_no_cell_of_a_csv_is_a_formula_for_a_spreadsheet(tmp_path: Path) -> None
     assert notes
     assert all(note.startswith("'=cmd") and ";'=1+1" in note for note in notes)
     assert any(cell == "'-a category" for row in cells for cell in row)
-
-
-@given(st.text("=+-@＝'\"; \ta1"))
-def test_a_harmless_text_begins_with_no_sign_of_a_formula_wherever_a_cell_could_begin(text: str) -> None:
-    made = harmless(text)
-
-    assert not any(piece.strip(" ").startswith(("=", "+", "-", "@", "＝")) for piece in made.split(";")[1:])
-    assert not made.startswith(("=", "+", "-", "@", "＝"))
-    assert made.replace("'", "") == text.replace("'", "")
 
 
 def test_json_lines_read_back_whole_with_text_as_it_is(tmp_path: Path) -> None:
@@ -230,15 +179,6 @@ def test_parquet_reads_back_with_the_types_of_its_columns(tmp_path: Path) -> Non
     assert table.schema.field("score").metadata[b"meaning"].startswith(b"The score in 0-1")
 
 
-def test_without_its_library_parquet_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = _varied(tmp_path)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-
-    with pytest.raises(ConfigError, match=r"pip install 'pinchbench-async\[parquet\]'"):
-        write_parquet(run, tmp_path / "trials.parquet")
-    assert not (tmp_path / "trials.parquet").exists()
-
-
 def test_a_file_is_there_whole_and_for_the_user_alone_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_bytes(b"old")
@@ -257,16 +197,3 @@ def test_a_file_is_there_whole_and_for_the_user_alone_or_not_at_all(tmp_path: Pa
         file.write(b"new")
     assert path.read_bytes() == b"new"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_a_file_that_cannot_be_written_is_told_and_only_files_are_replaced(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    for place, why in (
-        (tmp_path, "is a folder"),
-        (tmp_path / "link", "is no ordinary file"),
-        (tmp_path / "none" / "x", "No such file or directory; name another file with --output"),
-    ):
-        with pytest.raises(ResultsError, match=why), whole_file(place):
-            pass
-    assert (tmp_path / "link").is_symlink()
-    assert not (tmp_path / "elsewhere").exists()

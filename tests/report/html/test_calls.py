@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pytest
 
 from pinchbench.report.html.calls import calls_json
 from pinchbench.wire.exchange import Chunk
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 USER = {"role": "user", "content": "Read it."}
 ECHO = {"role": "assistant", "content": "One."}
-COMMAND = "pinchbench-async wire show r task_a N"
+COMMAND = "pinchbench-async export r --format wire"
 
 
 def _asked(*messages: object, system: str = "Be brief.\nBe kind.", tools: tuple[str, ...] = ("read",)) -> object:
@@ -45,7 +46,7 @@ def _shown(folder: Path, *exchanges: Exchange, most_bytes: int = 100_000) -> dic
 
 def test_a_call_shows_what_was_new_what_came_back_and_how_long_it_took(tmp_path: Path) -> None:
     queued = msgspec.structs.replace(
-        exchange(CHAT, _asked(USER), _said("One"), number=2), queued_s=0.2, sent_s=0.25, retried=(503,), ended_s=1.5
+        exchange(CHAT, _asked(USER), _said("One"), number=2), queued_s=0.2, sent_s=0.25, ended_s=1.5
     )
     told = _shown(
         tmp_path,
@@ -64,7 +65,7 @@ def test_a_call_shows_what_was_new_what_came_back_and_how_long_it_took(tmp_path:
     ]
     assert second["changes"] == []  # OpenClaw's retry of the same request
     assert second["timing"] == ("queued 0.2 s, first token after 0.25 s, took 1.5 s, 30 tokens, 40 tokens per second")
-    assert (second["retried"], second["failed"], second["model"], second["reply"]) == ("503", "", "m-2", "One.")
+    assert (second["failed"], second["model"], second["reply"]) == ("", "m-2", "One.")
     assert (third["number"], third["turn"]) == (3, 2)
     assert [one["title"] for one in third["changes"]] == ["new: assistant", "new: user"]
 
@@ -87,6 +88,35 @@ def test_a_changed_prompt_is_a_diff_and_a_compaction_says_what_is_gone(tmp_path:
     }
 
 
+def _cached(read: int) -> tuple[Chunk, ...]:
+    usage = {"prompt_tokens": 1000, "prompt_tokens_details": {"cached_tokens": read}, "total_tokens": 1010}
+    choice = {"index": 0, "delta": {"content": "Done"}, "finish_reason": "stop"}
+    return (Chunk(at_s=0.5, data=sse({"model": "m-2", "choices": [choice], "usage": usage}, end="[DONE]")),)
+
+
+@pytest.mark.parametrize(
+    ("third", "cause"),
+    [
+        ({"system": "Be brief.\nIt is 12:01."}, "the system prompt, from character 22 on, 560 tokens read again"),
+        ({"tools": ("exec", "read")}, "the tools, from character 0 on, 1.0k tokens read again"),
+        ({}, ""),
+    ],
+)
+def test_what_the_cache_missed_has_the_first_call_that_changed_the_beginning_of_the_prompt(
+    tmp_path: Path, third: dict[str, Any], cause: str
+) -> None:
+    both: dict[str, Any] = {"tools": ("read", "exec")}
+    told = _shown(
+        tmp_path,
+        exchange(CHAT, _asked(USER, **both), _cached(0), number=1),
+        exchange(CHAT, _asked(USER, ECHO, USER, **both), _cached(900), number=2),
+        exchange(CHAT, _asked(USER, ECHO, USER, ECHO, USER, **{**both, **third}), _cached(0), number=3),
+    )
+    changed = f" The prompt's beginning changed in 1 call, first in call 3: {cause}." if cause else ""
+    assert told["cache"] == f"900 of 3.0k prompt tokens came from the provider's cache.{changed}"
+    assert "1.0k tokens (900 cached)" in told["calls"][1]["timing"]
+
+
 def test_a_request_is_compared_with_the_most_similar_of_those_before(tmp_path: Path) -> None:
     told = _shown(
         tmp_path,
@@ -106,17 +136,10 @@ def test_long_texts_are_shortened_and_many_calls_left_out_with_the_command_that_
     assert [one["number"] for one in told["calls"]] == [*range(1, 11), *range(21, 31)]
     assert told["count"] == "30 calls"
     assert told["cut"] == (
-        f"10 calls in the middle are left out. Long texts are shortened. `{COMMAND}` prints all of a call."
+        f"10 calls in the middle are left out. Long texts are shortened. `{COMMAND}` prints each call whole."
     )
     assert "characters left out" in told["calls"][0]["reply"]
     assert len(msgspec.json.encode(told)) < 3 * 8_000
-
-
-def test_without_room_only_the_command_is_named(tmp_path: Path) -> None:
-    told = _shown(tmp_path, exchange(CHAT, _asked(USER), _said("One")), most_bytes=0)
-
-    assert told["calls"] == []
-    assert COMMAND in told["cut"]
 
 
 def test_a_damaged_recording_shows_its_beginning_and_says_so(tmp_path: Path) -> None:
@@ -131,7 +154,3 @@ def test_a_damaged_recording_shows_its_beginning_and_says_so(tmp_path: Path) -> 
     assert told is not None
     assert told["count"] == "1 call"
     assert "exchange 2 is cut off" in str(told["cut"])
-
-
-def test_a_trial_that_was_not_recorded_has_none(tmp_path: Path) -> None:
-    assert calls_json(tmp_path / "wire.jsonl.zst", command=COMMAND, most_bytes=100_000) is None

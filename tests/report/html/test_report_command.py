@@ -44,15 +44,6 @@ def test_several_runs_need_a_name_for_their_page(tmp_path: Path) -> None:
     assert (tmp_path / "both.html").is_file()
 
 
-def test_the_same_run_named_twice_is_one(tmp_path: Path) -> None:
-    _runs(tmp_path)
-    twice = ["20260102-030000-0001", str(tmp_path / "mock-m1_20260102-030000-0001")]
-
-    done = CliRunner().invoke(cli, ["report", *twice, "--output-dir", str(tmp_path)], catch_exceptions=False)
-
-    assert done.exit_code == 0
-
-
 def test_a_run_that_is_not_there_is_an_error_that_names_those_that_are(tmp_path: Path) -> None:
     _runs(tmp_path)
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.model.ending import Reason
 from pinchbench.report.html.side_by_side import (
     DifferingPart,
     FirstDifference,
@@ -19,7 +17,7 @@ from pinchbench.report.html.side_by_side import (
     steps_of,
 )
 from pinchbench.results.finished_run import read_run
-from pinchbench.transcript.conversation import Message, Role, ToolCall
+from pinchbench.transcripts import Message, Role, ToolCall
 from pinchbench.wire.normalise import Normaliser
 
 if TYPE_CHECKING:
@@ -76,12 +74,6 @@ def test_times_ids_and_places_of_a_run_make_no_difference() -> None:
     assert [len(step.answers) for step in one] == [0, 1]
 
 
-def test_an_answer_without_its_call_is_a_message_of_its_own_as_on_the_page() -> None:
-    messages = [Message(role=Role.TOOL, text="late", call_id="gone"), Message(role=Role.ASSISTANT)]
-
-    assert [step.role for step in steps_of(messages, Normaliser(today=date.min))] == [Role.TOOL, Role.ASSISTANT]
-
-
 def _run(folder: Path, number: int, **trials: tuple[Made, ...]) -> PastRun:
     run = PlannedRun(trials=trials, run_id=f"20260102-030000-000{number}", model=f"mock/m{number}")
     return read_run(write_run(folder, run))
@@ -100,25 +92,3 @@ def test_the_first_repetition_of_every_task_comes_before_the_second_of_any(tmp_p
     assert list(one.pairs) == ["two/task_b"]
     assert one.left_out == ("task_a",)
     assert one.first == {("two", "task_b"): "two/task_b"}
-
-
-def test_a_trial_without_a_conversation_has_no_pair(tmp_path: Path) -> None:
-    lost = Made(reason=Reason.NO_TRANSCRIPT, score=None)
-    one = _run(tmp_path, 1, task_a=(lost,), task_b=(Made(),), task_c=(Made(),))
-    two = _run(tmp_path, 2, task_a=(Made(),), task_b=(lost,), task_c=(Made(),))
-    found = embedded_pairs([("one", one), ("two", two)], ["task_a", "task_b", "task_c"])
-
-    assert list(found.pairs) == ["two/task_c"]
-    assert list(found.trials) == ["one/task_c", "two/task_c"]
-    assert found.left_out == ()
-
-
-def test_a_long_conversation_is_cut_with_a_note(tmp_path: Path) -> None:
-    message = {"role": "user", "content": "word " * 5000}
-    long = Made(transcript=json.dumps({"type": "message", "message": message}) + "\n")
-    runs = [("one", _run(tmp_path, 1, task_a=(long,))), ("two", _run(tmp_path, 2, task_a=(long,)))]
-    found = embedded_pairs(runs, ["task_a"], trial_bytes=1000)
-
-    assert len(found.trials["two/task_a"]) < 3000
-    assert "parts of long texts" in json.loads(found.trials["two/task_a"])["cut"]
-    assert found.pairs == {"two/task_a": None}

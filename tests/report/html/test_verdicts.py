@@ -1,4 +1,4 @@
-"""The verdicts about the variants of an experiment."""
+"""What the page of an experiment says of comparisons, gates and tasks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from browser import chromium, opened
+from browser import chromium, opened, violations
 from past_experiments import write_variants
-from pinchbench.experiment.page import read_experiment_runs, write_experiment
-from pinchbench.experiment.record import RecordedSequential, read_record, write_record
-from pinchbench.report.html.verdicts import verdicts_of
-from pinchbench.results.compare.sequential_verdict import SequentialComparison, SequentialVerdict
+from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
+from pinchbench.experiment.experiment_record import RecordedSequential, read_record, write_record
+from pinchbench.report.html.report_page import write_report
+from pinchbench.report.html.verdicts import matrix_rows, shown_gate, verdicts_of
+from pinchbench.results.compare.samples import LeftOut, Sample, TaskTrials, side_of
+from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
+from pinchbench.results.gate.baseline_file import Stability
+from pinchbench.results.gate.gate_record import GateRecord, GateVerdict, Rules, write_gate
+from pinchbench.results.gate.gate_run import Gate
+from pinchbench.results.result_json import JournalEnd
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pinchbench.results.finished_run import PastRun
 
 
 def _compared(variant: str, verdict: SequentialVerdict, mean: float | None = 0.2) -> SequentialComparison:
@@ -41,11 +49,10 @@ def test_what_was_decided_on_the_way_is_shown_with_its_own_evidence(verdict: Seq
     found = verdicts_of((), [_compared("high", verdict)], baseline="low")
     one = found.by_variant["high"]
 
-    assert (one.word, one.badge, one.count, one.evidence) == (verdict.value, badge, 7, "57")
+    assert (one.word, one.badge) == (verdict.value, badge)
     assert (one.difference.mean, one.difference.low, one.difference.high) == (0.2, 0.05, 0.35)
-    assert one.sentence.endswith("The difference is 0.200 (0.050 to 0.350), after 7 paired trials.")
+    assert one.sentence.endswith("The difference is 0.200 (0.050 to 0.350), after 7 paired trials. Its e-value is 57.")
     assert one.outlook == ()
-    assert found.evidence_name == "e-value"
     assert "from an e-value of 40 on" in found.notes[0]
 
 
@@ -65,12 +72,107 @@ def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(tmp_path: Path)
     with chromium() as browser, opened(browser, files.page) as watched:
         page = watched.page
         assert re.findall(r"adjusted|\bp [=<] ", page.locator("main").inner_text()) == []
-        verdicts = page.locator("#verdict .verdicts > li")
+        verdicts = page.locator("#variants .verdicts > li")
         assert verdicts.first.inner_text().startswith("high better Decided: better than low. The difference is 0.200")
         assert verdicts.last.inner_text().startswith("same undecidable Undecidable: ")
-        assert page.locator("#variants tbody").first.locator(".badge").all_inner_texts() == ["better", "undecidable"]
-        assert "e-value" in page.locator("#variants thead").first.inner_text()
+        assert verdicts.locator(".badge").all_inner_texts() == ["better", "undecidable"]
+        assert page.locator("#choice p").first.inner_text().startswith("Best: high scores most")
         assert "high: 0.200" in (page.locator("#variants .plot .wide").get_attribute("aria-label") or "").replace(
             "+", ""
         )
         assert watched.complaints == []
+
+
+MISCHIEF = "<img src=x onerror=alert(1)> {{ 7 * 7 }}"
+
+
+def _gate(baseline: PastRun, *, least_score: float, max_spread: float) -> Gate:
+    return Gate(
+        rules=Rules(least_score=least_score, has_baseline=True, margin=0.05),
+        name=MISCHIEF,
+        baseline=side_of([baseline]),
+        stability=Stability(min_trials=1, max_spread=max_spread),
+    )
+
+
+@pytest.fixture
+def pages(tmp_path: Path) -> list[Path]:
+    """The page of a run that a gate fails, and that of its experiment."""
+    files = write_variants(tmp_path, tasks=9, repetitions=2, variants={"low": 0.9, "high": 0.3}, trouble=0.0)
+    low, high = (one.run for one in read_experiment_runs(files).variants)
+    assert low is not None
+    assert high is not None
+    write_gate(high.files, _gate(low, least_score=0.1, max_spread=0.2).judge(high, is_complete=False))
+    report = high.files.folder / "report.html"
+    write_report([high], report)
+    write_experiment(read_experiment_runs(files), files.page)
+    return [report, files.page]
+
+
+def test_each_rule_is_shown_with_its_verdict_and_why_tasks_were_not_compared(pages: list[Path]) -> None:
+    with chromium() as browser:
+        for path in pages:
+            with opened(browser, path) as watched:
+                card = watched.page.locator(
+                    "section.card", has=watched.page.locator(".verdicts code", has_text="worse")
+                )
+                assert card.locator("h2 .badge, h3 .badge").inner_text() == "failed"
+                assert card.locator("li .badge").all_inner_texts() == ["passed", "failed"]
+                assert f"The baseline is {MISCHIEF} of example/low; the margin is 0.05." in card.inner_text()
+                assert "The run was not complete" in card.inner_text()
+                card.locator("summary").click()
+                assert card.locator("dd").first.inner_text().startswith("in quarantine; varies: ")
+                assert violations(watched.page) == []
+                assert watched.complaints == []
+                assert watched.requests == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "badge"),
+    [
+        (GateVerdict.PASSED, "good"),
+        (GateVerdict.FAILED, "bad"),
+        (GateVerdict.CANNOT_TELL, "warn"),
+        (GateVerdict.NOT_APPLICABLE, "bad"),
+    ],
+)
+def test_a_verdict_has_its_words_and_its_badge(verdict: GateVerdict, badge: str) -> None:
+    record = GateRecord(
+        verdict=verdict, is_complete=True, rules=(), baseline=None, journal=JournalEnd(records=0, digest="")
+    )
+    shown = shown_gate(record)
+
+    assert (shown.whole.word, shown.whole.badge) == (verdict.replace("_", " "), badge)
+    assert shown.about == ()
+
+
+def _side(**scores: tuple[float, ...] | None) -> Sample:
+    tasks = {
+        task_id: TaskTrials(
+            task_id=task_id, category="c", scores=own or (), left_out=LeftOut(infrastructure=int(own is None))
+        )
+        for task_id, own in scores.items()
+    }
+    return Sample(label="s", model="m/m", runs=("r",), tasks=tasks)
+
+
+def _different(*sides: Sample | None) -> list[str]:
+    return [row.task_id for row in matrix_rows(sides, 0.5) if row.is_different]
+
+
+def test_a_task_differs_if_a_variant_is_a_tenth_from_the_baseline() -> None:
+    baseline = _side(near=(0.8,), far=(0.8,), low=(0.1,))
+    other = _side(near=(0.71,), far=(0.7,), low=(0.19,))
+
+    assert _different(baseline, other) == ["far"]
+
+
+def test_a_cell_has_the_mean_the_difference_and_what_is_not_in_it() -> None:
+    [row] = matrix_rows([_side(task=(1.0, 0.8)), _side(task=(0.3,)), _side(task=(0.903,)), _side(task=None)], 0.5)
+    baseline, worse, alike, excluded = row.cells
+
+    assert (baseline.score, baseline.trials, baseline.difference, baseline.shade) == (0.9, 2, "", 9)
+    assert (worse.difference, worse.direction) == ("−0.60", -1)
+    assert (alike.difference, alike.direction) == ("", 0)
+    assert (excluded.score, excluded.left_out, excluded.shade) == (None, 1, 0)
+    assert round(row.spread, 3) == 0.603

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +12,8 @@ from bench.calibration import SHAPES
 from bench.gate import gate_shares
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.results.compare.paired_test import Difference, Pair
-from pinchbench.results.gate.rules import GateVerdict
-from pinchbench.results.gate.stability import Stability
+from pinchbench.results.gate.baseline_file import Stability
+from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.gate.worse import GateEvidence, verdict_of, weigh
 
 if TYPE_CHECKING:
@@ -92,15 +91,6 @@ def test_the_luck_by_which_tasks_became_stable_is_no_evidence() -> None:
     assert together.difference.p > 0.3
 
 
-def test_more_repetitions_show_that_a_run_is_as_good() -> None:
-    few, many = _weigh(*[Pair(a=ONES, b=(1.0,))] * 12), _weigh(*[Pair(a=ONES, b=ONES * 2)] * 12)
-    assert verdict_of(few.difference, margin=0.05) is GateVerdict.CANNOT_TELL
-    assert (few.needed, few.needed_of_baseline) == (7, True)
-    assert verdict_of(many.difference, margin=0.05) is GateVerdict.CANNOT_TELL
-    enough = _weigh(*[Pair(a=(1.0,) * 7, b=(1.0,) * 7)] * 12)
-    assert verdict_of(enough.difference, margin=0.05) is GateVerdict.PASSED
-
-
 @given(PAIRS, STABILITY, st.floats(0, 1), st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None)
 def test_the_order_changes_nothing_and_everything_is_in_its_range(
@@ -126,17 +116,6 @@ def test_the_order_changes_nothing_and_everything_is_in_its_range(
         assert -1.0 <= difference.low <= difference.mean <= difference.high <= 1.0
 
 
-def test_much_worse_scores_have_a_small_p_and_better_ones_a_large_one() -> None:
-    source = np.random.default_rng(1)
-    better, worse = (
-        [Pair(a=tuple(one), b=(other,)) for one, other in zip(high.tolist(), low.tolist(), strict=True)]
-        for high, low in ((source.uniform(0.3, 0.5, (12, 5)), source.uniform(0.5, 0.7, 12)),
-                          (source.uniform(0.5, 0.7, (12, 5)), source.uniform(0.3, 0.5, 12)))
-    )  # fmt: skip
-    assert _weigh(*worse).difference.p == pytest.approx(0.0001, abs=0.001)
-    assert _weigh(*better).difference.p == pytest.approx(1.0, abs=0.001)
-
-
 # By simulation; tests/bench/gate.py prints the whole table
 
 
@@ -146,8 +125,3 @@ def test_the_same_model_fails_in_at_most_5_percent(shape: Shape) -> None:
     found = gate_shares(shape, tasks=12, runs=2, worse=0.0, pairs=150, stability=Stability())
     assert found.failed * 150 <= 14
     assert found.missed * 150 <= 8
-
-
-def test_a_loss_of_a_fifth_fails() -> None:
-    found = gate_shares(SHAPES[0], tasks=12, runs=3, worse=0.2, pairs=50, stability=Stability())
-    assert found.failed >= 0.9

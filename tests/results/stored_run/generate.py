@@ -1,4 +1,4 @@
-"""Generate the stored run beside this file: `PYTHONPATH=tests python tests/results/stored_run/generate.py`.
+"""Generate the stored run next to this file: `PYTHONPATH=tests python tests/results/stored_run/generate.py`.
 
 Run it only when a release changes what it writes on purpose: the files show that what an older release wrote stays
 readable.

@@ -11,18 +11,19 @@ from pinchbench.errors import CommandRefusedError
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.journal.control_records import (
+from pinchbench.results.journal.records import (
     BudgetSet,
     ConcurrencySet,
     GradeOverridden,
     NoteAdded,
     RunContinued,
     RunPaused,
+    RunStarted,
+    TrialFinished,
     TrialRequeued,
     TrialsSkipped,
     TrialStopped,
 )
-from pinchbench.results.journal.records import RunStarted, TrialFinished
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.commands import (
     MAX_TEXT,
@@ -109,9 +110,9 @@ def test_a_command_comes_to_one_record(change: Change, record: object) -> None:
         (StopTrial("b@7"), "no trial 'b@7'. It has: b, b@2."),
         (StopTrial("@2"), "no trial '@2'"),
         (StopTrial("b@" + "9" * 5000), "no trial 'b@999"),
-        (Skip("b@1"), "ctl r1 stop-trial b"),
+        (Skip("b@1"), "ctl r1 skip b --stop"),
         (Skip("c"), "It has ended"),
-        (Requeue("b"), "stop-trial b"),
+        (Requeue("b"), "skip b --stop"),
         (Requeue("a@2"), "waits for its turn already"),
         (Requeue("a", "x" * (MAX_TEXT + 1)), f"at most {MAX_TEXT}"),
         (Note("  \n"), "needs a text"),
@@ -133,16 +134,19 @@ def test_what_can_not_be_done_is_refused_with_what_can(change: Change, sentence:
     assert sentence in str(refused.value)
 
 
-@pytest.mark.parametrize("change", [Pause(), Continue(), StopTrial("b"), Concurrency(2)])
-def test_a_run_that_does_not_work_says_how_it_goes_on(change: Change) -> None:
-    with pytest.raises(CommandRefusedError, match="pinchbench-async resume r1"):
-        decide(change, ENDED, at=1.0)
-
-
 @pytest.mark.parametrize("change", [Skip("a"), Requeue("b", "why"), Budget(3.0)])
 def test_what_is_recorded_for_a_run_that_has_ended_holds_when_it_is_resumed(change: Change) -> None:
     assert "`pinchbench-async resume r1` goes on so" in said(decide(change, ENDED, at=1.0), ENDED)
     assert "resume" not in said(decide(Note("x"), ENDED, at=1.0), ENDED)
+
+
+@pytest.mark.parametrize("change", [Pause(), Continue(), Budget(3.0), Concurrency(2)])
+def test_a_complete_run_is_neither_paused_nor_given_a_limit(change: Change) -> None:
+    complete = replace(ENDED, plan=(), waiting=())
+
+    with pytest.raises(CommandRefusedError, match=r"The run is complete.*ctl r1 requeue TRIAL"):
+        decide(change, complete, at=1.0)
+    assert decide(Note("x"), complete, at=1.0) == NoteAdded(at=1.0, text="x")
 
 
 def test_a_run_that_is_ending_takes_notes_only() -> None:
@@ -150,8 +154,3 @@ def test_a_run_that_is_ending_takes_notes_only() -> None:
     with pytest.raises(CommandRefusedError, match=r"--max-cost .* is reached.*resume r1"):
         decide(Requeue("a"), ending, at=1.0)
     assert decide(Note("x"), ending, at=1.0) == NoteAdded(at=1.0, text="x")
-
-
-def test_the_slots_of_an_experiment_are_not_those_of_one_variant() -> None:
-    with pytest.raises(CommandRefusedError, match="share its slots"):
-        decide(Concurrency(2), replace(WORKING, is_shared=True), at=1.0)

@@ -55,16 +55,6 @@ async def ask(path: Path, command: Command) -> Reply | None:
     return await to_thread.run_sync(send_command, path, command)
 
 
-async def raw(path: Path, data: bytes) -> Reply:
-    """Send bytes as they are, and return the reply."""
-    async with await anyio.connect_unix(path) as stream:
-        await stream.send(data)
-        reply = b""
-        while not reply.endswith(b"\n"):
-            reply += await stream.receive()
-    return decode_reply(reply)
-
-
 async def test_a_command_is_done_and_answered_and_the_socket_is_gone_in_the_end(tmp_path: Path) -> None:
     path = tmp_path / "control.sock"
     assert await ask(path, Status()) is None
@@ -155,13 +145,6 @@ async def test_a_line_that_is_no_command_is_answered(tmp_path: Path, data: bytes
         assert text in reply.text
         assert len(came) <= 1
         assert (await ask(path, Status())) is not None
-
-
-async def test_a_client_that_sends_nothing_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctl_socket, "READ_LIMIT_S", 0.05)
-    path = tmp_path / "control.sock"
-    async with listening(path):
-        assert (await raw(path, b'{"command"')).text == "No command came within 0 s."
 
 
 async def test_a_client_that_never_reads_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

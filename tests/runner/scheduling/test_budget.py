@@ -51,7 +51,7 @@ def budget(limits: BudgetLimits, *, spent: Usage = Usage()) -> Budget:
 
 
 def may_start(one: Budget, *running: int, now: float = 1000, of: int = 99) -> str:
-    """Ask for room for trial `of` beside those that run."""
+    """Ask for room for trial `of` in addition to those that run."""
     return one.may_start(now, key(of), running=[key(number) for number in running])
 
 
@@ -77,20 +77,6 @@ def test_what_the_wire_has_seen_counts_where_it_is_more() -> None:
     one = budget(COST)
     wired = replace(outcome(1, cost(1)), wire=WireFacts(usage=cost(5)))
     assert one.ended(wired) == "--max-cost $5.00 is reached: $5.00 is spent."
-
-
-def test_what_was_used_by_an_attempt_without_a_transcript_stays_spent() -> None:
-    one = budget(COST)
-    one.uses(key(1), cost(4))
-    one.ended(outcome(1, Usage(), Reason.EVIDENCE_LOST))
-    assert one.uses(key(2), cost(1)) != ""
-
-
-def test_a_second_attempt_at_a_trial_is_spent_beside_the_first() -> None:
-    one = budget(COST)
-    one.ended(outcome(1, cost(3), Reason.PROVIDER_ERROR))
-    assert one.uses(key(1), cost(1.9)) == ""
-    assert one.uses(key(1), cost(2)) != ""
 
 
 def test_a_judge_is_spent_too() -> None:
@@ -121,10 +107,6 @@ def test_hours_are_those_of_this_session() -> None:
 # Whether one more may start
 
 
-def test_nothing_is_known_before_the_first_trial() -> None:
-    assert may_start(budget(BudgetLimits(max_cost=0.01, max_tokens=1, max_hours=0.1)), *range(1, 8)) == ""
-
-
 def test_before_any_has_ended_the_largest_seen_stands_for_all() -> None:
     one = budget(COST)
     one.uses(key(1), cost(1))
@@ -145,14 +127,6 @@ def test_the_forecast_is_what_is_used_and_the_rest_of_what_runs_and_another() ->
     assert may_start(one, 2, 3) == "", "3 used, 0.4 to come, 1 for another"
 
 
-def test_what_made_no_model_call_does_not_make_trials_look_cheap() -> None:
-    one = budget(COST)
-    one.ended(outcome(1, cost(3)))
-    for number in range(2, 9):
-        one.ended(outcome(number, Usage(), Reason.AGENT_NOT_STARTED))
-    assert may_start(one) != ""
-
-
 def test_a_judge_makes_trials_dearer_those_that_wait_for_it_included() -> None:
     one = budget(COST)
     one.ended(outcome(1, cost(1)))
@@ -162,22 +136,6 @@ def test_a_judge_makes_trials_dearer_those_that_wait_for_it_included() -> None:
     assert may_start(one) != "", "3 used, 1 to judge, 2 for another"
     one.judged(grade(2))
     assert may_start(one) == "", "3 used, 1.5 for another"
-
-
-def test_what_an_earlier_session_left_to_be_judged_is_no_credit() -> None:
-    one = budget(COST)
-    for number in range(3):
-        one.judged(grade(number, JudgeGrade(cost_usd=1)))
-    one.ended(outcome(9, cost(0.5)))
-    assert may_start(one) != "", "3.5 used, 1 to judge, 1.5 for another"
-
-
-def test_ten_trials_of_ten_cents_fit_into_a_dollar() -> None:
-    one = budget(BudgetLimits(max_cost=1))
-    for number in range(10):
-        assert may_start(one) == ""
-        one.ended(outcome(number, cost(0.1)))
-    assert may_start(one) != ""
 
 
 def test_the_time_of_another_trial_has_to_fit_in() -> None:
@@ -208,25 +166,8 @@ def test_sentences_name_the_option_and_the_figures() -> None:
     assert said == "--max-tokens 1,000,000: 960,000 tokens are used, and another trial would take about 60,000."
 
 
-@pytest.mark.parametrize(
-    ("usd", "told"),
-    [
-        (1234.5, "$1,234.50"),
-        (0.1, "$0.10"),
-        (0.05, "$0.05"),
-        (0.0123, "$0.012"),
-        (0.00421, "$0.0042"),
-        (0.002, "$0.002"),
-    ],
-)
-def test_small_amounts_have_more_digits(usd: float, told: str) -> None:
-    assert may_start(budget(BudgetLimits(max_cost=usd), spent=cost(usd))) == (
-        f"--max-cost {told} is reached: {told} is spent."
-    )
-
-
 @pytest.mark.parametrize(("hours", "told"), [(2, "2 h"), (0.75, "45 min"), (0.01, "36 s"), (1.999, "2 h")])
-def test_hours_are_told_in_hours_and_minutes(hours: float, told: str) -> None:
+def test_hours_are_reported_in_hours_and_minutes(hours: float, told: str) -> None:
     one = budget(BudgetLimits(max_hours=hours))
     assert one.expired(one.deadline) == f"--max-hours {told} is reached: the run has taken {told}."
 
@@ -234,7 +175,7 @@ def test_hours_are_told_in_hours_and_minutes(hours: float, told: str) -> None:
 # The whole run
 
 
-def test_a_run_that_will_not_fit_is_told_once_as_soon_as_three_have_ended() -> None:
+def test_a_run_that_will_not_fit_is_reported_once_as_soon_as_three_have_ended() -> None:
     one = budget(COST, spent=cost(0.4))
     for number in (1, 2):
         one.ended(outcome(number, cost(1)))
@@ -246,26 +187,7 @@ def test_a_run_that_will_not_fit_is_told_once_as_soon_as_three_have_ended() -> N
     assert one.outlook(1000, {"t": 9}) == ""
 
 
-def test_a_run_that_fits_is_not_worth_a_word_until_it_no_longer_does() -> None:
-    one = budget(COST)
-    for number in range(3):
-        one.ended(outcome(number, cost(0.5)))
-    assert one.outlook(1000, {"t": 7}) == ""
-    one.ended(outcome(9, cost(2.5)))
-    assert one.outlook(1000, {"t": 6}) == "At this rate the whole run would cost about $10.00; --max-cost is $5.00."
-
-
-def test_what_runs_and_its_judge_are_part_of_the_whole() -> None:
-    one = budget(COST)
-    for number in range(3):
-        one.ended(outcome(number, cost(0.5)))
-        one.judged(grade(number, JudgeGrade(cost_usd=0.5)))
-    one.uses(key(8), cost(0.1))
-    one.uses(key(9), cost(1.5))
-    assert one.outlook(1000, {"t": 0}) == "At this rate the whole run would cost about $6.00; --max-cost is $5.00."
-
-
-def test_the_time_of_the_whole_run_knows_that_trials_run_beside_each_other() -> None:
+def test_the_time_of_the_whole_run_knows_that_trials_run_next_to_each_other() -> None:
     one = budget(BudgetLimits(max_hours=1, max_tokens=100))
     for running in range(4):
         may_start(one, *range(running))
@@ -315,12 +237,6 @@ def test_a_long_trial_after_short_ones_is_expected_to_come_to_more() -> None:
     )
 
 
-def test_the_first_short_trial_does_not_make_long_ones_look_dear() -> None:
-    one = differing(COST, {"t1": 10.0, "t2": 1000.0})
-    one.ended(outcome(1, cost(0.1)))
-    assert may_start(one, of=2) == "", "not a hundred times as much: that was mostly the beginning"
-
-
 def test_how_trials_compare_counts_and_not_how_long_they_were_said_to_take() -> None:
     said = []
     for times in (1, 60):
@@ -330,16 +246,6 @@ def test_how_trials_compare_counts_and_not_how_long_they_were_said_to_take() -> 
         said.append((may_start(one, 2, of=1, now=4000), one.outlook(4000, {"t1": 2})))
     assert said[0] == said[1]
     assert all(said[0])
-
-
-def test_a_trial_that_is_expected_to_take_no_time_and_a_task_nobody_knows_harm_nothing() -> None:
-    one = differing(COST, {"t1": 0.0, "t2": 3.0})
-    for number in (1, 1, 8):
-        one.ended(outcome(number, cost(0.5)))
-    assert (
-        one.outlook(1000, {"t1": 4, "t9": 4})
-        == "At this rate the whole run would cost about $6.00; --max-cost is $5.00."
-    )
 
 
 # In general
@@ -396,7 +302,7 @@ def test_trials_that_cost_no_more_than_expected_never_pass_the_limit(
 
 @given(
     slots=st.integers(1, 6),
-    costs=st.lists(st.floats(0, 4), min_size=1, max_size=60),
+    costs=st.lists(st.floats(0.001, 4), min_size=1, max_size=60),
     data=st.data(),
 )
 def test_with_noise_the_limit_is_passed_at_most_by_what_was_running(
@@ -463,6 +369,16 @@ def test_that_most_of_a_limit_is_used_is_said_once_and_again_when_it_has_been_re
     assert one.nearly_used() == ("90 % of --max-cost $1.05 is used: $0.95 is spent.",)
     assert one.set_limits(max_cost=0.9).startswith("--max-cost $0.90 is reached")
     assert one.nearly_used() == ()
+
+
+@pytest.mark.parametrize(("limits", "is_kept"), [(COST, False), (TOKENS, False), (HOURS, True), (NONE, True)])
+def test_a_limit_of_use_ends_the_run_after_a_trial_whose_replies_report_none(
+    limits: BudgetLimits, *, is_kept: bool
+) -> None:
+    one = Budget(limits, began=1000)
+    assert one.uses(key(1), Usage(requests=1)) == "", "the wire may report it a moment later"
+    assert one.ended(outcome(1, Usage(), Reason.PROVIDER_ERROR)) == ""
+    assert ("does not report" in one.ended(outcome(2, Usage(requests=3)))) is not is_kept
 
 
 def test_a_limit_in_dollars_ends_the_run_at_the_first_answer_of_a_model_without_a_price() -> None:

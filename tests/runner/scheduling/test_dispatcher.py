@@ -12,20 +12,17 @@ import anyio
 import pytest
 from anyio import create_task_group
 
-from pinchbench.events import AttentionNeeded, BudgetNearlyUsed
+from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Reason, Stop
-from pinchbench.model.grade import Grade, JudgeGrade
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt, Trial, TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.journal.records import PaceSet, TrialFinished
-from pinchbench.runner.control import RunControl
-from pinchbench.runner.scheduling.budget import Budget
+from pinchbench.runner.run_control import RunControl
+from pinchbench.runner.scheduling.budget import Budget, SharedBudget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import (
-    HAS_GIVEN_UP,
-    HAS_PAUSED,
     LATE_PROBE,
     TOGETHER,
     Decision,
@@ -35,7 +32,6 @@ from pinchbench.runner.scheduling.dispatcher import (
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
-from pinchbench.runner.scheduling.shared_budget import SharedBudget
 from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
@@ -120,14 +116,12 @@ class Bench:
             return 1.0
 
         self.dispatcher = Dispatcher(
-            schedule=AttemptQueue(
-                attempts(trials), retries=retries, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter
-            ),
+            schedule=AttemptQueue(attempts(trials), retries=retries, delay_s=DELAY_S, jitter=jitter),
             throttle=RateLimit(slots, delay_s=DELAY_S, jitter=jitter),
             breaker=CircuitBreaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
             budget=Budget(limits, began=anyio.current_time(), expected_s=expected_s or {}),
         )
-        self.alerts: list[AttentionNeeded | BudgetNearlyUsed] = []
+        self.alerts: list[BudgetNearlyUsed] = []
         self.control = RunControl(
             self.dispatcher,
             record=self._record,
@@ -146,8 +140,8 @@ class Bench:
 
     async def run(self) -> None:
         async with create_task_group() as watch:
-            watch.start_soon(self.control.heed_deadline)
-            watch.start_soon(self.control.heed_stop)
+            watch.start_soon(self.control.end_at_deadline)
+            watch.start_soon(self.control.end_on_stop)
             async with create_task_group() as workers:
                 for _ in range(self._slots):
                     workers.start_soon(self._work)
@@ -186,7 +180,7 @@ def test_what_follows_from_the_end_of_an_attempt_is_a_value_and_nothing_is_done(
         return 1.0
 
     dispatcher = Dispatcher(
-        schedule=AttemptQueue(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+        schedule=AttemptQueue(attempts(3), retries=2, delay_s=DELAY_S, jitter=jitter),
         throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
         breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
         budget=Budget(BudgetLimits(max_cost=1.0), began=0.0),
@@ -217,23 +211,6 @@ async def test_all_attempts_are_made_as_many_at_once_as_there_are_slots() -> Non
     assert (bench.paces, bench.told, bench.dispatcher.stopped) == ([], [], "")
 
 
-async def test_a_retry_waits_for_its_time_after_the_others() -> None:
-    def ends(at: Moment) -> Outcome:
-        attempt = at.attempt
-        fails = attempt.key.task_id == "task_1" and attempt.number < 3
-        return ended(attempt, Reason.GATEWAY_LOST if fails else Reason.COMPLETED)
-
-    bench = Bench(ends, trials=6, slots=2)
-    await bench.run()
-    again = [(when, number) for when, task, number in bench.made if task == "task_1"]
-    assert again == [
-        (0, 1),
-        (pytest.approx(3 * TRIAL_S), 2),
-        (pytest.approx(4 * TRIAL_S + 2 * DELAY_S), 3),
-    ]
-    assert bench.dispatcher.stop is None
-
-
 async def test_a_run_that_can_not_work_is_paused_probed_once_and_given_up_as_inconclusive() -> None:
     bench = Bench(lambda at: ended(at.attempt, Reason.PROVIDER_ERROR, note=REFUSED), trials=100)
     await bench.run()
@@ -244,9 +221,6 @@ async def test_a_run_that_can_not_work_is_paused_probed_once_and_given_up_as_inc
     assert [limit for _, limit, _ in bench.paces] == [0, 0]
     assert bench.paces[-1][2] == bench.dispatcher.stopped
     assert not bench.interrupt.stop.is_set()
-    advice = "The provider refused the key: is it set, valid, and allowed to use this model?"
-    said = [HAS_PAUSED.format(advice=advice), HAS_GIVEN_UP.format(advice=advice)]
-    assert [alert.text for alert in bench.alerts] == said, "what the provider has said is not in them"
 
 
 def failing_beside(slow: Callable[[Moment], Outcome], working_from_s: float) -> Callable[[Moment], Outcome]:
@@ -315,16 +289,6 @@ async def test_a_provider_that_serves_only_two_at_once_gets_fewer_and_then_more_
     assert any(after > before for before, after in pairwise(limits))
 
 
-async def test_what_was_told_live_lowers_the_pace_at_once_and_only_once() -> None:
-    bench = Bench(lambda at: ended(at.attempt), trials=4)
-    async with create_task_group() as group:
-        group.start_soon(bench.run)
-        await anyio.sleep(1)
-        for attempt in attempts(4):
-            bench.control.limited(attempt)
-        assert [limit for _, limit, _ in bench.paces] == [2]
-
-
 async def test_money_is_not_spent_beyond_the_limit() -> None:
     bench = Bench(lambda at: ended(at.attempt, cost=0.10), trials=100, slots=1, limits=BudgetLimits(max_cost=1.0))
     await bench.run()
@@ -333,20 +297,6 @@ async def test_money_is_not_spent_beyond_the_limit() -> None:
     assert "--max-cost" in bench.dispatcher.stopped
     assert any("whole run" in sentence for sentence in bench.told)
     assert not bench.interrupt.stop.is_set()
-
-
-async def test_a_run_that_began_with_its_dearest_trials_is_not_ended_for_what_they_cost() -> None:
-    usd = {f"task_{number}": 0.5 if number < 3 else 0.02 for number in range(20)}
-    bench = Bench(
-        lambda at: ended(at.attempt, cost=usd[at.attempt.key.task_id]),
-        trials=20,
-        slots=2,
-        limits=BudgetLimits(max_cost=1.9),
-        expected_s={task_id: 1000 * each for task_id, each in usd.items()},
-    )
-    await bench.run()
-    assert len(bench.made) == 20
-    assert (bench.told, bench.dispatcher.stopped) == ([], "")
 
 
 async def test_what_runs_is_ended_at_the_limit_itself() -> None:
@@ -360,46 +310,11 @@ async def test_what_runs_is_ended_at_the_limit_itself() -> None:
     assert bench.dispatcher.stop is Stop.BUDGET
 
 
-async def test_what_a_judge_costs_is_spent_too() -> None:
-    bench = Bench(lambda at: ended(at.attempt), trials=4, limits=BudgetLimits(max_cost=1.0))
-    judge = JudgeGrade(score=1.0, cost_usd=2.0, calls=1)
-    key = TrialKey(task_id="task_0", repetition=1)
-    bench.control.judged(Grade(key=key, grading_type=GradingType.LLM_JUDGE, score=1.0, judge=judge))
-    await bench.run()
-    assert bench.made == []
-    assert bench.dispatcher.stop is Stop.BUDGET
-
-
-async def test_hours_are_kept() -> None:
-    bench = Bench(lambda at: ended(at.attempt), trials=1000, slots=1, limits=BudgetLimits(max_hours=0.5))
-    await bench.run()
-    assert len(bench.made) == 30
-    assert bench.dispatcher.stop is Stop.BUDGET
-    assert anyio.current_time() - bench.began <= 1800
-
-
 async def test_a_trial_that_takes_too_long_is_ended_when_the_hours_are_over() -> None:
     bench = Bench(lambda at: ended(at.attempt), trials=4, slots=2, limits=BudgetLimits(max_hours=30 / 3600))
     await bench.run()
     assert bench.reasons == [Reason.INTERRUPTED, Reason.INTERRUPTED]
     assert anyio.current_time() - bench.began == pytest.approx(30)
-
-
-async def test_nobody_gets_anything_once_the_run_is_asked_to_stop() -> None:
-    bench = Bench(lambda at: ended(at.attempt), trials=8, slots=2)
-    async with create_task_group() as group:
-        group.start_soon(bench.run)
-        await anyio.sleep(1)
-        bench.interrupt.stop.set()
-    assert len(bench.made) == 2
-    assert bench.dispatcher.stop is None
-
-
-async def test_a_single_trial_that_can_not_work_ends_as_inconclusive() -> None:
-    bench = Bench(lambda at: ended(at.attempt, Reason.NO_TRANSCRIPT), trials=1)
-    await bench.run()
-    assert len(bench.made) == 3
-    assert bench.dispatcher.stop is Stop.INCONCLUSIVE
 
 
 def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> None:
@@ -409,7 +324,7 @@ def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> 
     throttle = RateLimit(4, delay_s=DELAY_S, jitter=jitter)
     one, other = (
         Dispatcher(
-            schedule=AttemptQueue(attempts(3), retries=2, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+            schedule=AttemptQueue(attempts(3), retries=2, delay_s=DELAY_S, jitter=jitter),
             throttle=throttle,
             breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
             budget=Budget(BudgetLimits(), began=0.0),
@@ -434,7 +349,7 @@ def test_a_run_that_needs_nothing_more_does_not_wait_for_the_trials_of_others_th
     throttle = RateLimit(1, delay_s=DELAY_S, jitter=jitter)
     short, long = (
         Dispatcher(
-            schedule=AttemptQueue(attempts(count), retries=0, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+            schedule=AttemptQueue(attempts(count), retries=0, delay_s=DELAY_S, jitter=jitter),
             throttle=throttle,
             breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
             budget=Budget(BudgetLimits(), began=0.0),
@@ -456,7 +371,7 @@ def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_ne
     shared = SharedBudget(BudgetLimits(max_cost=1.0), began=0.0)
     one, other, short = (
         Dispatcher(
-            schedule=AttemptQueue(attempts(count), retries=0, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+            schedule=AttemptQueue(attempts(count), retries=0, delay_s=DELAY_S, jitter=jitter),
             throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
             breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
             budget=Budget(BudgetLimits(), began=0.0),
@@ -487,7 +402,7 @@ def by_hand(trials: int = 4, *, slots: int = 2, fail_fast: bool = False, max_cos
         return 1.0
 
     return Dispatcher(
-        schedule=AttemptQueue(attempts(trials), retries=0, retry_timeouts=False, delay_s=DELAY_S, jitter=jitter),
+        schedule=AttemptQueue(attempts(trials), retries=0, delay_s=DELAY_S, jitter=jitter),
         throttle=RateLimit(slots, delay_s=DELAY_S, jitter=jitter),
         breaker=CircuitBreaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
         budget=Budget(BudgetLimits(max_cost=max_cost), began=0.0),
@@ -500,14 +415,14 @@ def given(dispatcher: Dispatcher, now: float = 0.0) -> Attempt:
     return attempt
 
 
-def test_a_paused_run_starts_nothing_whatever_the_provider_does_and_goes_on_when_it_is_told_to() -> None:
+def test_a_paused_run_starts_nothing_whatever_the_provider_does_and_continues_when_asked_to() -> None:
     dispatcher = by_hand()
     first = given(dispatcher)
     [pace] = dispatcher.pause().paces
     assert (pace.limit, pace.is_end) == (0, False)
     assert dispatcher.limit == 0
     assert dispatcher.next(1.0) == (math.inf, Decision())
-    assert dispatcher.limited(first, 1.0).paces == ()  # it is told when the run goes on
+    assert dispatcher.limited(first, 1.0).paces == ()  # it is reported when the run goes on
     [pace] = dispatcher.go_on(3.0).paces
     assert pace.limit == dispatcher.limit == 1
     dispatcher.pause()
@@ -517,15 +432,7 @@ def test_a_paused_run_starts_nothing_whatever_the_provider_does_and_goes_on_when
     assert isinstance(dispatcher.next(1000.0)[0], Attempt)
 
 
-def test_a_paused_run_with_nothing_left_to_start_ends() -> None:
-    dispatcher = by_hand(1)
-    first = given(dispatcher)
-    dispatcher.pause()
-    dispatcher.ended(first, ended(first), 1.0)
-    assert dispatcher.next(1.0)[0] is None
-
-
-def test_a_run_that_has_paused_itself_tries_at_once_when_it_is_told_to_go_on() -> None:
+def test_a_run_that_has_paused_itself_retries_at_once_when_asked_to_continue() -> None:
     dispatcher = by_hand(fail_fast=True)
     refused = given(dispatcher)
     decision = dispatcher.ended(refused, ended(refused, Reason.PROVIDER_ERROR, note="401 invalid api key"), 1.0)

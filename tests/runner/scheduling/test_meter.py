@@ -71,5 +71,5 @@ def test_the_sentences_of_a_limit_name_whose_it_is() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(36, "36 s"), (60, "1 min"), (5400, "1 h 30 min"), (7196, "2 h")])
-def test_times_are_told_in_seconds_or_in_hours_and_minutes(seconds: float, text: str) -> None:
+def test_times_are_reported_in_seconds_or_in_hours_and_minutes(seconds: float, text: str) -> None:
     assert time_text(seconds) == text

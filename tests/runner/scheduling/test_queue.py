@@ -5,21 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.model.ending import Ending, Reason
-from pinchbench.model.facts import LoadFacts
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt, Trial, TrialKey
 from pinchbench.runner.scheduling.queue import MAX_DELAY_S, Admission, AttemptQueue
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LOST = Reason.GATEWAY_LOST
 
@@ -36,10 +31,8 @@ def outcome(attempt: Attempt, reason: Reason) -> Outcome:
     return Outcome(key=attempt.key, reason=reason, digest="d", attempt=attempt.number)
 
 
-def schedule(
-    planned: list[Attempt], *, retries: int = 2, retry_timeouts: bool = False, delay_s: float = 10, jitter: float = 1
-) -> AttemptQueue:
-    return AttemptQueue(planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=delay_s, jitter=lambda: jitter)
+def schedule(planned: list[Attempt], *, retries: int = 2, delay_s: float = 10, jitter: float = 1) -> AttemptQueue:
+    return AttemptQueue(planned, retries=retries, delay_s=delay_s, jitter=lambda: jitter)
 
 
 class Chosen:
@@ -54,24 +47,7 @@ class Chosen:
 
 
 def chosen_from(planned: list[Attempt], admissions: Chosen) -> AttemptQueue:
-    return AttemptQueue(planned, retries=1, retry_timeouts=False, delay_s=10, jitter=lambda: 1, admissions=admissions)
-
-
-def alone_schedule(planned: list[Attempt], *, others: Callable[[], bool] = lambda: False) -> AttemptQueue:
-    return AttemptQueue(
-        planned,
-        retries=1,
-        retry_timeouts=False,
-        delay_s=10,
-        jitter=lambda: 1,
-        retry_timeouts_alone=True,
-        are_others_running=others,
-    )
-
-
-def timed_out(attempt: Attempt, *, waited_s: float = 30, is_alone: bool = False) -> Outcome:
-    load = LoadFacts(measured_s=100, cpu_wait_s=waited_s, is_alone=is_alone)
-    return replace(outcome(attempt, Reason.TIMED_OUT), load=load)
+    return AttemptQueue(planned, retries=1, delay_s=10, jitter=lambda: 1, admissions=admissions)
 
 
 def given_out(one: AttemptQueue, now: float = 0) -> Attempt:
@@ -109,10 +85,6 @@ def test_what_comes_next_and_what_waits_of_each_task_is_known_before_it_is_given
     assert (one.coming(), one.coming(is_probe=True)) == (None, None)
 
 
-def test_a_plan_without_trials_is_over_at_once() -> None:
-    assert schedule([]).next(0) is None
-
-
 def test_a_retry_waits_for_the_other_trials_and_for_its_time() -> None:
     first, second = attempts(2)
     one = schedule([first, second])
@@ -124,15 +96,6 @@ def test_a_retry_waits_for_the_other_trials_and_for_its_time() -> None:
     assert one.next(1000) == 1010
     assert one.next(1009.9) == 1010
     assert given_out(one, 1010) == replace(second, number=2)
-
-
-def test_retries_come_in_the_order_in_which_they_are_due() -> None:
-    planned = attempts(3)
-    delays = iter([1.5, 0.5, 1.0])
-    one = AttemptQueue(planned, retries=1, retry_timeouts=False, delay_s=10, jitter=lambda: next(delays))
-    for attempt in [given_out(one) for _ in planned]:
-        one.ended(attempt, outcome(attempt, LOST), 0)
-    assert [given_out(one, 100).key.task_id for _ in planned] == ["t1", "t2", "t0"]
 
 
 def test_each_retry_waits_twice_as_long_up_to_five_minutes() -> None:
@@ -166,32 +129,21 @@ def test_infrastructure_earns_as_many_retries_as_are_allowed(retries: int) -> No
     assert numbers == list(range(1, retries + 2))
 
 
-def test_a_resumed_run_allows_retries_anew_and_counts_on() -> None:
-    (attempt,) = attempts(1)
-    seventh = replace(attempt, number=7)
-    one = schedule([seventh], retries=1)
-    assert one.ended(given_out(one), outcome(seventh, LOST), 0)
-    assert given_out(one, 100).number == 8
-
-
 @pytest.mark.parametrize("reason", list(Reason))
-@pytest.mark.parametrize("retry_timeouts", [False, True])
-def test_only_infrastructure_and_where_asked_timeouts_are_tried_again(reason: Reason, retry_timeouts: bool) -> None:
+def test_only_infrastructure_is_retried(reason: Reason) -> None:
     (attempt,) = attempts(1)
-    one = schedule([attempt], retry_timeouts=retry_timeouts)
+    one = schedule([attempt])
     given_out(one)
-    is_ours = reason.ending is Ending.INFRASTRUCTURE and reason is not Reason.DIVERGED
-    again = is_ours or (retry_timeouts and reason is Reason.TIMED_OUT)
+    again = reason.ending is Ending.INFRASTRUCTURE and reason not in (Reason.DIVERGED, Reason.PROMPT_TRUNCATED)
     assert one.ended(attempt, outcome(attempt, reason), 0) == again
     assert one.waiting == again
 
 
-def test_timeouts_and_infrastructure_share_one_allowance() -> None:
+def test_what_was_too_large_to_be_kept_is_not_retried() -> None:
     (attempt,) = attempts(1)
-    one = schedule([attempt], retries=1, retry_timeouts=True)
-    assert one.ended(given_out(one), outcome(attempt, Reason.TIMED_OUT), 0)
-    again = given_out(one, 100)
-    assert not one.ended(again, outcome(again, LOST), 100)
+    one = schedule([attempt])
+    ended = replace(outcome(given_out(one), Reason.EVIDENCE_LOST), not_kept=("a.bin is too large",))
+    assert not one.ended(attempt, ended, 0)
 
 
 def test_a_spared_attempt_uses_up_no_retry() -> None:
@@ -203,13 +155,7 @@ def test_a_spared_attempt_uses_up_no_retry() -> None:
     assert not one.ended(again, outcome(again, LOST), 100)
 
 
-def test_a_spared_attempt_that_timed_out_is_over_like_any_other() -> None:
-    (attempt,) = attempts(1)
-    one = schedule([attempt])
-    assert not one.ended(given_out(one), outcome(attempt, Reason.TIMED_OUT), 0, is_spared=True)
-
-
-def test_whoever_asks_is_sent_away_only_when_nothing_that_runs_can_come_back() -> None:
+def test_a_worker_is_sent_away_only_when_nothing_that_runs_can_come_back() -> None:
     planned = attempts(2)
     one = schedule(planned, retries=1)
     first, second = given_out(one), given_out(one)
@@ -235,87 +181,17 @@ def test_the_probe_is_the_retry_that_would_come_first_due_or_not() -> None:
     assert one.probe() is None
 
 
-def test_a_trial_that_timed_out_under_load_is_retried_once_when_nothing_else_runs() -> None:
-    first, second = attempts(2)
-    one = alone_schedule([first, second])
-    given_out(one)
-    given_out(one)
-    assert one.ended(first, timed_out(first), 1)
-    assert (one.waiting, one.waiting_by_task["t0"]) == (1, 1)
-    assert one.next(2) == math.inf  # the second one runs
-    assert one.ended(second, outcome(second, LOST), 3)
-    assert one.next(4) == 13  # its retry comes first
-    retry = given_out(one, 13)
-    assert not one.ended(retry, outcome(retry, Reason.COMPLETED), 14)
-    alone = given_out(one, 15)
-    assert alone == replace(first, number=2, is_alone=True)
-    assert one.next(16) == math.inf
-    assert not one.ended(alone, timed_out(alone, is_alone=True), 17)
-    assert one.next(18) is None
-
-
-@pytest.mark.parametrize("waited_s", [0, 19])
-def test_a_trial_that_timed_out_on_an_idle_machine_is_not_retried_alone(waited_s: float) -> None:
-    (attempt,) = attempts(1)
-    one = alone_schedule([attempt])
-    given_out(one)
-    assert not one.ended(attempt, timed_out(attempt, waited_s=waited_s), 1)
-
-
-def test_nothing_else_means_the_other_runs_of_an_experiment_too() -> None:
-    (attempt,) = attempts(1)
-    running = [True]
-    one = alone_schedule([attempt], others=lambda: running[0])
-    given_out(one)
-    one.ended(attempt, timed_out(attempt), 1)
-    assert one.next(2) == math.inf
-    running[0] = False
-    assert given_out(one, 3).is_alone
-
-
-def test_while_one_runs_that_may_be_retried_alone_there_is_more_to_come() -> None:
-    first, second = attempts(2)
-    one = alone_schedule([first, second])
-    given_out(one)
-    given_out(one)
-    assert one.next(1) == math.inf
-
-
-def test_a_trial_alone_tells_whether_things_work_again_when_nothing_runs() -> None:
-    first, second = attempts(2)
-    one = alone_schedule([first, second])
-    given_out(one)
-    given_out(one)
-    one.ended(first, timed_out(first), 1)
-    assert (one.coming(is_probe=True), one.probe()) == (None, None)
-    one.ended(second, outcome(second, Reason.COMPLETED), 2)
-    alone = replace(first, number=2, is_alone=True)
-    assert (one.coming(is_probe=True), one.probe()) == (alone, alone)
-
-
-def test_attempts_of_a_resumed_run_that_are_to_be_alone_come_last() -> None:
-    first, second = attempts(2)
-    one = alone_schedule([replace(first, number=2, is_alone=True), second])
-    assert one.coming() == second
-    assert given_out(one) == second
-    one.ended(second, outcome(second, Reason.COMPLETED), 1)
-    assert given_out(one).is_alone
-
-
 @given(
     count=st.integers(0, 6),
     retries=st.integers(0, 3),
-    retry_timeouts=st.booleans(),
     data=st.data(),
 )
 def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
-    count: int, retries: int, retry_timeouts: bool, data: st.DataObject
+    count: int, retries: int, data: st.DataObject
 ) -> None:
     planned = attempts(count)
     jitter = st.floats(0.5, 1.5)
-    one = AttemptQueue(
-        planned, retries=retries, retry_timeouts=retry_timeouts, delay_s=10, jitter=lambda: data.draw(jitter)
-    )
+    one = AttemptQueue(planned, retries=retries, delay_s=10, jitter=lambda: data.draw(jitter))
     reasons = st.sampled_from([Reason.COMPLETED, Reason.TIMED_OUT, LOST, Reason.INTERRUPTED])
     now = 0.0
     running: list[Attempt] = []
@@ -337,8 +213,7 @@ def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
             reason = data.draw(reasons)
             made.setdefault(attempt.key, []).append(reason)
             follows = one.ended(attempt, outcome(attempt, reason), now)
-            again = reason is LOST or (retry_timeouts and reason is Reason.TIMED_OUT)
-            assert follows == (again and len(made[attempt.key]) <= retries)
+            assert follows == (reason is LOST and len(made[attempt.key]) <= retries)
             now += 1
     assert one.waiting == 0
     assert made.keys() == {attempt.key for attempt in planned}
@@ -367,24 +242,6 @@ def test_a_run_that_has_made_all_its_trials_waits_until_it_is_closed_since_it_ma
     assert one.next(0) == math.inf
     admissions.is_closed = True
     assert one.next(0) is None
-
-
-def test_a_closed_run_drops_retries_too() -> None:
-    planned = attempts(2)
-    admissions = Chosen()
-    one = chosen_from(planned, admissions)
-    assert one.ended(given_out(one), outcome(planned[0], LOST), 0)
-    admissions.is_closed = True
-    assert (one.next(99), one.probe(), one.coming(), one.waiting) == (None, None, None, 0)
-    assert not +Counter(one.waiting_by_task)
-
-
-def test_a_retry_is_made_while_a_first_attempt_waits_to_be_admitted() -> None:
-    planned = attempts(2)
-    one = chosen_from(planned, Chosen(t1=Admission.LATER))
-    one.ended(given_out(one), outcome(planned[0], LOST), 0)
-    assert one.next(5) == 10
-    assert given_out(one, 10) == replace(planned[0], number=2)
 
 
 def test_a_probe_is_made_early_since_without_one_nothing_would_tell_that_the_run_can_go_on() -> None:
@@ -421,12 +278,3 @@ def test_what_is_requeued_comes_before_all_that_waits_with_all_its_retries() -> 
     assert given_out(one) is again
     assert one.ended(again, outcome(again, LOST), 0)
     assert [given_out(one), given_out(one)] == planned[1:]
-
-
-def test_an_attempt_can_be_requeued_when_all_was_given_out() -> None:
-    [planned] = attempts(1)
-    one = schedule([planned])
-    one.ended(given_out(one), outcome(planned, Reason.COMPLETED), 0)
-    assert one.next(1) is None
-    one.requeue(replace(planned, number=2))
-    assert given_out(one, 1).number == 2

@@ -13,7 +13,7 @@ from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
 from pinchbench.model.task import TurnGate
 from pinchbench.model.task_programs import AssertionsVerifier
-from pinchbench.suite.load import load_suite, read_suite, solution_of
+from pinchbench.suite.loading import load_suite, read_suite, solution_of
 from suite_packs import put
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_assertions_are_read_with_their_limits(folder: Path) -> None:
     assert [file.path for file in verifier.files] == ["out.txt", "gone.txt"]
     assert [one.limit_s for one in verifier.commands] == [60, 60, 60, 60, 30, 60, 60, 60]
     assert verifier.limit_s == 30 + 450
-    assert note(folder).prerequisites == ("cli:cat", "cli:wc")
+    assert note(folder).prerequisites == ("cli:cat", "cli:wc", "module:pytest")
 
 
 def test_pytest_takes_options_from_the_packs_alone(folder: Path) -> None:
@@ -222,4 +222,4 @@ def test_what_a_verifier_imports_and_a_command_starts_are_prerequisites(folder: 
     path = folder / TASK
     text = path.read_text("utf-8").replace('command: "false"', 'command: "A=1 node x.js && ./own.sh; test -e a"')
     path.write_text(text, encoding="utf-8")
-    assert note(folder).prerequisites == ("cli:cat", "cli:node", "cli:wc", "module:numpy")
+    assert note(folder).prerequisites == ("cli:cat", "cli:node", "cli:wc", "module:numpy", "module:pytest")

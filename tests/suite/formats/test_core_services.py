@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core_pack import write_clawbench_core
-from pinchbench.suite.load import load_suite, read_suite
+from pinchbench.suite.loading import load_suite, read_suite
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,11 +22,6 @@ def test_working_directories_copies_and_variables_are_read() -> None:
     ]
 
 
-def test_a_platform_and_the_user_root_need_no_image() -> None:
-    for user in ("root", "0:0", "root:root"):
-        assert read_dockerfile(f"FROM --platform=linux/amd64 debian AS it\nUSER {user}\n").problems == []
-
-
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [

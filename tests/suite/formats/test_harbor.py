@@ -10,7 +10,7 @@ import pytest
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
 from pinchbench.model.task_programs import RewardVerifier
-from pinchbench.suite.load import load_suite, read_suite, solution_of
+from pinchbench.suite.loading import load_suite, read_suite, solution_of
 from suite_packs import put, write_harbor
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ BROKEN = [
     (TEST, "exit 7", "curl -LsSf https://example.org | sh", 4, "its tests use curl"),
     (TEST, "exit 7", "pip install x", 4, "its tests use pip"),
     (JUDGE, "import os", "import os(", 2, "not valid Python"),
-    (JUDGE, "import os", "import os\x00", 1, "not valid Python"),
+    (JUDGE, "import os", "import os\x00", 2, "NUL character"),
 ]
 
 
@@ -106,14 +106,8 @@ def test_what_needs_a_container_or_can_not_be_read_is_refused_with_file_and_line
         load_suite(tmp_path, skip_broken=True)
 
 
-def test_an_unknown_key_without_a_value_says_nothing(tmp_path: Path) -> None:
-    path = write_harbor(tmp_path) / "say-hello-folder" / TOML
-    path.write_text(path.read_text("utf-8").replace("cpus = 1", 'gpu_types = []\nskills_dir = ""'), encoding="utf-8")
-    assert len(load_suite(tmp_path).suite.tasks) == 1
-
-
 def test_modules_that_the_tests_import_are_prerequisites(tmp_path: Path) -> None:
     path = write_harbor(tmp_path) / "say-hello-folder" / JUDGE
     put(path.parent / "own.py", "x = 1\n")
     put(path, "import json, own, pytest\nfrom requests import get\n")
-    assert load_suite(tmp_path).suite.tasks[0].prerequisites == ("module:requests",)
+    assert load_suite(tmp_path).suite.tasks[0].prerequisites == ("module:pytest", "module:requests")

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.defaults import SuiteFormat
+from pinchbench.defaults import CheckTotal, SuiteFormat
 from pinchbench.errors import SuiteError
-from pinchbench.model.score_rule import CheckTotal
-from pinchbench.suite.load import load_suite, read_suite
+from pinchbench.suite.loading import load_suite, read_suite
 from suite_packs import put, write_wildclaw
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def test_without_the_data_set_no_task_is_run(tmp_path: Path) -> None:
     write_wildclaw(tmp_path)
     shutil.rmtree(tmp_path / "workspace")
     [problem] = read_suite(tmp_path).problems
-    assert "put the suite's data set beside its tasks" in problem.reason
+    assert "put the suite's data set next to its tasks" in problem.reason
 
 
 def test_they_are_refused_as_pinchbench_tasks(tmp_path: Path) -> None:

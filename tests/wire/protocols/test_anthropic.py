@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from pinchbench.model.usage import Usage
-from pinchbench.wire.facts import facts_of
-from pinchbench.wire.protocols.values import Message, ProtocolName, Role, Tool, ToolCall
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.protocols.call_facts import Message, ProtocolName, Role, Tool, ToolCall
 from wire.exchanges import MESSAGES, cut, exchange, sse
 
 REQUEST = {
@@ -96,15 +94,6 @@ def test_a_stream_is_read_with_usage_from_its_beginning_and_its_end() -> None:
 
     assert (reply.message, reply.usage, reply.complete) == (REPLY, USAGE, True)
     assert (reply.model, reply.response_id, reply.stop_reason) == ("claude-9-2026", "msg_1", "tool_use")
-
-
-def test_a_call_without_arguments_is_an_empty_object_or_nothing() -> None:
-    body = {"content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}], "stop_reason": "tool_use"}
-
-    reply = facts_of(exchange(MESSAGES, REQUEST, json.dumps(body).encode(), reply_headers=())).reply
-
-    assert reply.message is not None
-    assert (reply.message.tool_calls[0].arguments, reply.complete, reply.usage) == ("{}", True, None)
 
 
 def test_an_error_within_a_stream_is_named() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from pinchbench.model.usage import Usage
-from pinchbench.wire.facts import facts_of
-from pinchbench.wire.protocols.values import Message, ProtocolName, Role, TokenLogprob, Tool, ToolCall
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.protocols.call_facts import Message, ProtocolName, Role, TokenLogprob, Tool, ToolCall
 from wire.exchanges import GEMINI, cut, exchange, sse
 
 REQUEST = {
@@ -94,4 +94,4 @@ def test_an_error_may_stand_in_a_list() -> None:
 
     reply = facts_of(exchange(GEMINI, REQUEST, json.dumps(body).encode(), status=429)).reply
 
-    assert reply.error == "RESOURCE_EXHAUSTED: Quota"
+    assert reply.error == "RESOURCE_EXHAUSTED 429: Quota"

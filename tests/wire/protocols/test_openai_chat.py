@@ -8,8 +8,8 @@ import pytest
 
 from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange import Chunk, ExchangeEnd
-from pinchbench.wire.facts import facts_of
-from pinchbench.wire.protocols.values import Message, Role, TokenLogprob, Tool, ToolCall
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.protocols.call_facts import Message, Role, TokenLogprob, Tool, ToolCall
 from wire.exchanges import CHAT, cut, exchange, sse
 
 REQUEST = {
@@ -101,12 +101,6 @@ def test_the_first_content_is_that_of_the_first_chunk_with_text() -> None:
     reply = facts_of(exchange(CHAT, REQUEST, timed)).reply
 
     assert (reply.first_content_s, reply.last_content_s) == (1.0, 1.0)
-
-
-def test_a_reply_without_usage_has_none() -> None:
-    reply = facts_of(exchange(CHAT, REQUEST, sse(delta({"content": "a"}, "stop"), end="[DONE]"))).reply
-
-    assert (reply.usage, reply.cost_usd, reply.complete) == (None, None, True)
 
 
 @pytest.mark.parametrize(

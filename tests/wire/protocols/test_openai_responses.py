@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 from pinchbench.model.usage import Usage
-from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.facts import facts_of
-from pinchbench.wire.protocols.values import Message, ProtocolName, Role, ToolCall
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.protocols.call_facts import Message, ProtocolName, Role, ToolCall
 from wire.exchanges import RESPONSES, cut, exchange, sse
 
 REQUEST = {
@@ -81,12 +80,6 @@ def test_the_items_of_a_request_become_messages() -> None:
     )
 
 
-def test_an_input_may_be_a_text() -> None:
-    said = facts_of(exchange(RESPONSES, {"model": "m", "input": "hi"})).request.conversation
-
-    assert said.messages == (Message(role=Role.USER, text="hi"),)
-
-
 def test_a_stream_and_a_plain_reply_say_the_same() -> None:
     streamed = facts_of(exchange(RESPONSES, REQUEST, cut(STREAM, 5))).reply
     plain = facts_of(exchange(RESPONSES, REQUEST, json.dumps(SUMMARY).encode(), reply_headers=())).reply
@@ -95,12 +88,6 @@ def test_a_stream_and_a_plain_reply_say_the_same() -> None:
     for reply in (streamed, plain):
         assert (reply.message, reply.usage, reply.complete) == (REPLY, usage, True)
         assert (reply.model, reply.response_id, reply.stop_reason) == ("gpt-9-2026", "resp_1", "completed")
-
-
-def test_a_stream_without_its_last_event_is_not_complete() -> None:
-    reply = facts_of(exchange(RESPONSES, REQUEST, STREAM.rpartition(b"data:")[0], end=ExchangeEnd.CUT)).reply
-
-    assert (reply.message, reply.usage, reply.complete) == (REPLY, None, False)
 
 
 def test_an_incomplete_and_a_failed_reply_say_why() -> None:

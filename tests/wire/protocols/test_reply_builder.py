@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from pinchbench.model.usage import Usage
+from pinchbench.wire.protocols.call_facts import Message, Role, ToolCall
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder
-from pinchbench.wire.protocols.values import Message, ReplyFacts, Role, ToolCall
-
-
-def test_a_reply_of_which_nothing_came_has_no_message() -> None:
-    assert ReplyBuilder().facts() == ReplyFacts()
 
 
 def test_id_and_name_of_a_call_count_as_first_said_and_arguments_add_up() -> None:
@@ -41,10 +37,3 @@ def test_usage_that_is_reported_again_keeps_the_cost() -> None:
 
     assert reply.facts().usage == Usage(output_tokens=2, cost_usd=0.5)
     assert reply.facts().cost_usd == 0.5
-
-
-def test_a_reply_with_an_error_is_not_complete() -> None:
-    reply = ReplyBuilder()
-    reply.complete, reply.error = True, "overloaded"
-
-    assert not reply.facts().complete

@@ -203,8 +203,7 @@ const page = (() => {
   function modelCall(one) {
     const summary = make("span", {}, make("code", {}, `#${one.number}`), ` turn ${one.turn}, `,
       one.failed ? badge(`failed: ${one.failed}`, "bad") : one.status, one.model ? ` ${one.model}` : "",
-      make("span", { class: "faint" }, ` ${one.timing}`),
-      one.retried ? badge(`retried by the wire after ${one.retried}`, "warn") : null);
+      make("span", { class: "faint" }, ` ${one.timing}`));
     const part = (title, text) => [make("p", { class: "label" }, title), ...(text ? longText("pre", "output", text) : [])];
     return fold(summary, false,
       make("p", { class: "label" }, "request, compared with the one before"), one.changes.map((change) => part(change.title, change.text)).flat(),
@@ -212,7 +211,7 @@ const page = (() => {
   }
   function modelCalls(told) {
     if (!told.wire) return null;
-    return card("Calls of the model", told.wire.count, told.wire.cut ? make("p", { class: "notice" }, told.wire.cut) : null, told.wire.calls.map(modelCall));
+    return card("Calls of the model", told.wire.count, told.wire.cache ? make("p", { class: "soft" }, told.wire.cache) : null, told.wire.cut ? make("p", { class: "notice" }, told.wire.cut) : null, told.wire.calls.map(modelCall));
   }
   function attempts(told, ways) {
     if (told.attempts.length < 2) return null;
@@ -229,22 +228,27 @@ const page = (() => {
     const task = told.anchor.replace(/trial\/.*$/s, "task/") + told.title.replace(/@\d+$/, "");
     return { home: to(task), before: to(told.before), after: to(told.after) };
   }
+  const BRIEF = ["Model", "Agent’s time", "Used", "Cost"]; // facts that are shown next to the score
   function trialPage(told, state, ways = waysWithin(told)) {
     const link = (href, text) => (href ? make("a", { href }, text) : null);
     return [
       make("div", { class: "trial-head" },
         make("span", { class: "back" }, link(ways.home, "← all tasks")),
         make("nav", { class: "ways back", "aria-label": "Trials" }, link(ways.before, "previous trial"), link(ways.after, "next trial")),
-        make("h1", { tabindex: "-1" }, told.title),
-        state),
+        make("h1", { tabindex: "-1" }, told.task || told.title, told.task ? make("small", { class: "soft" }, ` ${told.title}`) : null),
+        told.score === undefined ? null : make("p", { class: "big" }, told.score == null ? "no score" : number(told.score)),
+        make("p", {}, state),
+        make("p", { class: "soft" }, told.facts.filter(([name]) => BRIEF.includes(name)).map(([, value]) => value).join(" · ")),
+        told.score === null ? make("p", {}, "Nothing can be said about the model here: this trial is in no mean.") : null),
       told.notes.map((note) => make("p", { class: "notice" }, note)),
-      make("div", { class: "pair" }, card("Facts", "", facts(told.facts)), grade(told.grade)),
+      told.grade || told.score !== null ? grade(told.grade) : null,
       attempts(told, ways),
       conversation(told),
       modelCalls(told),
-      told.stderr.text ? card("stderr", told.stderr.left_out ? `the last of it; ${told.stderr.left_out.toLocaleString("en")} bytes before it are left out` : "",
-        ...longText("pre", "output", told.stderr.text)) : null,
-      make("p", { class: "faint" }, "Its files: ", make("code", {}, told.folder)),
+      make("section", { class: "card" },
+        fold("Facts: time, tokens, machine", false, facts(told.facts), make("p", { class: "faint" }, "Its files: ", make("code", {}, told.folder))),
+        told.stderr.text ? fold(told.stderr.left_out ? `stderr: the last of it; ${told.stderr.left_out.toLocaleString("en")} bytes before it are left out` : "stderr", told.score === null,
+          ...longText("pre", "output", told.stderr.text)) : null),
     ].flat().filter(Boolean);
   }
 
@@ -269,7 +273,7 @@ const page = (() => {
       place.replaceChildren(...trialPage(told, state));
       overview.hidden = true;
       place.hidden = false;
-      document.title = `${told.title} · ${title}`;
+      document.title = `${told.task || told.title} · ${title}`;
       scrollTo(0, 0);
       place.querySelector("h1").focus({ preventScroll: true });
       return;

@@ -1,0 +1,1 @@
+"""Tasks made of a user's own conversations with OpenClaw."""

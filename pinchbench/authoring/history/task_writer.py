@@ -1,0 +1,298 @@
+"""Writes a conversation as a task with a solution, which is the old conversation played again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from pinchbench.authoring.history.proposals import is_only_thanks
+from pinchbench.model.task import GradingType
+from pinchbench.suite.formats.markdown_folder import FILES, TASK_FILE
+from pinchbench.suite.solution import SOLUTION_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.authoring.history.conversations import Conversation, UserTurn
+    from pinchbench.authoring.history.privacy import Masker
+    from pinchbench.authoring.history.proposals import Proposal
+    from pinchbench.authoring.history.rebuild import Restored
+
+SLOWER = 3.0  # than the old model may another one be
+LEAST_S, MOST_S = 300.0, 3600.0  # limits of a task
+TITLE = 60  # characters
+# What YAML can't hold as it is, even in quotes.
+_UNPRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+_CHECK = '''\
+def grade(transcript: list[dict], workspace_path: str) -> dict[str, float]:
+    """Look for what the user kept, corrected and tested; see the evidence under Grading Criteria."""
+    import csv
+    import hashlib
+    import io
+    import json
+    import os
+    import re
+    import subprocess
+    from pathlib import Path
+
+    workspace = Path(workspace_path)
+
+    def read(path):
+        try:
+            return (workspace / path).read_text(encoding="utf-8-sig", errors="replace")
+        except OSError:
+            return None
+
+    def plain(text, form):
+        try:
+            if form == "json":
+                return json.loads(text)
+            if form == "rows":
+                return [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text)) if row]
+        except (ValueError, RecursionError, csv.Error):
+            return None
+        return " ".join(text.split())
+
+    def same(point):
+        text = read(point["path"])
+        return text is not None and plain(text, point["form"]) == plain(point["expected"], point["form"])
+
+    def has(point):
+        fact = re.escape(point["text"])
+        return re.search(rf"(?<![\\w.,]){fact}(?!\\w|[.,]\\d)", read(point["path"]) or "", re.IGNORECASE) is not None
+
+    def tests(point):
+        for path, digest in point["unchanged"].items():
+            place = workspace / path
+            if not place.is_file() or hashlib.sha256(place.read_bytes()).hexdigest() != digest:
+                return False
+        try:
+            done = subprocess.run(
+                point["command"],
+                cwd=workspace,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+                timeout=120,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return False
+        return done.returncode == 0
+
+    kinds = {"same": same, "has": has, "tests": tests}
+    return {point["name"]: float(kinds[point["kind"]](point)) for point in json.loads(POINTS)}
+'''
+_LEVELS = """\
+- 1.0: In full.
+- 0.75: With slips that the user would overlook.
+- 0.5: About half of what matters.
+- 0.25: Little of it.
+- 0.0: Missing, or wrong where it matters.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryTask:
+    """A conversation that becomes a task.
+
+    `share` is the part of the user's requests, in 0-1, that it stands for, `monthly` how many such requests there are
+    in 30 days, and `cost_usd` what one cost. With `has_clock`, its trials begin at the time of the conversation.
+    """
+
+    conversation: Conversation
+    restored: Restored
+    proposals: Sequence[Proposal]
+    share: float = 0.0
+    monthly: float = 0.0
+    has_clock: bool = False
+
+    @property
+    def task_id(self) -> str:
+        """The id, which says the day of the conversation."""
+        day = datetime.fromtimestamp(self.conversation.began_at, UTC)
+        return f"task_{day:%Y%m%d}_{self.conversation.key}"
+
+
+def write_task(folder: Path, task: HistoryTask, masker: Masker) -> str:
+    """Write a task, its files and its solution into a folder of its own below `folder`; return its id. Blocks.
+
+    Raises OSError.
+    """
+    workspace = task.conversation.workspace
+    home = folder / task.task_id
+    files: dict[str, bytes] = {}
+    for path, data in task.restored.files.items():
+        masked = masker.data(data, workspace=workspace)
+        if masked is not None:
+            files[masker.text(path)] = masked
+    for path, data in files.items():
+        place = home / FILES / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(data)
+    home.mkdir(parents=True, exist_ok=True)
+    writer = _Writer(task=task, masker=masker, files=files)
+    (home / TASK_FILE).write_text(writer.task_text(), encoding="utf-8")
+    (home / SOLUTION_FILE).write_text(writer.solution_text(), encoding="utf-8")
+    return task.task_id
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Writer:
+    task: HistoryTask
+    masker: Masker
+    files: Mapping[str, bytes]
+
+    def _text(self, text: str) -> str:
+        return self.masker.text(text, workspace=self.task.conversation.workspace)
+
+    @property
+    def _turns(self) -> Sequence[UserTurn]:
+        turns = self.task.conversation.turns
+        return turns[:-1] if len(turns) > 1 and is_only_thanks(turns[-1]) else turns
+
+    @property
+    def _points(self) -> list[dict[str, object]]:
+        points: list[dict[str, object]] = []
+        for proposal in self.task.proposals:
+            if proposal.point:
+                point = {key: self._masked(value) for key, value in proposal.point.items()}
+                points.append({"name": self._text(proposal.name), **point})
+        for point in points:
+            if isinstance(guarded := point.get("unchanged"), list):
+                point["unchanged"] = {
+                    path: hashlib.sha256(self.files[path]).hexdigest() for path in guarded if path in self.files
+                }
+        return points
+
+    def _masked(self, value: object) -> object:
+        if isinstance(value, str):
+            return self._text(value)
+        return [self._text(str(one)) for one in value] if isinstance(value, list) else value
+
+    @property
+    def _references(self) -> list[Proposal]:
+        return [proposal for proposal in self.task.proposals if proposal.reference]
+
+    @property
+    def _grading(self) -> GradingType:
+        if not self._references:
+            return GradingType.AUTOMATED
+        return GradingType.HYBRID if self._points else GradingType.LLM_JUDGE
+
+    def task_text(self) -> str:
+        return "".join([*self._head(), *self._criteria(), *self._check(), *self._rubric()])
+
+    def _head(self) -> Iterator[str]:
+        conversation = self.task.conversation
+        points, references = len(self._points), len(self._references)
+        took_s = conversation.ended_at - conversation.began_at
+        head: dict[str, object] = {
+            "id": self.task.task_id,
+            "name": title_of(self._text(conversation.turns[0].prompt)),
+            "category": "history",
+            "grading_type": self._grading.value,
+            "timeout_seconds": round(min(MOST_S, max(LEAST_S, SLOWER * took_s))),
+            "private": True,
+            "share": round(self.task.share, 4),
+            "monthly": round(self.task.monthly, 2),
+            "cost_usd": round(conversation.usage.cost_usd, 6),
+            "sessions": [{"prompt": self._text(turn.prompt) or "(no text)"} for turn in self._turns],
+        }
+        if self._grading is GradingType.HYBRID:
+            head["grading_weights"] = {
+                "automated": round(points / (points + references), 4),
+                "llm_judge": round(references / (points + references), 4),
+            }
+        if self.task.has_clock:
+            head["clock"] = f"{datetime.fromtimestamp(conversation.began_at, UTC):%Y-%m-%dT%H:%M}"
+        if self.files:
+            tops = sorted({path.partition("/")[0] for path in self.files})
+            head["workspace_files"] = [{"source": top, "dest": top} for top in tops]
+        yield "---\n"
+        yield from (f"{key}: {_yaml(value)}\n" for key, value in head.items())
+        yield "---\n\n"
+
+    def _criteria(self) -> Iterator[str]:
+        yield "## Expected Behavior\n\nWhat the user asked for, as the user kept or corrected it.\n\n"
+        yield "## Grading Criteria\n\n"
+        for proposal in self.task.proposals:
+            criterion, evidence = self._text(proposal.criterion), self._text(proposal.evidence)
+            yield f"- [ ] {_line(criterion)} ({_line(evidence)})\n"
+        yield "\n"
+
+    def _check(self) -> Iterator[str]:
+        if self._points:
+            points = json.dumps(self._points, ensure_ascii=True)
+            yield f"## Automated Checks\n\n```python\nPOINTS = {points!r}\n\n\n{_CHECK}```\n\n"
+
+    def _rubric(self) -> Iterator[str]:
+        if not self._references:
+            return
+        yield "## LLM Judge Rubric\n\nCompare the work with what the user kept or was content with, which is quoted.\n"
+        yield "Other wording and another order are as good; facts and numbers must agree.\n\n"
+        for number, proposal in enumerate(self._references, 1):
+            quoted = "\n".join(f"> {line}" for line in self._text(proposal.reference).splitlines())
+            yield f"### Result {number} (weight {100 // len(self._references)} %)\n\n"
+            yield f"{_line(self._text(proposal.criterion))}:\n\n{quoted}\n\n{_LEVELS}\n"
+
+    def solution_text(self) -> str:
+        conversation, left = self.task.conversation, self.task.restored.left
+        turns: list[dict[str, object]] = []
+        for turn, written in zip(self._turns, self.task.restored.writes, strict=False):
+            turns.append({"steps": list(self._writes(written)), "answer": self._text(turn.answer) or "Done."})
+        final = {path: file.data for path, file in left.items()}
+        known = self.task.restored.writes[len(turns) - 1]
+        rest = {path: data for path, data in final.items() if known.get(path) != data}
+        turns[-1]["steps"] = [*self._writes(known), *self._writes(rest)]
+        lines = [
+            f"# {conversation.key}: the old conversation, with what its commands did written as files.\n",
+            "turns:\n",
+        ]
+        lines += [f"  - {_yaml(turn)}\n" for turn in turns]
+        if spoilt := self._spoilt(final):
+            lines += ["near_misses:\n", f"  - {_yaml({**spoilt, 'turns': [*turns[:-1], spoilt['turns']]})}\n"]
+        return "".join(lines)
+
+    def _writes(self, files: Mapping[str, bytes]) -> Iterator[dict[str, object]]:
+        for path, data in files.items():
+            masked = self.masker.data(data, workspace=self.task.conversation.workspace)
+            try:
+                text = None if masked is None else masked.decode("utf-8")
+            except UnicodeDecodeError:
+                continue
+            if text is not None:
+                yield {"tool": "write", "args": {"path": self.masker.text(path), "content": text}}
+
+    def _spoilt(self, final: Mapping[str, bytes]) -> dict[str, object]:
+        """Return the old conversation with one result corrupted; empty if the check compares no file."""
+        path = next((str(point["path"]) for point in self._points if "path" in point), "")
+        if not path:
+            return {}
+        steps = [*self._writes(final), {"tool": "write", "args": {"path": path, "content": "corrupted\n"}}]
+        return {
+            "name": f"One result corrupted: {path}",
+            "check": [0, 0.99],
+            "turns": {"steps": steps, "answer": "Done."},
+        }
+
+
+def title_of(prompt: str) -> str:
+    """Return the first words of a prompt, as the name of a task."""
+    line = _line(prompt)
+    return line if len(line) <= TITLE else f"{line[:TITLE].rsplit(' ', 1)[0]} …"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _yaml(value: object) -> str:
+    """Return a value as JSON that YAML reads in the same way."""
+    text = json.dumps(value, ensure_ascii=False)
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

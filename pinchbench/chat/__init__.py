@@ -1,1 +1,0 @@
-"""Questions to a model as such: a conversation in, one message out, over an OpenAI-compatible endpoint."""

@@ -1,1 +1,0 @@
-"""What the commands do: a module of this package is imported when one of its commands runs."""

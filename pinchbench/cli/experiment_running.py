@@ -1,0 +1,300 @@
+"""Run, resume or preview an experiment, with a live view, and exit with the code of the result."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import msgspec
+from anyio import create_task_group
+
+from pinchbench.cli.cluster import several_on_cluster
+from pinchbench.cli.gate import apply_gate
+from pinchbench.cli.output import print_result, say
+from pinchbench.cli.running import GATES, INCOMPLETE, NO_LISTENERS, STOPPED, resume_hint, take_listeners, write_run_page
+from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
+from pinchbench.experiment.experiment_record import read_record
+from pinchbench.experiment.experiment_spec import UntilDecided, of_models
+from pinchbench.experiment.run_experiment import prepare_all, resume_experiment, run_experiment
+from pinchbench.experiment.sequential import in_order
+from pinchbench.model.ending import Stop
+from pinchbench.report.sentences import disturbance_warnings
+from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
+from pinchbench.report.terminal.experiment_table import ExperimentView, print_experiment
+from pinchbench.report.terminal.live import can_draw
+from pinchbench.report.text import duration, many, price
+from pinchbench.results.compare.comparison_json import record
+from pinchbench.results.statistics import SEED
+from pinchbench.runner.plan.trial_plan import makespan_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Coroutine, Sequence
+
+    from pinchbench.cli.cluster import ChosenCluster
+    from pinchbench.cli.running import Listeners
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.experiment.experiment_record import ExperimentFiles
+    from pinchbench.experiment.experiment_spec import Experiment, Variant
+    from pinchbench.experiment.run_experiment import ExperimentResult
+    from pinchbench.results.gate.gate_record import GateVerdict
+    from pinchbench.results.gate.gate_run import Gate
+    from pinchbench.runner.plan.prepare import Prepared
+    from pinchbench.runner.run_context import Observer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _PlannedVariant:
+    """A variant's trials in the order of the experiment: limits, expected times and costs; None where unknown."""
+
+    variant: Variant
+    limits_s: tuple[float, ...]
+    expected_s: tuple[float, ...] | None
+    cost_usd: float | None
+    has_judge: bool
+
+    @classmethod
+    def of(cls, variant: Variant, prepared: Prepared, *, seed: int) -> _PlannedVariant:
+        """Return what is known of a variant by its plan and earlier runs."""
+        trials = [one.trial for one in in_order(prepared.attempts, seed=seed)]
+        took, costs = prepared.expected_s, prepared.expected_usd
+        return cls(
+            variant=variant,
+            limits_s=tuple(one.timeout_s for one in trials),
+            expected_s=tuple(took[one.key.task_id] for one in trials) if took else None,
+            cost_usd=math.fsum(costs[one.key.task_id] for one in trials) if costs else None,
+            has_judge=variant.config.judge is not None,
+        )
+
+    @property
+    def line(self) -> str:
+        """A line for the user."""
+        differs = (
+            ", ".join(f"{name} {value}" for name, value in self.variant.differs.items())
+            or "the settings of all variants"
+        )
+        took = "time unknown" if self.expected_s is None else f"about {duration(math.fsum(self.expected_s))} of a slot"
+        cost = "cost unknown" if self.cost_usd is None else f"about {price(self.cost_usd)}"
+        return f"{self.variant.name}: {many(len(self.limits_s), 'trial')}, {differs}; {took}, {cost}"
+
+
+def show_plan(experiment: Experiment, *, as_json: bool) -> None:
+    """Print the variants, how long the experiment will take, and what it will cost, going by earlier runs. Blocks."""
+    experiment, prepared = prepare_all(experiment)
+    plans = [_PlannedVariant.of(one, prepared[one.name], seed=experiment.seed) for one in experiment.variants]
+    slots = experiment.variants[0].config.concurrency
+    most_s = makespan_s(_in_rounds([one.limits_s for one in plans]), slots=slots)
+    took = [one.expected_s for one in plans if one.expected_s is not None]
+    costs = [one.cost_usd for one in plans if one.cost_usd is not None]
+    expected_s = makespan_s(_in_rounds(took), slots=slots) if len(took) == len(plans) else None
+    cost_usd = math.fsum(costs) if len(costs) == len(plans) else None
+    if as_json:
+        print_result(
+            json.dumps(
+                {
+                    "name": experiment.name,
+                    "variants": [
+                        {
+                            "variant": one.variant.name,
+                            "trials": len(one.limits_s),
+                            "differs": dict(one.variant.differs),
+                            "expected_cost_usd": one.cost_usd,
+                        }
+                        for one in plans
+                    ],
+                    "expected_s": expected_s,
+                    "worst_case_s": most_s,
+                    "expected_cost_usd": cost_usd,
+                }
+            )
+        )
+        return
+    size = f"{many(sum(len(one.limits_s) for one in plans), 'trial')} on {many(slots, 'slot')}"
+    likely = "unknown time" if expected_s is None else f"about {duration(expected_s)}"
+    cost = _cost(plans, budget_usd=experiment.budget.max_cost)
+    early = "" if experiment.until is None else " It ends earlier where it is decided."
+    total = f"{size}: {likely}, at most {duration(most_s)}; {cost}.{early} Nothing was started."
+    print_result("\n".join([*(one.line for one in plans), total]))
+
+
+def _in_rounds(of_variants: Sequence[tuple[float, ...]]) -> list[float]:
+    """Return the durations in the order in which they start: one of each variant in turn."""
+    return [one for one in chain.from_iterable(zip_longest(*of_variants)) if one is not None]
+
+
+def _cost(plans: Sequence[_PlannedVariant], *, budget_usd: float | None) -> str:
+    """Return what is known of the cost, as a part of a sentence."""
+    unknown = [one.variant.name for one in plans if one.cost_usd is None]
+    if len(unknown) == len(plans):
+        return "the cost is unknown, since there is no earlier run to go by"
+    total_usd = math.fsum(one.cost_usd for one in plans if one.cost_usd is not None)
+    judge = ", without the judge" if plans[0].has_judge else ""
+    beyond = "" if budget_usd is None or total_usd <= budget_usd else f", more than the budget of {price(budget_usd)}"
+    without = f" without {', '.join(unknown)}, whose cost is unknown" if unknown else ""
+    return f"about {price(total_usd)}{without}{judge}{beyond}"
+
+
+def until_decided(stated: UntilDecided | None, until: str | None, margin: float | None) -> UntilDecided | None:
+    """Return when an experiment ends, by its file and the options, which replace what the file says."""
+    if stated is None and until is None:
+        return None
+    if margin is not None:
+        return UntilDecided(margin=margin)
+    return stated or UntilDecided()
+
+
+def run_models(
+    configs: Sequence[RunConfig],
+    *,
+    dry_run: bool,
+    as_json: bool,
+    gate: Gate | None,
+    otlp: str | None,
+    cluster: ChosenCluster | None,
+) -> None:
+    """Run models side by side with the same options, or show what would be run."""
+    experiment = of_models(configs)
+    run(
+        experiment,
+        dry_run=dry_run,
+        as_json=as_json,
+        gate=gate,
+        listeners=take_listeners(otlp),
+        cluster=cluster,
+    )
+
+
+def run(
+    experiment: Experiment,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    gate: Gate | None,
+    listeners: Listeners,
+    cluster: ChosenCluster | None,
+) -> None:
+    """Run an experiment, or show what would be run."""
+    if dry_run:
+        show_plan(experiment, as_json=as_json)
+        return
+    names = [one.name for one in experiment.variants]
+    work = several_on_cluster(partial(run_experiment, experiment), cluster, runs=len(names))
+    carry_out(work, names, as_json=as_json, gate=gate, listeners=listeners)
+
+
+def go_on(
+    files: ExperimentFiles,
+    *,
+    as_json: bool,
+    gate: Gate | None = None,
+    listeners: Listeners = NO_LISTENERS,
+    cluster: ChosenCluster | None = None,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Resume an unfinished experiment."""
+    names = [one.name for one in read_record(files).variants]
+    work = several_on_cluster(partial(resume_experiment, files, **options), cluster, runs=len(names))
+    carry_out(work, names, as_json=as_json, gate=gate, listeners=listeners)
+
+
+def carry_out(
+    work: Callable[..., Coroutine[Any, Any, ExperimentResult]],
+    names: Sequence[str],
+    *,
+    as_json: bool,
+    gate: Gate | None = None,
+    listeners: Listeners = NO_LISTENERS,
+) -> None:
+    """Do the work of an experiment with a live view on stderr, compare its variants, and exit with its code.
+
+    `gate` is applied to the run of each variant; `listeners` hear of all of them.
+    """
+    with listeners.ending_with_errors(), stderr_writer() as writer:
+        console = report_console(writer)
+        view = ExperimentView(console, names, draws=can_draw(console, os.environ), is_full=writer.is_full)
+
+        def observe(name: str) -> Observer:
+            return listeners.joined_to(view.observe(name), name)
+
+        async def show() -> ExperimentResult:
+            async with listeners.listening(warn=view.say), create_task_group() as group:
+                group.start_soon(view.draw)
+                result = await work(observe=observe, tell=view.say, decided=view.decided, handle_signals=True)
+                group.cancel_scope.cancel()
+            return result
+
+        result = anyio.run(show)
+        # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        writer.be_patient(END_LIMIT_S)
+        verdicts, gate_lines = _apply_gate(gate, result)
+        experiment = read_experiment_runs(result.files)
+        comparisons = experiment.comparisons
+        sequential = result.record.sequential
+        print_experiment(
+            console,
+            experiment.choice() if experiment.sides else None,
+            {name: one.sentence for name, one in experiment.verdicts.by_variant.items()},
+            result.failed,
+            soundness=disturbance_warnings(experiment.disturbances),
+        )
+        for line in gate_lines:
+            say(line)
+        for variant in experiment.variants:
+            if variant.run is not None:
+                write_run_page(variant.run.files, view.say)
+        write_experiment(experiment, result.files.page)
+        for line in _ended_early(result):
+            say(line)
+        if any(one.unfinished for one in result.results.values()) or result.failed:
+            limits = [one.stopped for one in result.results.values() if one.stop is Stop.BUDGET]
+            say(resume_hint("Trials are left", str(result.files.folder), next(iter(limits), "")))
+    data = {
+        "experiment": result.files.name,
+        "comparison": record(comparisons, seed=SEED) if comparisons else None,
+        "sequential": msgspec.to_builtins(sequential),
+    }
+    print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
+    code = _exit_code(result, verdicts)
+    listeners.end({name: run.data.score.mean for name, run in result.results.items()}, code)
+    if code:
+        sys.exit(code)
+
+
+def _apply_gate(gate: Gate | None, result: ExperimentResult) -> tuple[set[GateVerdict], list[str]]:
+    """Apply a gate to the run of each variant, unless a signal has ended them; return its verdicts, and what to say."""
+    verdicts: set[GateVerdict] = set()
+    said: list[str] = []
+    if gate is not None and result.interrupted is None:
+        for name, one in result.results.items():
+            lines: list[str] = []
+            verdicts.add(apply_gate(gate, one, lines.append))
+            said += [f"{name}: {line}" for line in lines]
+    return verdicts, said
+
+
+def _ended_early(result: ExperimentResult) -> list[str]:
+    """Return why runs have ended themselves before they were decided, each reason once with its variants."""
+    variants: dict[str, list[str]] = {}
+    for name, one in result.results.items():
+        if one.stop is not None and STOPPED[one.stop]:
+            variants.setdefault(one.stopped, []).append(name)
+    return [f"{', '.join(names)}: {why}" for why, names in variants.items()]
+
+
+def _exit_code(result: ExperimentResult, verdicts: Collection[GateVerdict]) -> int:
+    if result.interrupted is not None:
+        return 128 + signal.Signals[result.interrupted]
+    for one in result.results.values():
+        if one.stop is not None and (code := STOPPED[one.stop]):
+            return code
+    if result.failed or not all(one.complete for one in result.results.values()):
+        return INCOMPLETE
+    return next((code for verdict, code in GATES.items() if verdict in verdicts), 0)

@@ -1,0 +1,101 @@
+"""`publish`: write a run as one file that others can check."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from pinchbench.cli.lazy import CONTEXT
+from pinchbench.cli.options import OUTPUT_DIR
+from pinchbench.cli.output import print_result, say
+from pinchbench.config.settings import absolute_path
+from pinchbench.errors import ConfigError
+from pinchbench.report.text import many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pinchbench.publish.bundle.public_copy import Published
+    from pinchbench.publish.bundle.taken_out import TextRemover
+    from pinchbench.results.finished_run import PastRun
+
+SHOWN = 5  # files that are left out
+
+
+@click.command(context_settings=CONTEXT)
+@click.argument("run", metavar="RUN")
+@click.option("-o", "--output", metavar="FILE", type=click.Path(path_type=Path),
+              help="The file to write; its name ends in .tar.  [default: next to the run's results file]")  # fmt: skip
+@click.option("--take-out", metavar="WORD", multiple=True, help="A further word to take out; may be repeated.")
+@click.option("--keep", metavar="WORD", multiple=True, help="A word to keep, although it is a private name.")
+@OUTPUT_DIR
+def publish(
+    *, run: str, output: Path | None, take_out: tuple[str, ...], keep: tuple[str, ...], output_dir: Path
+) -> None:
+    """Write a run as one file that others can check without the model.
+
+    RUN is a run's id, its folder, or its results file. The file, a bundle, holds run.json, the journal, the recorded
+    requests and replies, what each trial and each grading has left, and the result. Keys and private names are
+    overwritten with asterisks first: names of yours and of this machine, and of hosts and home folders in the run's
+    settings. What was taken out is printed, and listed in the bundle without the words themselves. It is not found
+    within pictures and compressed files of a workspace.
+
+    `verify FILE` names every file with an altered byte, and `regrade FILE` grades the trials again.
+
+    \b
+    pinchbench-async publish 20260102-030405-9f3a -o run.tar
+    pinchbench-async publish 20260102-030405-9f3a --take-out hyrule --keep api.example.com
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.publish.bundle.bundle_file import SUFFIX, write_bundle
+    from pinchbench.publish.bundle.public_copy import copy_publicly
+    from pinchbench.results.evidence_files import file_digest
+    from pinchbench.results.finished_run import read_run
+    from pinchbench.results.paths import find_run, whole_file
+
+    past = read_run(find_run(run, absolute_path(output_dir, option="--output-dir")))
+    path = past.files.output_dir / f"{past.files.name}{SUFFIX}"
+    if output is not None:
+        path = absolute_path(output, option="--output")
+    if path.suffix != SUFFIX:
+        raise ConfigError(f"The name of a bundle ends in {SUFFIX}: --output {path.with_suffix(SUFFIX)}.")
+    remove = _remover(past, take_out, keep)
+    with TemporaryDirectory(prefix="pinchbench-") as folder, whole_file(path) as file:
+        files, published = copy_publicly(past, Path(folder), remove)
+        write_bundle(files.output_dir, file)
+    for line in _lines(published, remove):
+        say(line)
+    say(f"Its SHA-256: {file_digest(path)}")
+    print_result(path)
+
+
+def _remover(past: PastRun, take_out: tuple[str, ...], keep: tuple[str, ...]) -> TextRemover:
+    from pinchbench.openclaw.homes.credentials import read_user_state
+    from pinchbench.openclaw.homes.user_state import secrets_of
+    from pinchbench.publish.bundle.taken_out import TextRemover
+    from pinchbench.publish.leaderboard.privacy import private_names
+
+    private = private_names(past, os.environ)
+    kept = {word.casefold() for word in keep}
+    names = private.names | {word.casefold() for word in take_out}
+    return TextRemover(names=names - kept, keys=(*private.secrets, *secrets_of(read_user_state(os.environ))))
+
+
+def _lines(published: Published, remove: TextRemover) -> Iterator[str]:
+    """Yield what was taken out, with the names themselves: this is for the eyes of the user alone."""
+    places, files = Counter[str](), Counter[str]()
+    for one in published.taken_out:
+        places[one.what] += one.places
+        files[one.what] += 1
+    for what in sorted(places):
+        shown = f"{remove.labels[what]!r}" if what in remove.labels else "Keys"
+        yield f"{shown}: taken out at {many(places[what], 'place')} in {many(files[what], 'file')}"
+    if not places:
+        yield "No keys and no private names were found."
+    if left_out := published.left_out:
+        shown = ", ".join(one.file for one in left_out[:SHOWN]) + ("…" if len(left_out) > SHOWN else "")
+        yield f"Left out, as published.json says why: {many(len(left_out), 'file')}: {shown}"

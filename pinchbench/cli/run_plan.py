@@ -1,0 +1,79 @@
+"""What `run --dry-run` does."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from pinchbench.cli.output import print_result, say
+from pinchbench.defaults import Isolation
+from pinchbench.process.capacity import slots_warning
+from pinchbench.report.terminal.console import report_console
+from pinchbench.report.terminal.listings import print_plan
+from pinchbench.runner.plan.prepare import prepare
+from pinchbench.runner.plan.trial_plan import makespan_s, worst_case_s
+
+if TYPE_CHECKING:
+    from pinchbench.config.run_config import RunConfig
+
+
+def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> None:
+    """Print the trials of a run in their order, how long they can take, and if that is too many for this machine."""
+    prepared = prepare(config)
+    for remark in prepared.remarks:
+        say(remark)
+    if not config.is_demo:
+        say(
+            "Not checked: whether OpenClaw knows the model, its key, its endpoint and its thinking level, and the"
+            f" judge. `pinchbench-async doctor --model {config.model}` does."
+        )
+    if is_local and config.isolation is Isolation.PRIVATE and (warning := slots_warning(prepared.slots)):
+        say(warning)
+    trials = [attempt.trial for attempt in prepared.attempts]
+    expected_s = prepared.expected_s
+    longest = worst_case_s(trials, concurrency=prepared.slots)
+    likely: float | None = None
+    if expected_s and trials:
+        likely = makespan_s([expected_s[trial.key.task_id] for trial in trials], slots=prepared.slots)
+    costs = prepared.expected_usd
+    cost_usd = round(sum(costs[trial.key.task_id] for trial in trials), 4) if costs else None
+    if as_json:
+        rows = [
+            {
+                "task_id": trial.key.task_id,
+                "repetition": trial.key.repetition,
+                "timeout_s": trial.timeout_s,
+                "expected_s": expected_s.get(trial.key.task_id),
+            }
+            for trial in trials
+        ]
+        print_result(
+            json.dumps(
+                {
+                    "model": config.model,
+                    "trials": rows,
+                    "slots": prepared.slots,
+                    "worst_case_s": longest,
+                    "expected_s": likely,
+                    "expected_usd": cost_usd,
+                    **({"user_messages": prepared.user_messages} if prepared.user_messages else {}),
+                }
+            )
+        )
+        return
+
+    plan = io.StringIO()
+    console = report_console(plan, is_terminal=sys.stdout is not None and sys.stdout.isatty())
+    print_plan(
+        console,
+        trials,
+        concurrency=config.concurrency,
+        worst_case_s=longest,
+        expected_s=expected_s,
+        expected_run_s=likely,
+        expected_usd=cost_usd,
+        user_messages=prepared.user_messages,
+    )
+    print_result(plan.getvalue().rstrip("\n"))

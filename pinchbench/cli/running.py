@@ -1,0 +1,188 @@
+"""Run the work of a command with a live view and its traces, and exit with the code that matches its result."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import msgspec
+
+from pinchbench.cli.gate import apply_gate
+from pinchbench.cli.output import print_result, say
+from pinchbench.defaults import REPORT_FILE
+from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, exit_code_of
+from pinchbench.model.ending import Stop
+from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
+from pinchbench.report.terminal.live import LiveView, can_draw
+from pinchbench.report.terminal.summary import print_summary
+from pinchbench.report.text import left_text, plain
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.gate.gate_record import GateVerdict
+from pinchbench.results.paths import RunFiles
+from pinchbench.runner.run_context import with_listeners
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+
+    from pinchbench.publish.otel.exporter import TraceExporter
+    from pinchbench.results.finished_run import Result
+    from pinchbench.results.gate.gate_run import Gate
+    from pinchbench.runner.run_context import Observer
+
+
+class Listeners:
+    """What hears of a run, or of the runs of an experiment: none of it can hold them up, or make them fail."""
+
+    def __init__(self, exporter: TraceExporter | None = None) -> None:
+        """Traces go to where `exporter` sends them."""
+        self._exporter = exporter
+
+    def joined_to(self, observer: Observer, variant: str = "") -> Observer:
+        """Return an observer of a run that shows its events to `observer` too; `variant` names it in an experiment."""
+        return observer if self._exporter is None else with_listeners(observer, [self._exporter.listener(variant)])
+
+    @asynccontextmanager
+    async def listening(self, *, warn: Callable[[str], None]) -> AsyncGenerator[None]:
+        """Send what is heard within the block. `warn` shows a sentence."""
+        if self._exporter is None:
+            yield
+            return
+        async with self._exporter.sending(warn=warn):
+            yield
+
+    def end(self, scores: Mapping[str, float | None], exit_code: int) -> None:
+        """Send how it has ended, when everything is saved and printed; `scores` are by variant. Blocks for seconds."""
+        if self._exporter is not None:
+            anyio.run(partial(self._exporter.send_last, scores=scores, exit_code=exit_code, warn=say))
+
+    @contextmanager
+    def ending_with_errors(self) -> Generator[None]:
+        """Send that there is no result if an error ends the block, and raise it all the same."""
+        try:
+            yield
+        except (PinchBenchError, ExceptionGroup, KeyboardInterrupt) as error:
+            self.end({}, exit_code_of(error))
+            raise
+
+
+NO_LISTENERS = Listeners()
+
+
+def take_listeners(otlp: str | None) -> Listeners:
+    """Return what hears of a run by the value of `--otlp`. Raises ConfigError."""
+    if otlp is None:
+        return NO_LISTENERS
+    try:
+        from pinchbench.publish.otel.exporter import TraceExporter, read_collector  # with --otlp only
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            "--otlp needs OpenTelemetry's SDK, which is not installed: pip install 'pinchbench-async[otel]'."
+        ) from error
+    return Listeners(TraceExporter(read_collector(otlp)))
+
+
+INCOMPLETE = 5  # some trials failed for infrastructure reasons
+GATES = {GateVerdict.FAILED: 11, GateVerdict.NOT_APPLICABLE: ResultsError.exit_code}
+STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8, Stop.DECIDED: 0}  # the run ended itself early
+
+
+def carry_out(
+    work: Callable[..., Coroutine[Any, Any, Result]],
+    *,
+    page: bool,
+    as_json: bool,
+    is_quiet: bool = False,
+    gate: Gate | None = None,
+    listeners: Listeners = NO_LISTENERS,
+) -> None:
+    """Do the work of a run with the live view on stderr, print its summary and its result, and exit with its code.
+
+    `listeners` hear of the run, of its end, and of an error that ends it. `is_quiet` shows none of it.
+    """
+    verdict = None
+    with listeners.ending_with_errors(), stderr_writer() as writer:
+        console = report_console(writer)
+        console.quiet = is_quiet
+        view = LiveView(console, is_full=writer.is_full, draws=can_draw(console, os.environ))
+
+        async def show() -> Result:
+            async with listeners.listening(warn=view.say):
+                return await work(observer=listeners.joined_to(view.watch), handle_signals=True)
+
+        result = anyio.run(show)
+        # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        writer.be_patient(END_LIMIT_S)
+        view.say_left_out()
+        said: list[str] = []
+        files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
+        if result.unfinished:
+            left = left_text(result.unfinished, result.planned)
+            said.append(resume_hint(left, files.argument, result.stopped if result.stop is Stop.BUDGET else ""))
+        if gate is not None and result.interrupted is None:
+            verdict = apply_gate(gate, result, said.append)
+        # a user who stopped the run wants to leave
+        if page and result.interrupted is None:
+            write_run_page(files, said.append)
+        print_summary(
+            console,
+            result.data,
+            result.outcomes,
+            result.grades,
+            folder=result.folder,
+            titles=result.titles,
+            follow_up=said,
+        )
+    print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
+    code = exit_code(result, verdict)
+    listeners.end({"": result.data.score.mean}, code)
+    if code:
+        sys.exit(code)
+
+
+def resume_hint(left: str, where: str, limit: str) -> str:
+    """Return a sentence with the command that runs what is left.
+
+    `where` names the run or experiment; `limit` is the sentence about the budget that has ended it, empty for none.
+    """
+    if limit:
+        option = limit.split(" ", 1)[0]
+        return f"{left}; go on, within a higher limit, with: pinchbench-async resume {where} {option} …"
+    return f"{left}; go on with: pinchbench-async resume {where}"
+
+
+def exit_code(result: Result, verdict: GateVerdict | None) -> int:
+    """Return the code that matches a result: that of the gate's verdict only if the run is complete."""
+    if result.interrupted is not None:
+        return 128 + signal.Signals[result.interrupted]
+    if result.stop is not None and (code := STOPPED[result.stop]):
+        return code
+    if not result.complete:
+        return INCOMPLETE
+    return 0 if verdict is None else GATES.get(verdict, 0)
+
+
+def write_run_page(files: RunFiles, report: Callable[[str], None]) -> None:
+    """Write the page of a run, and report its path or why it could not be written. Raises nothing; a Ctrl-C ends it."""
+    again = f"`pinchbench-async report {files.folder}` writes it."
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored since the run ended
+    try:
+        from pinchbench.report.html.report_page import write_report  # a run without a page needs no templates
+
+        path = files.folder / REPORT_FILE
+        write_report([read_run(files)], path)
+        report(f"Report: {plain(str(path))}")
+    except PinchBenchError as error:
+        report(plain(f"There is no report: {error}"))
+    except Exception as error:  # noqa: BLE001 - a bug here must not cost the run's own exit code; `report` shows it whole
+        report(f"There is no report, for an error in this program ({type(error).__name__}). {again}")
+    except KeyboardInterrupt:
+        report(f"The report was not written. {again}")
+    finally:
+        signal.signal(signal.SIGINT, before)

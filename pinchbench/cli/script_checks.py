@@ -1,0 +1,154 @@
+"""Play the scripts of tasks for `tasks check`, show what they earn, and exit with the code of the result."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from pinchbench.authoring import check_results as report
+from pinchbench.authoring.attack import attack_results as findings
+from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks
+from pinchbench.authoring.check import check_tasks
+from pinchbench.authoring.check_results import forms_verdict, same_answers
+from pinchbench.cli.output import print_result, say
+from pinchbench.cli.running import INCOMPLETE
+from pinchbench.cli.selected_tasks import raise_problems, with_solutions
+from pinchbench.errors import SuiteError
+from pinchbench.model.task import GradingType
+from pinchbench.suite.form import FormTasks, tasks_of_form, write_form
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.authoring.attack.attack_results import AttackedTask
+    from pinchbench.authoring.check_results import CheckedTask
+    from pinchbench.config.asked_models import JudgeConfig
+    from pinchbench.model.task import Task
+    from pinchbench.suite.loading import LoadedSuite
+    from pinchbench.suite.solution import Solution
+
+
+def check_scripts(
+    loaded: LoadedSuite,
+    chosen: Sequence[tuple[Task, Solution | None]],
+    judge: JudgeConfig | None,
+    *,
+    openclaw: str | None,
+    run_root: Path,
+    as_json: bool,
+) -> None:
+    """Play the scripts of tasks and grade what they leave. Raises SuiteError when a score is not as stated."""
+    width = max(len(task.task_id) for task, _ in chosen)
+
+    def show(results: Sequence[CheckedTask]) -> None:
+        if not as_json:
+            print_result(report.task_line(results, width=width))
+        if problems := report.problem_lines(results):
+            say(problems)
+
+    if judge is not None:
+        say(
+            f"Asking {judge.model} about each script of "
+            f"{sum(one.llm_judge_rubric is not None for one, _ in chosen)} tasks."
+        )
+    results = anyio.run(
+        partial(check_tasks, chosen, show=show, judge=judge, openclaw=openclaw, run_root=run_root, say=say)
+    )
+    if as_json:
+        print_result(json.dumps([report.record(one) for one in results]))
+    if wrong := report.wrong_tasks(results):
+        raise SuiteError(wrong)
+    raise_problems(loaded)
+    if untried := report.untried_lines(results):
+        say(untried)
+        sys.exit(INCOMPLETE)
+    say(report.verdict(results, judged=judge is not None))
+
+
+def attack_checks(
+    loaded: LoadedSuite,
+    tasks: Sequence[tuple[Task, Solution | None]],
+    settings: AttackSettings,
+    *,
+    run_root: Path,
+    as_json: bool,
+) -> None:
+    """Raises SuiteError when a check falls short, and when no task has both a check and a solution."""
+    checked = [
+        (task, solution)
+        for task, solution in tasks
+        if solution is not None and task.grading_type is not GradingType.LLM_JUDGE
+    ]
+    if passed_over := sorted({task.task_id for task, _ in tasks} - {task.task_id for task, _ in checked}):
+        say(f"Not attacked, as they have no check or no solution: {', '.join(passed_over)}.")
+    if not checked:
+        raise SuiteError("None of these tasks has both a check and a solution, so there is nothing to attack.")
+    width = max(len(task.task_id) for task, _ in checked)
+
+    def show(result: AttackedTask) -> None:
+        if not as_json:
+            print_result(findings.table_line(result, width=width))
+        if lines := findings.finding_lines(result):
+            say(lines)
+
+    if not as_json:
+        print_result(findings.table_head(width=width))
+    results = anyio.run(partial(attack_tasks, checked, settings, show=show, run_root=run_root, say=say))
+    if as_json:
+        print_result(json.dumps([findings.record(one) for one in results]))
+    if weak := findings.weak_tasks(results):
+        raise SuiteError(weak)
+    raise_problems(loaded)
+    if untried := [one for one in results if one.untried]:
+        say("\n".join(f"Not tried: {one.task_id}: {one.untried}" for one in untried))
+        sys.exit(INCOMPLETE)
+    say(findings.verdict(results))
+
+
+def check_forms(
+    loaded: LoadedSuite, chosen: Sequence[Task], forms: Sequence[int], *, run_root: Path, as_json: bool
+) -> None:
+    """Make fresh forms one after another, and check each as the public tasks are checked.
+
+    Raises SuiteError when something in a form is not as it should be, and SelectionError if no task has forms.
+    """
+    public = {
+        task.task_id: (task, solution)
+        for task, solution in with_solutions(loaded.suite, chosen)
+        if solution is not None
+    }
+    named = FormTasks(loaded=loaded, tasks=tuple(chosen))
+    width = max(len(task.task_id) for task in chosen)
+    checked: dict[int, tuple[CheckedTask, ...]] = {}
+    for form in forms:
+
+        def show(results: Sequence[CheckedTask], form: int = form) -> None:
+            if not as_json:
+                print_result(f"form {form}  {report.task_line(results, width=width)}")
+            if problems := report.problem_lines(results):
+                say(problems)
+
+        with tempfile.TemporaryDirectory(prefix="pinchbench-form-") as folder:
+            write_form(loaded.suite.root, form, Path(folder), needed=[task.task_id for task in chosen])
+            found = tasks_of_form(Path(folder), named)
+            if not checked and found.note:
+                say(found.note)
+            solved = with_solutions(found.loaded.suite, found.tasks)
+            checked[form] = anyio.run(
+                partial(check_tasks, solved, show=show, run_root=run_root, say=say, public=public)
+            )
+    if as_json:
+        print_result(json.dumps([{"form": form, **report.record(one)} for form in checked for one in checked[form]]))
+    every = [one for results in checked.values() for one in results]
+    if wrong := "\n".join(filter(None, (report.wrong_tasks(every), same_answers(checked)))):
+        raise SuiteError(wrong)
+    if untried := report.untried_lines(every):
+        say(untried)
+        sys.exit(INCOMPLETE)
+    say(forms_verdict(checked))

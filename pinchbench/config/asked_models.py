@@ -1,0 +1,182 @@
+"""The models that the runner itself asks: the judge, and the one that plays the users of tasks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from pinchbench.config.served import ServedModel
+from pinchbench.config.settings import DEFAULTS, Scope, check_fields, check_key, check_model, check_text, check_url
+from pinchbench.defaults import JUDGE_PROVIDERS, OPENCLAW_JUDGE
+from pinchbench.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChatConfig:
+    """An OpenAI-compatible endpoint, and who is asked there.
+
+    Attributes:
+        whose: who answers, for sentences: `the judge`.
+        option: the option that names the model, `--judge`.
+        model: the model, as the endpoint knows it.
+        base_url: the endpoint.
+        api_key_env: the name of the environment variable that holds its key; None for an endpoint without one.
+        is_steady: whether a temperature of 0 is requested, because the same question should get the same answer.
+    """
+
+    whose: str
+    option: str
+    model: str
+    base_url: str
+    api_key_env: str | None
+    is_steady: bool = True
+
+
+def of_provider(option: str, model: str, api_key_env: str | None, *, others: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the address, the model and the variable of the key for a model with a known provider's prefix.
+
+    `others` are further prefixes that the option knows, for the sentence. Raises ConfigError if the provider is not
+    known, or its key is not set.
+    """
+    provider, _, name = model.partition("/")
+    known = [*(f"{one}/" for one in JUDGE_PROVIDERS), *others]
+    if provider not in JUDGE_PROVIDERS or not name:
+        raise ConfigError(
+            f"{option} {model} begins neither with {', '.join(known[:-1])} or {known[-1]}, nor with the name of an"
+            " endpoint: declare one in pinchbench.yaml, and write ENDPOINT/MODEL."
+        )
+    base_url, usual_key = JUDGE_PROVIDERS[provider]
+    if api_key_env is None and not os.environ.get(usual_key):
+        raise ConfigError(f"{option} {provider}/{name} needs a key in {usual_key}; it is not set.")
+    return base_url, name, api_key_env or usual_key
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeConfig:
+    """Who judges, and how.
+
+    Attributes:
+        model: a model of the endpoint; with a provider's prefix (`openai/`, `openrouter/`, `anthropic/`) and no
+            `base_url`, that provider's; `openclaw:MODEL` asks an OpenClaw agent without tools.
+        base_url: an OpenAI-compatible endpoint; None for the provider's own.
+        api_key_env: the name (never the value) of the environment variable that holds the key; None for the
+            provider's usual one, or for an endpoint without a key.
+        votes: how often the judge is asked about each trial, 1 to 25; the median counts.
+        concurrency: calls to the judge at once, 1 to 64.
+        cache: whether answers to the very same question are taken from the cache.
+        served: what OpenClaw has to know of the model of an endpoint.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+    votes: int = DEFAULTS["judge-votes"]
+    concurrency: int = DEFAULTS["judge-concurrency"]
+    cache: bool = True
+    served: ServedModel = ServedModel()
+
+    def __post_init__(self) -> None:
+        """Check every value; fill in the endpoint and key of a known provider."""
+        for option, value in (
+            ("--judge", self.model),
+            ("The judge's base-url", self.base_url),
+            ("The judge's api-key-env", self.api_key_env),
+        ):
+            check_text(option, value)
+        check_model("--judge", self.model_id)
+        if self.model_id.startswith("demo/"):
+            raise ConfigError(f"--judge {self.model}: the built-in models play tasks; they can't judge.")
+        check_fields(self, Scope.JUDGE)
+        if self.base_url is None:
+            self._take_provider()
+        else:
+            check_url("The judge's base-url", self.base_url, key_option="its api-key-env")
+        if self.is_openclaw and self.base_url is not None and "/" not in self.model_id.strip("/"):
+            raise ConfigError(f"The judge's base-url needs a judge written openclaw:provider/name, not {self.model}.")
+        if self.api_key_env is not None:
+            check_key("The judge's api-key-env", self.api_key_env)
+
+    def _take_provider(self) -> None:
+        if self.is_openclaw:
+            if self.api_key_env is not None:
+                raise ConfigError("The judge's api-key-env goes with a base-url; OpenClaw knows its own keys.")
+            return
+        base_url, model, key = of_provider("--judge", self.model, self.api_key_env, others=(OPENCLAW_JUDGE,))
+        object.__setattr__(self, "base_url", base_url)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "api_key_env", key)
+
+    @property
+    def is_openclaw(self) -> bool:
+        """Whether an OpenClaw agent judges."""
+        return self.model.startswith(OPENCLAW_JUDGE)
+
+    @property
+    def model_id(self) -> str:
+        """The model's name without `openclaw:`."""
+        return self.model.removeprefix(OPENCLAW_JUDGE)
+
+    @property
+    def endpoint(self) -> ChatConfig:
+        """Where it is asked, if no OpenClaw agent judges; several votes of one question should differ."""
+        return ChatConfig(
+            whose="the judge",
+            option="--judge",
+            model=self.model,
+            base_url=self.base_url or "",
+            api_key_env=self.api_key_env,
+            is_steady=self.votes == 1,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserModelConfig:
+    """Which model plays the user.
+
+    Attributes:
+        model: a model of the endpoint; with a provider's prefix (`openai/`, `openrouter/`, `anthropic/`) and no
+            `base_url`, that provider's.
+        base_url: an OpenAI-compatible endpoint; None for the provider's own.
+        api_key_env: the name (never the value) of the environment variable that holds the key; None for the
+            provider's usual one, or for an endpoint without a key.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check every value; fill in the endpoint and key of a known provider."""
+        for option, value in (
+            ("--user-model", self.model),
+            ("The user's base-url", self.base_url),
+            ("The user's api-key-env", self.api_key_env),
+        ):
+            check_text(option, value)
+        check_model("--user-model", self.model)
+        if self.model.startswith("demo/"):
+            raise ConfigError(f"--user-model {self.model}: the built-in models play tasks; they can't play a user.")
+        if self.base_url is None:
+            base_url, model, key = of_provider("--user-model", self.model, self.api_key_env)
+            object.__setattr__(self, "base_url", base_url)
+            object.__setattr__(self, "model", model)
+            object.__setattr__(self, "api_key_env", key)
+        else:
+            check_url("The user's base-url", self.base_url, key_option="its api-key-env")
+        if self.api_key_env is not None:
+            check_key("The user's api-key-env", self.api_key_env)
+
+    @property
+    def endpoint(self) -> ChatConfig:
+        """Where it is asked."""
+        return ChatConfig(
+            whose="the user's model",
+            option="--user-model",
+            model=self.model,
+            base_url=self.base_url or "",
+            api_key_env=self.api_key_env,
+        )

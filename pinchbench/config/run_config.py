@@ -1,0 +1,367 @@
+"""RunConfig: everything that was asked of a run, and what it may add to OpenClaw, checked once, immutable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from pinchbench.config.asked_models import (
+    JudgeConfig,  # noqa: TC001 - msgspec reads the annotations
+    UserModelConfig,  # noqa: TC001 - msgspec reads the annotations
+)
+from pinchbench.config.served import APIS, COMPLETIONS, ServedModel
+from pinchbench.config.settings import (
+    DEFAULTS,
+    OF_A_RUN,
+    absolute_path,
+    check_fields,
+    check_key,
+    check_model,
+    check_text,
+    check_url,
+)
+from pinchbench.defaults import DEMO_MODELS, DivergencePolicy, Isolation, Network, Sandbox, SuiteFormat
+from pinchbench.errors import ConfigError
+
+_MODEL = "the model under test and its provider are stated with --model, --base-url and their options"
+_ALONE = "nothing but a trial may start turns or carry content from one trial to another"
+_KEYS = "keys and logins are taken from the environment and from your own OpenClaw; name a variable with --pass-env"
+# By the path of a setting in openclaw.json, why a run sets it itself.
+OWNED_SETTINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "$include": "the settings are merged as they are, without other files",
+        "agents.defaults.heartbeat": _ALONE,
+        "agents.defaults.maxConcurrent": "--concurrency states how many turns run at once",
+        "agents.defaults.model": _MODEL,
+        "agents.defaults.sandbox": "--sandbox states what separates a trial from the rest",
+        "agents.defaults.skipBootstrap": "a workspace holds the task's files and those of --workspace-files",
+        "agents.defaults.thinkingDefault": "--thinking states the level",
+        "agents.defaults.timeoutSeconds": "a task's limit is the limit of its turns; --timeout-multiplier scales it",
+        "agents.defaults.workspace": "each trial has a workspace of its own",
+        "agents.entries": "a run adds its own agents",
+        "agents.list": "a run adds its own agents",
+        "auth": _KEYS,
+        "bindings": "a run has no channels",
+        "channels": "a run has no channels",
+        "cron": _ALONE,
+        "diagnostics": "only a task's limit may end a turn",
+        "discovery": "trials are announced to nobody",
+        "env": "variables are stated with --env",
+        "gateway": "no trial is reached from outside",
+        "logging": "a run keeps OpenClaw's log with the evidence",
+        "memory.search.rememberAcrossConversations": _ALONE,
+        "models": _MODEL,
+        "secrets": _KEYS,
+        "session.maintenance": "a run keeps the sessions of its trials",
+        "skills.workshop.autonomous": _ALONE,
+        "tools.exec.notifyOnExit": _ALONE,
+        "tools.sessions": _ALONE,
+        "update": "--openclaw states the release",
+    }
+)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Variables that say where OpenClaw's state, programs and certificates are, how the model is reached, and whose machine
+# it is. A run sets them, or its sandbox has its own.
+_OWNED_VARIABLE = re.compile(
+    r"(?:OPENCLAW|PINCHBENCH|LD|DYLD)_.*|NODE_(?!ENV$).*|PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TZ|TZDIR|NO_COLOR"
+    r"|(?:https?|all|no)_proxy|SSL_CERT_\w+|\w+_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT",
+    re.IGNORECASE,
+)
+
+
+def check_settings(patch: Mapping[str, object]) -> None:
+    """Check settings that are to be merged into a private openclaw.json.
+
+    Raises ConfigError, naming the setting, for one that a run sets itself.
+    """
+    for path, why in OWNED_SETTINGS.items():
+        *above, name = path.split(".")
+        section: object = patch
+        for part in above:
+            section = section.get(part, {}) if isinstance(section, Mapping) else None
+        if not isinstance(section, Mapping):
+            raise ConfigError(f"--openclaw-config: {'.'.join(above)} must hold settings by name.")
+        if name in section:
+            raise ConfigError(f"--openclaw-config: {path} can't be set: {why}.")
+
+
+def check_variables(env: Mapping[str, str], *, model: str, passed: tuple[str, ...]) -> None:
+    """Check variables of an agent's environment; `passed` are the names that it gets from the user's.
+
+    Raises ConfigError, naming the variable, for one that a run sets itself.
+    """
+    stem = re.sub(r"[^A-Za-z0-9]", "_", model.partition("/")[0]).upper()
+    for name, value in env.items():
+        if not _VARIABLE.fullmatch(name):
+            raise ConfigError(f"--env {name!r} is not the name of a variable: write NAME=VALUE.")
+        if "\0" in value:
+            raise ConfigError(f"--env {name}: its value holds a NUL character.")
+        if _OWNED_VARIABLE.fullmatch(name):
+            raise ConfigError(f"--env {name} can't be set: a run sets it, or its sandbox has its own.")
+        if name.upper().startswith(f"{stem}_"):
+            raise ConfigError(f"--env {name} can't be set: {_MODEL}.")
+        if name in passed:
+            raise ConfigError(f"--env {name} is named by --pass-env too: leave one of them out.")
+
+
+MAX_RETRY_DELAY_S = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplaySettings:
+    """The run whose recorded replies are served instead of asking the model, and who answers otherwise.
+
+    Attributes:
+        folder: the folder of the recorded run.
+        on_divergence: what happens to a request that was not recorded.
+        fork_at: the number of the recorded request from which on a model answers, from 1; None without.
+        fork_turn: the number of the turn from which on a model answers, from 1; None without.
+        model: the model that answers then; None for that of the run.
+        base_url: its OpenAI-compatible endpoint; None for that of the run.
+        api_key_env: the name (never the value) of the environment variable that holds the endpoint's key.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    folder: str
+    on_divergence: DivergencePolicy = DivergencePolicy.STOP
+    fork_at: int | None = None
+    fork_turn: int | None = None
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        if self.fork_at is not None and self.fork_turn is not None:
+            raise ConfigError("--fork-at and --fork-turn don't go together: name a request or a turn.")
+        if self.model is not None:
+            check_model("--model", self.model)
+            if not self.asks_model:
+                raise ConfigError("--model is asked from a fork on: add --fork-at or --fork-turn.")
+            if self.base_url is None and self.model not in DEMO_MODELS:
+                raise ConfigError(f"--model {self.model} needs --base-url: a replay asks OpenAI-compatible endpoints.")
+        if self.base_url is not None:
+            if not self.asks_model:
+                raise ConfigError("--base-url is asked from a fork on: add --fork-at or --fork-turn.")
+            check_url("--base-url", self.base_url, key_option="--api-key-env")
+        if self.api_key_env is not None:
+            check_key("--api-key-env", self.api_key_env)
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model may be asked at all."""
+        return self.fork_at is not None or self.fork_turn is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunConfig:
+    """What to run and where.
+
+    Attributes:
+        model: given to OpenClaw as it is, such as `anthropic/claude-sonnet-4-6`.
+        suite: `all`, `core`, `hard`, `automated-only`, a category, task ids; commas mix. `NAME` or `NAME:…`: all
+            tasks of the suite that was added by that name, or these. Several, joined by `;`, are several suites.
+        tasks_dir: the suite's folder; None for the bundled one. All paths become absolute, `~` included.
+        suite_format: the format of its tasks; None to detect it from the files.
+        form: the seed of a fresh form of the tasks, which the suite makes, 0 to 2**32 - 1; None for the public tasks.
+        output_dir: where the result goes; made when missing.
+        run_root: where workspaces and private homes go, in a private folder for each run; made when missing.
+        timeout_multiplier: scales every task's limit; above 0, at most 100.
+        concurrency: slots, 1 to 1024; at most 64 of them on one machine.
+        runs: repetitions of each task, 1 to 1000; None for as many as each task states.
+        thinking: OpenClaw's thinking level, None for its default.
+        base_url: an OpenAI-compatible endpoint for the model's provider, None for the provider OpenClaw knows.
+        api_key_env: the name (never the value) of the environment variable that holds the endpoint's key.
+        accept_unknown_model: run a model that OpenClaw's catalogue does not list.
+        price_in: what a million tokens sent to the model of `base_url` cost in USD; None: unknown. With `price_out`.
+        price_out: what a million tokens of its answers cost.
+        pass_env: names of environment variables that agents get besides those that every program and the model need.
+        skills: a folder of skills, each a folder with a SKILL.md, that the agents have besides OpenClaw's own.
+        workspace_files: files and folders that each trial's workspace holds besides the task's, by their places in it;
+            `.` is the workspace itself, which gets the content of a folder.
+        openclaw_config: settings that are merged into the private openclaw.json; see `additions.OWNED_SETTINGS`.
+        env: environment variables that the agents get, by name; no keys, which are for `pass_env`.
+        isolation: an OpenClaw home for each trial, or agents in the user's own OpenClaw.
+        openclaw: a path or a release; None for the one on PATH, else the newest managed install.
+        skip_broken: leave broken task files out instead of stopping.
+        verbose: the agents' output is followed as it comes.
+        judge: who judges; None leaves what needs a judge ungraded.
+        user: which model plays simulated users; None: tasks that have one can't be run, but by the built-in models.
+        fail_fast: pause the run, and end it if that does not help, when trials fail alike for reasons that say nothing
+            about the model: the sanity task, the first ones, or many in a row.
+        pass_threshold: the score from which a trial counts as passed, above 0, at most 1.
+        infra_retries: how many times a trial is retried after an infrastructure failure, 0 to 20.
+        retry_delay_s: about how long the first retry waits, in seconds, above 0, at most 3600; each further one waits
+            twice as long. The pauses of a run whose trials fail alike are measured by it too.
+        max_cost: what the run may cost in USD, its judge and simulated users included, as far as prices are known; None
+            for no limit.
+        max_tokens: how many tokens the agents, their users and the judge may use; None for no limit.
+        max_hours: how long the run may take this time; None for no limit.
+        wire: whether requests to the model go through the wire, which records them, where that does not change them.
+        max_requests: how many of them may be in flight at once, 1 to 1000; None for no limit. Needs the wire.
+        replay: the run whose recorded replies are served; None to ask the model.
+        sandbox: what separates the processes of each trial from everything else; with private homes.
+        network: what a sandboxed trial can connect to.
+        sandbox_allow: paths that sandboxed trials see besides the system; `:rw` at the end of one makes it writable.
+        max_memory: GiB of memory that the processes of a trial may use together, at least 2.
+        max_processes: how many processes and threads a trial may have at once, at least 200.
+        max_disk: GiB that a trial may write to its workspace and its home, at least 0.1.
+        preflight: whether the endpoints of the model, the judge and the user's model are asked one question before
+            anything is set up.
+        linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
+        seed: of the order of an experiment's trials, 0 to 2**32 - 1.
+
+    Raises ConfigError, naming the option, when a value can't be used.
+    """
+
+    model: str
+    suite: str = DEFAULTS["suite"]
+    tasks_dir: Path | None = None
+    suite_format: SuiteFormat | None = None
+    form: int | None = None
+    output_dir: Path = DEFAULTS["output-dir"]
+    run_root: Path = DEFAULTS["run-root"]
+    timeout_multiplier: float = DEFAULTS["timeout-multiplier"]
+    concurrency: int = DEFAULTS["concurrency"]
+    runs: int | None = None
+    thinking: str | None = None
+    base_url: str | None = None
+    api: str = COMPLETIONS
+    api_key_env: str | None = None
+    served: ServedModel = ServedModel()
+    price_in: float | None = None
+    price_out: float | None = None
+    pass_env: tuple[str, ...] = ()
+    skills: Path | None = None
+    workspace_files: Mapping[str, str] = field(default_factory=dict)
+    openclaw_config: Mapping[str, object] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    accept_unknown_model: bool = False
+    isolation: Isolation = Isolation.PRIVATE
+    openclaw: str | None = None
+    skip_broken: bool = False
+    verbose: bool = False
+    judge: JudgeConfig | None = None
+    user: UserModelConfig | None = None
+    fail_fast: bool = True
+    pass_threshold: float = DEFAULTS["pass-threshold"]
+    infra_retries: int = DEFAULTS["infra-retries"]
+    retry_delay_s: float = 10.0
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_hours: float | None = None
+    wire: bool = True
+    max_requests: int | None = None
+    replay: ReplaySettings | None = None
+    sandbox: Sandbox = Sandbox.AUTO
+    network: Network = Network.AUTO
+    sandbox_allow: tuple[str, ...] = ()
+    max_memory: float = DEFAULTS["max-memory"]
+    max_processes: int = DEFAULTS["max-processes"]
+    max_disk: float = DEFAULTS["max-disk"]
+    preflight: bool = True
+    linger_s: float = 15.0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check every value and make the paths absolute."""
+        for name in ("model", "suite", "thinking", "base_url", "api_key_env", "openclaw"):
+            check_text(f"--{name.replace('_', '-')}", getattr(self, name))
+        check_model("--model", self.model)
+        if self.model.startswith("demo/") and self.model not in DEMO_MODELS:
+            raise ConfigError(f"--model {self.model}: the built-in models are {' and '.join(DEMO_MODELS)}.")
+        check_fields(self, *OF_A_RUN)
+        self._check_limits()
+        for name in ("tasks_dir", "output_dir", "run_root", "skills"):
+            path: Path | None = getattr(self, name)
+            if path is not None:
+                object.__setattr__(self, name, absolute_path(path, option=f"--{name.replace('_', '-')}"))
+        self._check_endpoint()
+        self._check_additions()
+        if self.is_demo and self.isolation is Isolation.SHARED:
+            raise ConfigError(f"--model {self.model} never runs in your own OpenClaw; leave --isolation shared out.")
+
+    def _check_additions(self) -> None:
+        check_settings(self.openclaw_config)
+        check_variables(self.env, model=self.model, passed=self.pass_env)
+        files = {
+            place: str(absolute_path(Path(source), option="--workspace-files"))
+            for place, source in self.workspace_files.items()
+        }
+        object.__setattr__(self, "workspace_files", files)
+        given = {"--skills": self.skills, "--openclaw-config": self.openclaw_config, "--env": self.env}
+        if self.isolation is Isolation.SHARED and (options := [name for name, value in given.items() if value]):
+            raise ConfigError(
+                f"{options[0]} and --isolation shared don't go together: your own OpenClaw is never changed for a run."
+            )
+
+    def _check_limits(self) -> None:
+        if not 0 < self.retry_delay_s <= MAX_RETRY_DELAY_S:
+            raise ConfigError(f"retry_delay_s {self.retry_delay_s} is above 0 and at most {MAX_RETRY_DELAY_S:g}.")
+        self._check_wire()
+        self._check_prices()
+        if self.max_cost is not None and self.base_url is not None and self.price_in is None:
+            raise ConfigError(
+                "--max-cost needs the prices of the endpoint, which are unknown: state them with --price-in and"
+                " --price-out (USD per million tokens), or use --max-tokens."
+            )
+
+    def _check_wire(self) -> None:
+        if self.max_requests is not None and not self.wire:
+            raise ConfigError("--max-requests needs the wire, which --no-wire turns off.")
+        if self.replay is not None and (self.isolation is Isolation.SHARED or not self.wire):
+            raise ConfigError("A replay needs the wire, and so --isolation private.")
+
+    def _check_prices(self) -> None:
+        prices = (self.price_in, self.price_out)
+        if prices == (None, None):
+            return
+        if self.base_url is None:
+            raise ConfigError(
+                "--price-in and --price-out go with --base-url; OpenClaw knows the prices of other models."
+            )
+        for option, price in zip(("--price-in", "--price-out"), prices, strict=True):
+            if price is None:
+                raise ConfigError(f"{option} is to be a price in USD per million tokens; state both prices.")
+        if not any(prices):
+            raise ConfigError("--price-in and --price-out are both 0: leave them out for an endpoint that is free.")
+
+    def _check_endpoint(self) -> None:
+        for name in self.pass_env:
+            check_key("--pass-env", name)
+        if self.base_url is None:
+            if self.api_key_env is not None:
+                raise ConfigError("--api-key-env goes with --base-url: it names the key of that endpoint.")
+            return
+        if self.is_demo:
+            raise ConfigError(f"--base-url does not go with --model {self.model}, which brings its own endpoint.")
+        if self.isolation is Isolation.SHARED:
+            raise ConfigError(
+                "--base-url and --isolation shared don't go together: your own OpenClaw config is never changed for it."
+            )
+        if "/" not in self.model.strip("/"):
+            raise ConfigError(f"--base-url needs a model written provider/name, such as local/{self.model}.")
+        check_url("--base-url", self.base_url, key_option="--api-key-env")
+        if self.api not in APIS:
+            raise ConfigError(f"The api {self.api} of {self.base_url} is none of {', '.join(APIS)}.")
+        if self.api_key_env is not None:
+            check_key("--api-key-env", self.api_key_env)
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the agents ask a built-in model."""
+        return self.model in DEMO_MODELS
+
+    @property
+    def scripted_model(self) -> str | None:
+        """The built-in model that plays in the run; None without, as in most replays of one."""
+        if self.replay is None:
+            return self.model if self.is_demo else None
+        if not self.replay.asks_model or self.replay.base_url is not None:
+            return None
+        model = self.replay.model or self.model
+        return model if model in DEMO_MODELS else None

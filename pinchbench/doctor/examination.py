@@ -1,0 +1,351 @@
+"""`doctor`: everything that a run needs, looked at before it is needed. Nothing is changed, ended or removed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import Event, create_task_group
+
+from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.config.run_config import RunConfig
+from pinchbench.config.settings import absolute_path
+from pinchbench.defaults import DEFAULT_OUTPUT_DIR, DEFAULT_RUN_ROOT, Isolation
+from pinchbench.doctor import machine_findings, openclaw_findings
+from pinchbench.doctor.bounded_check import Check, blocking_check, find_within, in_thread
+from pinchbench.doctor.first_look import find_servers, of_servers
+from pinchbench.doctor.live_calls import CALL_LIMIT_S, ask_model
+from pinchbench.errors import ConfigError, EndpointError, OpenClawError
+from pinchbench.files.user_data import cache_dir
+from pinchbench.llm.preflight.ask import ask_all
+from pinchbench.model.finding import Finding, Level
+from pinchbench.openclaw.homes.credentials import places_of_key, read_user_state
+from pinchbench.openclaw.homes.user_state import secrets_of
+from pinchbench.openclaw.model_catalogue import read_catalogue
+from pinchbench.redaction import known_secrets, mask
+from pinchbench.runner.setup.preflight import check_model, check_model_names, names_to_check, of_judge
+from pinchbench.runner.setup.this_machine import Machine
+from pinchbench.sandbox.levels import find_support
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from pinchbench.defaults import SuiteFormat
+    from pinchbench.doctor.openclaw_findings import Release
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DoctorConfig:
+    """What to look at: the options of a run that its machine has to be fit for.
+
+    With a `model` or a `judge_model`, each is asked one small question, unless `offline`. That a key is missing is a
+    finding, not an error. Paths become absolute. Raises ConfigError for paths that can't be used.
+    """
+
+    model: str | None = None
+    base_url: str | None = None
+    api_key_env: str | None = None
+    judge_model: str | None = None
+    judge_base_url: str | None = None
+    judge_api_key_env: str | None = None
+    concurrency: int = 1
+    isolation: Isolation = Isolation.PRIVATE
+    openclaw: str | None = None
+    output_dir: Path = DEFAULT_OUTPUT_DIR
+    run_root: Path = DEFAULT_RUN_ROOT
+    tasks_dir: Path | None = None
+    suite_format: SuiteFormat | None = None
+    suite: str = "all"
+    offline: bool = False
+
+    def __post_init__(self) -> None:
+        """Make the paths absolute."""
+        object.__setattr__(self, "output_dir", absolute_path(self.output_dir, option="--output-dir"))
+        object.__setattr__(self, "run_root", absolute_path(self.run_root, option="--run-root"))
+        if self.tasks_dir is not None:
+            object.__setattr__(self, "tasks_dir", absolute_path(self.tasks_dir, option="--tasks-dir"))
+
+    def run(self) -> RunConfig | None:
+        """The options of the run; None without a model. Raises ConfigError, as a run does."""
+        if self.model is None:
+            return None
+        return RunConfig(
+            model=self.model,
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            concurrency=self.concurrency,
+            isolation=self.isolation,
+            openclaw=self.openclaw,
+            output_dir=self.output_dir,
+            run_root=self.run_root,
+        )
+
+    def judge(self) -> JudgeConfig | None:
+        """The options of the judge; None without one. Raises ConfigError, as a run does."""
+        if self.judge_model is None:
+            return None
+        return JudgeConfig(
+            model=self.judge_model, base_url=self.judge_base_url, api_key_env=self.judge_api_key_env, cache=False
+        )
+
+
+SANDBOX_LIMIT_S = 45.0  # two short-lived processes, each of which has 20 s
+LOOK_LIMIT_S = 10.0  # for one check of the machine: a dead network mount answers never
+OPENCLAW_LIMIT_S = 60.0  # `openclaw --version` takes up to 9 CPU-seconds
+CALL_MARGIN_S = 60.0  # for the home of a call and its removal, in addition to the call itself
+
+
+async def examine(
+    config: DoctorConfig, *, show: Callable[[Finding], None], say: Callable[[str], None]
+) -> tuple[Finding, ...]:
+    """Look at everything; the findings are always in the same order, and `show` gets each as soon as its turn comes.
+
+    `say` hears what is being waited for. Checks are bounded in time and independent: one that fails is a finding. No
+    finding holds a key. A cancellation ends what was started. Needs anyio's asyncio backend for the built-in models.
+    """
+    doctor = _Doctor(config, show=show, say=say, secrets=await _keys(config))
+    await doctor.look()
+    await doctor.ask()
+    return tuple(doctor.findings)
+
+
+async def _keys(config: DoctorConfig) -> tuple[str, ...]:
+    """All that must not be shown: as of a run, or of the environment alone where the user's OpenClaw can't be read."""
+    names = (config.api_key_env, config.judge_api_key_env)
+    with suppress(OpenClawError, TimeoutError), anyio.fail_after(LOOK_LIMIT_S):
+        return secrets_of(await in_thread(partial(read_user_state, os.environ)), *names)
+    return known_secrets(os.environ, (name for name in names if name))
+
+
+class _Doctor:
+    """One examination."""
+
+    def __init__(
+        self,
+        config: DoctorConfig,
+        *,
+        show: Callable[[Finding], None],
+        say: Callable[[str], None],
+        secrets: tuple[str, ...],
+    ) -> None:
+        self.findings: list[Finding] = []
+        self._config = config
+        self._show = show
+        self._hear = say
+        self._secrets = secrets
+        self._known = Event()  # which OpenClaw it is, or that there is none
+        self._release: Release | None = None
+        self._misnamed: set[str] = set()  # the options whose models this OpenClaw does not know
+
+    async def look(self) -> None:
+        """What can be found on this machine, several at once: OpenClaw takes seconds, all else milliseconds."""
+        config = self._config
+        looks: list[tuple[str, Check, float]] = [
+            ("platform", blocking_check(machine_findings.find_platform), LOOK_LIMIT_S),
+            ("sandbox", blocking_check(lambda: machine_findings.of_sandbox(find_support())), SANDBOX_LIMIT_S),
+            ("OpenClaw", self._openclaw, OPENCLAW_LIMIT_S),
+            ("model name", self._model_names, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
+            ("key", self._model_key, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
+            ("judge's key", self._judge_key, LOOK_LIMIT_S),
+            ("memory", blocking_check(partial(machine_findings.find_memory, config.concurrency)), LOOK_LIMIT_S),
+            ("limits", blocking_check(partial(machine_findings.find_limits, config.concurrency)), LOOK_LIMIT_S),
+            ("run root", blocking_check(self._run_root), LOOK_LIMIT_S),
+            ("output", blocking_check(self._output), LOOK_LIMIT_S),
+            ("cache", blocking_check(self._cache), LOOK_LIMIT_S),
+            ("tasks", blocking_check(self._tasks), OPENCLAW_LIMIT_S),
+            ("servers", self._servers, LOOK_LIMIT_S),
+        ]
+        await self._take(looks)
+
+    async def ask(self) -> None:
+        """One question each to the model and the judge, as far as they are named."""
+        config = self._config
+        if config.model is None and config.judge_model is None:
+            self._tell(Finding(subject="model", level=Level.NOTE, said="Not asked: no --model was named."))
+            return
+        if config.offline:
+            self._tell(Finding(subject="model", level=Level.NOTE, said="Nobody was asked, since --offline was given."))
+            return
+        limit_s = CALL_LIMIT_S + CALL_MARGIN_S
+        calls: list[tuple[str, Check, float]] = []
+        if config.model is not None:
+            calls.append(("model", self._ask_model, limit_s))
+        if config.judge_model is not None:
+            calls.append(("judge", self._ask_judge, limit_s))
+        await self._take(calls)
+
+    async def _take(self, checks: Sequence[tuple[str, Check, float]]) -> None:
+        """Make checks at once, and tell what they find in their order."""
+        done: dict[int, list[Finding]] = {}
+        reported = 0
+
+        async def one(place: int, subject: str, check: Check, limit_s: float) -> None:
+            nonlocal reported
+            done[place] = await find_within(subject, check, limit_s)
+            while reported in done:
+                for finding in done[reported]:
+                    self._tell(finding)
+                reported += 1
+
+        async with create_task_group() as group:
+            for place, (subject, check, limit_s) in enumerate(checks):
+                group.start_soon(one, place, subject, check, limit_s)
+
+    def _say(self, text: str) -> None:
+        self._hear(mask(text, self._secrets))
+
+    def _tell(self, finding: Finding) -> None:
+        clean = replace(finding, said=mask(finding.said, self._secrets), do=mask(finding.do, self._secrets))
+        self.findings.append(clean)
+        self._show(clean)
+
+    async def _openclaw(self) -> list[Finding]:
+        try:
+            self._release = await openclaw_findings.find_release(self._config.openclaw)
+        except OpenClawError as error:
+            return [openclaw_findings.of_openclaw(error)]
+        finally:
+            self._known.set()
+        return [openclaw_findings.of_openclaw(self._release), openclaw_findings.of_node(self._release)]
+
+    async def _model_names(self) -> list[Finding]:
+        """What a run says before its set-up about names that its OpenClaw does not know."""
+        await self._known.wait()
+        if self._release is None:
+            return []
+        try:
+            user = await in_thread(partial(read_user_state, os.environ))
+        except OpenClawError:
+            return []  # the key's own check reports it
+        run = judge = None
+        with suppress(ConfigError):  # likewise
+            run = self._config.run()
+        with suppress(ConfigError):
+            judge = self._config.judge()
+        openclaw = self._release.openclaw
+        catalogue = await in_thread(partial(read_catalogue, openclaw.program))
+        machine = Machine(openclaw=openclaw, catalogue=catalogue, user=user)
+        found = []
+        for option, name in names_to_check(run, judge).items():
+            try:
+                check_model_names({option: name}, machine)
+            except ConfigError as error:
+                self._misnamed.add(option)
+                found.append(Finding(subject="model name", level=Level.PROBLEM, said=str(error)))
+        return found
+
+    async def _model_key(self) -> list[Finding]:
+        config = self._config
+        run = config.run()
+        if run is not None and run.is_demo:
+            return [Finding(subject="key", said=f"{run.model} is built in, and needs none.")]
+        if run is not None and run.base_url is not None:
+            return [openclaw_findings.of_endpoint_key(run.base_url, run.api_key_env)]
+        user = await in_thread(partial(read_user_state, os.environ))
+        if run is None:
+            return [openclaw_findings.of_any_keys(user, os.environ)]
+        provider, slash, _ = run.model.partition("/")
+        if not slash:
+            return []  # the name's own check reports it
+        await self._known.wait()
+        program = self._release.openclaw.program if self._release is not None else None
+        catalogue = await in_thread(partial(read_catalogue, program))
+        names = catalogue.key_names(provider)
+        is_refused = False
+        try:
+            check_model(run, catalogue, user)
+        except EndpointError:
+            is_refused = True
+        places = places_of_key(provider, names, env=os.environ, user=user)
+        found = self._release.openclaw if self._release is not None else None
+        return [openclaw_findings.of_key(run.model, names, places, openclaw=found, is_refused=is_refused)]
+
+    async def _judge_key(self) -> list[Finding]:
+        judge = self._config.judge()
+        if judge is None:
+            return []
+        if judge.is_openclaw and judge.base_url is None:
+            said = "The judge is an OpenClaw agent, and uses OpenClaw's own keys."
+        elif judge.api_key_env is not None:
+            said = f"{judge.api_key_env} is set, and goes to {judge.base_url}."
+        else:
+            said = f"No key is sent to {judge.base_url}."
+        return [Finding(subject="judge's key", said=said)]
+
+    def _run_root(self) -> Finding:
+        room = machine_findings.read_room(self._config.run_root, option="--run-root", executes=True)
+        needed = machine_findings.SLOT_BYTES * self._config.concurrency
+        return machine_findings.of_room(room, subject="run root", needed=needed, option="--run-root")
+
+    def _output(self) -> Finding:
+        room = machine_findings.read_room(self._config.output_dir, option="--output-dir")
+        return machine_findings.of_room(
+            room,
+            subject="output",
+            needed=machine_findings.RESULT_BYTES,
+            option="--output-dir",
+        )
+
+    def _cache(self) -> Finding:
+        room = machine_findings.read_room(cache_dir().absolute(), option="PINCHBENCH_CACHE")
+        installed = any(cache_dir().glob("openclaw-*"))
+        needed = machine_findings.COMPILED_BYTES if installed else machine_findings.INSTALL_BYTES
+        return machine_findings.of_room(room, subject="cache", needed=needed, option="PINCHBENCH_CACHE")
+
+    def _tasks(self) -> Finding:
+        config = self._config
+        return machine_findings.find_prerequisites(
+            config.tasks_dir, config.suite, suite_format=config.suite_format, openclaw=config.openclaw
+        )
+
+    async def _servers(self) -> list[Finding]:
+        return [of_servers(await find_servers())]
+
+    async def _ask_model(self) -> list[Finding]:
+        try:
+            run = self._config.run()
+        except ConfigError:
+            return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its key.")]
+        assert run is not None  # noqa: S101 - it is asked only where there is one
+        if "--model" in self._misnamed:
+            return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its name.")]
+        if run.base_url is not None or self._release is not None:
+            self._say(f"Asking {run.model} one question; this takes up to {CALL_LIMIT_S:.0f} s.")
+        found = await self._ask_directly(run)
+        if any(one.level is Level.PROBLEM for one in found):
+            return found
+        if self._release is None:
+            return [
+                *found,
+                Finding(subject="model", level=Level.NOTE, said="Not asked: there is no OpenClaw to ask it."),
+            ]
+        return [*found, await ask_model(run, self._release.openclaw)]
+
+    async def _ask_directly(self, run: RunConfig) -> list[Finding]:
+        """Ask the model's endpoint as a run does before its set-up; nothing where only OpenClaw can ask."""
+        program = self._release.openclaw.program if self._release is not None else None
+        with suppress(EndpointError):  # there is no key, which is a finding of its own
+            user = await in_thread(partial(read_user_state, os.environ))
+            target = check_model(run, await in_thread(partial(read_catalogue, program)), user)
+            if target is not None:
+                return await ask_all([target])
+        return []
+
+    async def _ask_judge(self) -> list[Finding]:
+        try:
+            judge = self._config.judge()
+        except ConfigError:
+            return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its key.")]
+        assert judge is not None  # noqa: S101 - it is only called with a judge
+        if "--judge" in self._misnamed:
+            return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its name.")]
+        if (target := of_judge(judge)) is None:
+            said = f"Not asked: {judge.model} is an OpenClaw agent, which a run of one judged task tries."
+            return [Finding(subject="judge", level=Level.NOTE, said=said)]
+        self._say(f"Asking the judge {judge.model} one question.")
+        return await ask_all([target])

@@ -1,0 +1,269 @@
+"""What a run needs of the machine: facts that are read, and what they mean (pure)."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinchbench.errors import ResultsError
+from pinchbench.files.folders import refuse_noexec, refuse_planted
+from pinchbench.model.finding import Finding, Level
+from pinchbench.process.capacity import (
+    GIB,
+    MIN_FREE_BYTES,
+    MIN_FREE_INODES,
+    SLOT_MEMORY_BYTES,
+    allowed_open_files,
+    allowed_tasks,
+    available_bytes,
+    lacking,
+    needed,
+    raise_open_files,
+    suited_slots,
+    usable_cpus,
+)
+from pinchbench.process.supervise import contain_level
+from pinchbench.runner.plan.prerequisites import examine_tasks
+from pinchbench.sandbox.landlock_rules import NETWORK_ABI, SCOPE_ABI
+from pinchbench.sandbox.levels import Level as SandboxLevel
+from pinchbench.sandbox.levels import Support
+from pinchbench.suite.named import find_suites, load_named
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.defaults import SuiteFormat
+    from pinchbench.runner.plan.prerequisites import MissingPrerequisites
+
+
+MIB = 1024**2
+# What a slot has on the disk at once: a home of some MiB (measured on 2026.9.6), and a workspace with what commands
+# put there
+SLOT_BYTES = 64 * MIB
+RESULT_BYTES = 256 * MIB  # of a suite: transcripts, output and workspaces as they were graded
+INSTALL_BYTES = 900 * MIB  # OpenClaw, its Node, and the compiled code that all homes share
+COMPILED_BYTES = 128 * MIB  # of JavaScript, which all homes share
+CGROUP = Path("/sys/fs/cgroup")
+
+
+def find_platform() -> Finding:
+    """Python, the system, and how well trials are contained on it."""
+    return of_platform(
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.release()} ({platform.machine()})",
+        level=contain_level(),
+    )
+
+
+def of_platform(*, python: str, system: str, level: str) -> Finding:
+    """Say what trials run on; a session contains less than a guardian."""
+    on = f"Python {python} on {system}"
+    if level == "guardian":
+        return Finding(
+            subject="platform", said=f"{on}; a guardian owns each trial: nothing that it starts can outlive it."
+        )
+    return Finding(
+        subject="platform",
+        level=Level.NOTE,
+        said=f"{on}; trials are held together by their session and a mark in their environment: a process that "
+        f"clears its"
+        " environment and leaves its session can outlive its trial.",
+        do="For runs that have to be watertight, use Linux, in a virtual machine or a container.",
+    )
+
+
+def of_sandbox(support: Support) -> Finding:
+    """Say what separates trials from the rest of the machine, and what a lower level does not give."""
+    match support.best:
+        case SandboxLevel.NAMESPACES:
+            return Finding(subject="sandbox", said="Trials in private homes have namespaces of their own.")
+        case SandboxLevel.LANDLOCK:
+            missing = [
+                "other processes can be seen",
+                *(["the network is open"] if support.landlock_abi < NETWORK_ABI else []),
+                *(["your other processes can be ended"] if support.landlock_abi < SCOPE_ABI else []),
+                "sockets in the file system, such as those of tmux or Docker, can be used",
+            ]
+            return Finding(
+                subject="sandbox",
+                level=Level.NOTE,
+                said=f"Trials in private homes are restricted by Landlock (ABI {support.landlock_abi}): they can't read"
+                f" or change your files, but {', '.join(missing)}. They have no namespaces:"
+                f" {support.namespaces_refused}",
+                do="For namespaces, allow unprivileged user namespaces.",
+            )
+        case SandboxLevel.NONE:
+            return Finding(
+                subject="sandbox",
+                level=Level.NOTE,
+                said=f"Trials have no namespaces of their own: {support.namespaces_refused} Nor has the machine"
+                f" Landlock: {support.landlock_refused} Agents run as you.",
+                do="Allow unprivileged user namespaces, or use a machine or an account that you can spare.",
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FolderSpace:
+    """A folder that a run writes to. `there` is the folder itself, or the nearest above it that exists.
+
+    `free_inodes` is None where the file system counts none; `refused` says why nothing may be made there.
+    """
+
+    folder: Path
+    there: Path
+    free_bytes: int
+    free_inodes: int | None
+    writable: bool
+    refused: str = ""
+
+
+def read_room(folder: Path, *, option: str, executes: bool = False) -> FolderSpace:
+    """Look at a folder, in which programs will be executed if `executes`; nothing is made. Blocks. Raises OSError."""
+    there = next(one for one in (folder, *folder.parents) if one.is_dir())
+    left = os.statvfs(there)
+    refused = ""
+    try:
+        refuse_planted(folder, option=option)
+        if executes:
+            refuse_noexec(there)
+    except ResultsError as error:
+        refused = str(error)
+    if not refused and os.path.lexists(folder) and not folder.is_dir():
+        refused = f"{folder} is no folder."
+    return FolderSpace(
+        folder=folder,
+        there=there,
+        free_bytes=(left.f_bfree if os.geteuid() == 0 else left.f_bavail) * left.f_frsize,
+        free_inodes=left.f_ffree if left.f_files else None,
+        writable=os.access(there, os.W_OK | os.X_OK),
+        refused=refused,
+    )
+
+
+def of_room(room: FolderSpace, *, subject: str, needed: int, option: str) -> Finding:
+    """Hold a folder against the bytes that are needed there. `option` is what names another folder."""
+    another = f"name another folder with {option}"
+    if room.refused:
+        return Finding(
+            subject=subject, level=Level.PROBLEM, said=room.refused, do=f"Remount or remove it, or {another}."
+        )
+    if not room.writable:
+        return Finding(
+            subject=subject,
+            level=Level.PROBLEM,
+            said=f"{room.there} can't be written.",
+            do=f"Change its permissions, or {another}.",
+        )
+    inodes = room.free_inodes
+    said = f"{room.folder}: {size(room.free_bytes)} free"
+    if room.free_bytes < MIN_FREE_BYTES or (inodes is not None and inodes < MIN_FREE_INODES):
+        full = f"{said}, and room for {inodes} more files" if inodes is not None else said
+        return Finding(
+            subject=subject, level=Level.PROBLEM, said=f"{full}: that is full.", do=f"Free some, or {another}."
+        )
+    if room.free_bytes < needed:
+        return Finding(
+            subject=subject,
+            level=Level.WARNING,
+            said=f"{said}; about {size(needed)} are needed.",
+            do=f"Free some, or {another}.",
+        )
+    return Finding(subject=subject, said=f"{said}; about {size(needed)} are needed.")
+
+
+def allowed_bytes() -> float:
+    """How many bytes of memory the container still allows; infinite without a limit. Blocks."""
+    with suppress(OSError, ValueError):  # no cgroups of the second version, or no limit: its file says `max`
+        most = int((CGROUP / "memory.max").read_text(encoding="ascii"))
+        return max(0, most - int((CGROUP / "memory.current").read_text(encoding="ascii")) + _reclaimable_bytes())
+    return math.inf
+
+
+def _reclaimable_bytes() -> int:
+    """Return the size of a container's page cache, which the kernel frees when memory is needed."""
+    with suppress(OSError, ValueError):
+        lines = (line.split() for line in (CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
+        return sum(int(value) for name, value in lines if name == "inactive_file")
+    return 0
+
+
+def find_memory(slots: int) -> Finding:
+    """Memory and CPUs against the slots."""
+    return of_memory(available=available_bytes(), allowed=allowed_bytes(), cpus=usable_cpus(), slots=slots)
+
+
+def of_memory(*, available: int, allowed: float, cpus: int, slots: int) -> Finding:
+    """Say whether memory (bytes) and CPUs suffice for so many slots. `allowed` is what the container still allows."""
+    free = int(min(available, allowed))
+    needs = slots * SLOT_MEMORY_BYTES
+    by = "the container allows" if allowed < available else "are free"
+    said = (
+        f"{size(free)} {by}; --concurrency {slots} takes about {size(needs)} at its peak;"
+        f" {cpus} {'CPU' if cpus == 1 else 'CPUs'}."
+    )
+    most = suited_slots(free_bytes=free, cpus=cpus)
+    if slots <= most:
+        return Finding(subject="memory", said=f"{said} Up to --concurrency {most} suits this machine.")
+    waits = "" if needs > free else " So many agents wait for a CPU, and their time limits don't."
+    do = f"Use --concurrency {most} or less, or a higher --timeout-multiplier." if most else "Free some memory."
+    return Finding(subject="memory", level=Level.WARNING, said=f"{said}{waits}", do=do)
+
+
+def find_limits(slots: int) -> Finding:
+    """Open files and processes against the slots, after raising the limit of open files as a run does."""
+    raise_open_files()
+    return of_limits(files=allowed_open_files(), tasks=allowed_tasks(), slots=slots)
+
+
+def of_limits(*, files: float, tasks: float, slots: int) -> Finding:
+    """Hold the limits of open files and of processes against the slots."""
+    said = f"{_count(files)} open files and {_count(tasks)} processes are allowed."
+    if commands := lacking(files=files, tasks=tasks, slots=slots):
+        needs_files, needs_tasks = needed(slots)
+        return Finding(
+            subject="limits",
+            level=Level.PROBLEM,
+            said=f"{said} --concurrency {slots} needs {needs_files} and {needs_tasks}; a run refuses it.",
+            do=f"Raise them: {', '.join(commands)}; or use a smaller --concurrency.",
+        )
+    return Finding(subject="limits", said=said)
+
+
+def _count(number: float) -> str:
+    return "any number of" if math.isinf(number) else str(int(number))
+
+
+def size(number: float) -> str:
+    """Bytes as people say them: `512 MiB`, `4.2 GiB`."""
+    return f"{number / GIB:.1f} GiB" if number >= GIB else f"{number / MIB:.0f} MiB"
+
+
+SUBJECT = "tasks"
+
+
+def find_prerequisites(
+    tasks_dir: Path | None, suite: str, *, openclaw: str | None, suite_format: SuiteFormat | None = None
+) -> Finding:
+    """Read the tasks and look for what they need. Blocks. Raises SuiteError and SelectionError."""
+    loaded, chosen = load_named(find_suites(suite, tasks_dir=tasks_dir, suite_format=suite_format), is_lenient=True)
+    if loaded.problems:
+        listed = "; ".join(map(str, loaded.problems))
+        do = "Correct these files, or leave them out with --skip-broken."
+        return Finding(subject=SUBJECT, said=f"Some can't be used: {listed}.", do=do, level=Level.PROBLEM)
+    return of_prerequisites(len(chosen), examine_tasks(chosen, openclaw=openclaw))
+
+
+def of_prerequisites(tasks: int, needs: Mapping[str, MissingPrerequisites]) -> Finding:
+    """Say what is missing, by task, and what can't be checked (pure)."""
+    lacking = [f"{task_id} ({one.sentence})" for task_id, one in needs.items() if one.missing]
+    unchecked = [f"{task_id} ({', '.join(map(str, one.unchecked))})" for task_id, one in needs.items() if one.unchecked]
+    unknown = f" What can't be checked: {', '.join(unchecked)}." if unchecked else ""
+    if lacking:
+        said = f"{len(lacking)} of {tasks} can't be run here: {', '.join(lacking)}.{unknown}"
+        return Finding(subject=SUBJECT, said=said, do="Install what is missing.", level=Level.WARNING)
+    return Finding(subject=SUBJECT, said=f"What {tasks} of them need is here.{unknown}")

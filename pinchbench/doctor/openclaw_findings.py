@@ -1,0 +1,171 @@
+"""Which OpenClaw and Node a run would use, and whether there is a key for its model. Keys are never shown."""
+
+from __future__ import annotations
+
+import operator
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.defaults import JUDGE_PROVIDERS
+from pinchbench.errors import OpenClawError
+from pinchbench.model.finding import Finding, Level
+from pinchbench.openclaw.find import find_openclaw, node_version, release_warning
+from pinchbench.openclaw.homes.credentials import login_providers
+from pinchbench.openclaw.install import TRIED_RELEASES, release_key
+from pinchbench.openclaw.model_catalogue import KEYLESS, package_of, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.homes.credentials import UserState
+
+# From here on sessions are rows of a database; before, each is a file.
+SQLITE_SINCE = (2026, 8)
+INSTALL = "pinchbench-async openclaw install"
+_COMPARE = {">=": operator.ge, "<=": operator.le, "<": operator.lt, ">": operator.gt}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Release:
+    """An OpenClaw that was found, the Node that runs it, and what it says that it wants of Node (empty: nothing)."""
+
+    openclaw: OpenClaw
+    node: str
+    wants_node: str = ""
+
+
+async def find_release(choice: str | None) -> Release:
+    """Find what `--openclaw` names, as a run does. Raises OpenClawError."""
+    found = await find_openclaw(choice)
+    node = await node_version(found)
+    return Release(openclaw=found, node=node, wants_node=await to_thread.run_sync(_wanted_node, found.program))
+
+
+def _wanted_node(program: Path) -> str:
+    package = package_of(program)
+    value = read_json(package / "package.json") if package is not None else None
+    engines = value.get("engines") if isinstance(value, dict) and value.get("name") == "openclaw" else None
+    wanted = engines.get("node") if isinstance(engines, dict) else None
+    return wanted if isinstance(wanted, str) else ""
+
+
+def of_openclaw(found: Release | OpenClawError) -> Finding:
+    """Say which OpenClaw a run would use, or why there is none."""
+    if isinstance(found, OpenClawError):
+        do = "" if INSTALL in str(found) else f"Run `{INSTALL}`, or name another with --openclaw."
+        return Finding(subject="OpenClaw", level=Level.PROBLEM, said=str(found), do=do)
+    version = found.openclaw.version
+    keeps = "a database" if release_key(version)[:2] >= SQLITE_SINCE else "files"
+    said = f"OpenClaw {version} ({found.openclaw.program}); it keeps sessions in {keeps}."
+    if warning := release_warning(version):
+        return Finding(
+            subject="OpenClaw",
+            level=Level.WARNING,
+            said=f"{said} {warning}",
+            do=f"Use a tried one: `{INSTALL}`, and --openclaw {TRIED_RELEASES[-1]}.",
+        )
+    if version not in TRIED_RELEASES:
+        return Finding(
+            subject="OpenClaw",
+            level=Level.NOTE,
+            said=f"{said} This program was tested with {' and '.join(TRIED_RELEASES)}, not with this release.",
+        )
+    return Finding(subject="OpenClaw", said=said)
+
+
+def of_node(found: Release) -> Finding:
+    """Say whether the Node that runs OpenClaw is one that it wants."""
+    if not found.node:
+        return Finding(
+            subject="Node",
+            level=Level.WARNING,
+            said="The Node that runs OpenClaw does not tell its release.",
+            do=f"`{INSTALL}` brings an OpenClaw with a Node that suits it.",
+        )
+    wanted = f"; OpenClaw {found.openclaw.version} wants {found.wants_node}" if found.wants_node else ""
+    if not suits(found.node, found.wants_node):
+        return Finding(
+            subject="Node",
+            level=Level.PROBLEM,
+            said=f"Node {found.node}{wanted}.",
+            do=f"`{INSTALL}` brings an OpenClaw with a Node that suits it.",
+        )
+    return Finding(subject="Node", said=f"Node {found.node}{wanted}.")
+
+
+def suits(version: str, wanted: str) -> bool:
+    """Return whether a release is in a range such as `>=24.16.0 <25 || >=26.1.0` (pure).
+
+    An unreadable range includes every release.
+    """
+    has = _number(version)
+    for part in wanted.split("||"):
+        bounds = re.findall(r"(>=|<=|<|>)\s*v?(\d+(?:\.\d+)*)", part)
+        if not bounds:
+            return True
+        if all(_COMPARE[sign](has, _number(bound)) for sign, bound in bounds):
+            return True
+    return False
+
+
+def _number(version: str) -> tuple[int, ...]:
+    parts = [int(part) for part in re.findall(r"\d+", version)[:3]]
+    return tuple([*parts, 0, 0, 0][:3])
+
+
+def of_key(
+    model: str,
+    names: tuple[str, ...],
+    places: tuple[str, ...],
+    *,
+    openclaw: OpenClaw | None = None,
+    is_refused: bool = False,
+) -> Finding:
+    """Say whether there is a key for the model's provider, and where; never what it is, nor how long.
+
+    `is_refused` says that a run without a key is.
+    """
+    provider = model.partition("/")[0]
+    if places:
+        return Finding(subject="key", said=f"A key for {provider} is there: {', '.join(places)}.")
+    if provider in KEYLESS:
+        return Finding(
+            subject="key", said=f"There is no key for {provider}, which usually needs none.", level=Level.NOTE
+        )
+    login = f", or log in with `{openclaw.by_hand('models', 'auth')}`" if openclaw is not None else ""
+    return Finding(
+        subject="key",
+        level=Level.PROBLEM if is_refused else Level.WARNING,
+        said=f"No key for {provider} was found: neither in {' or '.join(names)} nor in your OpenClaw.",
+        do=f"Set {names[0]}{login}.",
+    )
+
+
+def of_endpoint_key(base_url: str, name: str | None) -> Finding:
+    """Say which key goes to an endpoint that the user names; that it is set has been seen to."""
+    if name is None:
+        return Finding(
+            subject="key", level=Level.NOTE, said=f"No key is sent to {base_url}; --api-key-env would name one."
+        )
+    return Finding(subject="key", said=f"{name} is set, and goes to {base_url}.")
+
+
+def of_any_keys(user: UserState, env: Mapping[str, str]) -> Finding:
+    """Say which keys there are when no model is named."""
+    known = [name for _, name in JUDGE_PROVIDERS.values() if env.get(name, "").strip()]
+    logins = tuple(dict.fromkeys(login_providers(user)))
+    found = [f"{', '.join(known)} in the environment"] if known else []
+    found += [f"logins of your OpenClaw for {', '.join(logins)}"] if logins else []
+    if found:
+        return Finding(subject="key", said=f"Keys are there: {'; '.join(found)}. Name a --model to try it.")
+    return Finding(
+        subject="key",
+        level=Level.NOTE,
+        said="None of the usual keys is set, and your OpenClaw has no login.",
+        do="Name a --model; demo/oracle needs no key.",
+    )

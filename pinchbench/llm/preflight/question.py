@@ -1,0 +1,288 @@
+"""The request to an endpoint, and what its answer says about key, model and address (pure)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import TOOL_CALLS_REMEDY
+from pinchbench.model.finding import Finding, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+PROMPT = "Reply with the single word: ready"
+TOOL_PROMPT = "Call the tool `report_ready`."
+TOOL = {"name": "report_ready", "description": "Report that you are ready."}
+NO_PARAMETERS = {"type": "object", "properties": {}}
+MAX_TOKENS = 16  # the smallest value that all of the protocols accept
+TOOLS_REFUSED = (400, 404, 422, 500, 501)  # llama.cpp and vLLM, OpenRouter, strict gateways, older llama.cpp
+MAX_QUOTED = 200  # characters of an endpoint's own message
+NO_CREDIT = re.compile(r"insufficient[_ ]quota|credit|billing|payment", re.IGNORECASE)
+NAMES_TOOLS = re.compile(r"\btools?\b|\btool[_ -]?(choice|calls?|use)|function[_ -]?call|--jinja", re.IGNORECASE)
+# How models write calls that their server should have parsed: Qwen and Hermes, Mistral, Llama, DeepSeek, plain JSON.
+UNPARSED_CALL = re.compile(
+    r"<tool_call>|<function[=_]|\[TOOL_CALLS\]|<\|python_tag\|>|<.tool.calls.begin.>"
+    r"|\{\s*\"name\"\s*:\s*\"[^\"]*\"\s*,\s*\"(arguments|parameters)\""
+)
+MODEL = re.compile(r"\bmodels?\b|model_not_found", re.IGNORECASE)
+NO_SUCH = re.compile(r"not[ _]found|not exist|unknown|invalid|no such|not available|not a valid", re.IGNORECASE)
+
+
+class Api(StrEnum):
+    """The supported protocols, by OpenClaw's names for them."""
+
+    COMPLETIONS = "openai-completions"
+    RESPONSES = "openai-responses"
+    MESSAGES = "anthropic-messages"
+    GEMINI = "google-generative-ai"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """An endpoint to ask.
+
+    Attributes:     subject: `model` or `judge`, as in the finding.     model: the model's name at the endpoint.
+    base_url: without a trailing slash.     key: the key itself, empty for none; used only in the request.     key_name:
+    the environment variable that holds the key, for messages.     model_option: the option that names the model, such
+    as `--model`.     url_option: the option that names the address, such as `--base-url`; empty if OpenClaw knows it.
+    key_option: the option that names the key's variable; empty if OpenClaw knows it.     is_agents: whether an agent
+    is to use the model, which must be able to call tools.
+    """
+
+    subject: str
+    model: str
+    base_url: str
+    api: Api = Api.COMPLETIONS
+    key: str = field(default="", repr=False)
+    key_name: str = ""
+    model_option: str = "--model"
+    url_option: str = ""
+    key_option: str = ""
+    is_agents: bool = False
+
+    @property
+    def who(self) -> str:
+        """The model and its address."""
+        return f"{self.model} at {self.base_url}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Request:
+    """A POST request with `body` as JSON."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: Mapping[str, object]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A response: `body` is its beginning, `content_type` and `location` are headers."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = ""
+    location: str = ""
+
+
+def request_of(target: Target) -> Request:
+    """Return the smallest request in a target's protocol."""
+    bearer = {"Authorization": f"Bearer {target.key}"} if target.key else {}
+    prompt = TOOL_PROMPT if target.is_agents else PROMPT
+    message = {"role": "user", "content": prompt}
+    base = target.base_url
+    tools = _tools(target.api) if target.is_agents else {}
+    match target.api:
+        case Api.COMPLETIONS:
+            body: dict[str, object] = {"model": target.model, "messages": [message], "stream": True, **tools}
+            return Request(url=f"{base}/chat/completions", headers=bearer, body=body)
+        case Api.RESPONSES:
+            body = {"model": target.model, "input": prompt, "max_output_tokens": MAX_TOKENS}
+            body |= {"store": False, **tools}
+            return Request(url=f"{base}/responses", headers=bearer, body=body)
+        case Api.MESSAGES:
+            headers = {"anthropic-version": "2023-06-01", **({"x-api-key": target.key} if target.key else {})}
+            body = {"model": target.model, "max_tokens": MAX_TOKENS, "messages": [message], **tools}
+            return Request(url=f"{base.removesuffix('/v1')}/v1/messages", headers=headers, body=body)
+        case Api.GEMINI:
+            headers = {"x-goog-api-key": target.key} if target.key else {}
+            body = {"contents": [{"parts": [{"text": prompt}]}], **tools}
+            return Request(url=f"{base}/models/{target.model}:generateContent", headers=headers, body=body)
+
+
+def _tools(api: Api) -> dict[str, object]:
+    tool: dict[str, object]
+    match api:
+        case Api.COMPLETIONS:
+            tool = {"type": "function", "function": {**TOOL, "parameters": NO_PARAMETERS}}
+        case Api.RESPONSES:
+            tool = {"type": "function", **TOOL, "parameters": NO_PARAMETERS}
+        case Api.MESSAGES:
+            tool = {**TOOL, "input_schema": NO_PARAMETERS}
+        case Api.GEMINI:
+            tool = {"functionDeclarations": [TOOL]}
+    return {"tools": [tool]}
+
+
+def diagnose(target: Target, answer: Answer) -> Finding:  # noqa: PLR0911 - a line for each situation
+    """Return the finding: OK, a WARNING with which a run may start, or a PROBLEM that would affect every trial."""
+    status, said = answer.status, _message(answer)
+    quoted = f" ({status}: {said})" if said else f" ({status})"
+    match status:
+        case _ if HTTPStatus(200) <= status < HTTPStatus(300):
+            return _of_success(target, answer)
+        case _ if status == HTTPStatus.PAYMENT_REQUIRED or (status in (400, 403, 429) and NO_CREDIT.search(said)):
+            return _problem(target, f"the account has no credit left{quoted}", "Add credit, or use another key.")
+        case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
+            return _problem(target, f"{_key_words(target)}{quoted}", _key_advice(target))
+        case _ if status in TOOLS_REFUSED and target.is_agents and NAMES_TOOLS.search(said.replace(target.model, "")):
+            return _problem(target, f"the server does not accept tools{quoted}", TOOL_CALLS_REMEDY)
+        case HTTPStatus.NOT_FOUND | HTTPStatus.BAD_REQUEST | HTTPStatus.UNPROCESSABLE_ENTITY if _names_no_model(said):
+            return _problem(target, f"the endpoint does not know the model{quoted}", f"Check {target.model_option}.")
+        case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
+            return _problem(target, f"there is no such API at this address{quoted}", _address_advice(target))
+        case _ if HTTPStatus(300) <= status < HTTPStatus.BAD_REQUEST:
+            where = f" to {_line(answer.location)}" if answer.location else ""
+            return _problem(target, f"the address redirects{where}{quoted}", _address_advice(target))
+        case HTTPStatus.TOO_MANY_REQUESTS:
+            return _warning(
+                target, f"the provider limits the rate{quoted}", "The run starts, and waits when it has to."
+            )
+        case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return _warning(target, f"the endpoint fails at the moment{quoted}", "The run starts, and retries.")
+        case _:
+            return _warning(target, f"the endpoint did not accept this small question{quoted}", "The run starts.")
+
+
+def _names_no_model(said: str) -> bool:
+    return MODEL.search(said) is not None and NO_SUCH.search(said) is not None
+
+
+def _of_success(target: Target, answer: Answer) -> Finding:
+    start = answer.body.lstrip()[:1]
+    if "html" in answer.content_type.lower() or start == b"<":
+        return _problem(target, "a web page came back, not the answer of an API", _address_advice(target))
+    if target.is_agents and (call := UNPARSED_CALL.search("".join(_texts(answer.body)))):
+        what = f"the reply has a tool call as text, which the server did not parse ({_line(call[0])})"
+        return _problem(target, what, TOOL_CALLS_REMEDY)
+    return Finding(subject=target.subject, said=f"{target.who} answered.")
+
+
+def _texts(body: bytes) -> Iterator[str]:
+    """Yield the text of a reply, one JSON value or a stream of events, in any of the protocols."""
+    lines = [line.removeprefix(b"data:") for line in body.split(b"\n")]
+    for piece in [body] if body.lstrip()[:1] in (b"{", b"[") else lines:
+        try:
+            yield "".join(_texts_in(json.loads(piece)))
+        except (ValueError, RecursionError):
+            continue
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """Yield the strings that stand under `content` or `text`, in order."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _texts_in(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, str) and name in ("content", "text"):
+                yield item
+            else:
+                yield from _texts_in(item)
+
+
+def not_found(target: Target, host: str) -> Finding:
+    """Return the finding for a host name that DNS does not know."""
+    return _problem(target, f"the host {host} cannot be found (DNS)", _reach_advice(target))
+
+
+def refused(target: Target) -> Finding:
+    """Return the finding for an address at which nothing listens."""
+    return _problem(
+        target, "the connection was refused: nothing listens there", "Start the server, or correct the port."
+    )
+
+
+def unreachable(target: Target, why: str) -> Finding:
+    """Return the finding for an address that can't be reached, or a failed TLS handshake."""
+    return _problem(target, f"the connection failed ({_line(why)})", _reach_advice(target))
+
+
+def silent(target: Target, after_s: float) -> Finding:
+    """Return the finding for an answer that did not arrive in time."""
+    return _warning(
+        target,
+        f"no answer within {after_s:g} s",
+        "The run starts: a server that loads its model is slow at first.",
+    )
+
+
+def with_v1(target: Target) -> str:
+    """Return the address that was probably intended; empty if it already ends in a version."""
+    return "" if re.search(r"/v\d+(beta)?$", target.base_url) else f"{target.base_url}/v1"
+
+
+def meant_v1(target: Target, finding: Finding) -> Finding:
+    """Return the finding for a target whose address works with `/v1` appended."""
+    return Finding(
+        subject=finding.subject,
+        level=finding.level,
+        said=finding.said,
+        do=f"The API answers at {with_v1(target)}: use {target.url_option} {with_v1(target)}.",
+    )
+
+
+def _message(answer: Answer) -> str:
+    """Return the endpoint's own message, from any of the usual places."""
+    try:
+        value = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        text = answer.body.decode("utf-8", "replace")
+        return "" if text.lstrip().startswith("<") else _line(text)
+    if isinstance(value, list) and value:
+        value = value[0]
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(error, dict):
+        parts = [str(error[name]) for name in ("message", "detail", "code", "type") if error.get(name)]
+        return _line(" ".join(dict.fromkeys(parts[:2])))
+    return _line(str(error))
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]}…"
+
+
+def _key_words(target: Target) -> str:
+    return f"the key in {target.key_name} was refused" if target.key_name else "the endpoint wants a key"
+
+
+def _key_advice(target: Target) -> str:
+    if target.key_name:
+        return f"Check the key in {target.key_name}."
+    return (
+        f"Name the variable that holds it with {target.key_option}." if target.key_option else "Set the provider's key."
+    )
+
+
+def _address_advice(target: Target) -> str:
+    if not target.url_option:
+        return "Check the provider's base URL in your OpenClaw."
+    return f"Check {target.url_option}: the address of an OpenAI-compatible API usually ends in /v1."
+
+
+def _reach_advice(target: Target) -> str:
+    return f"Check {target.url_option}, and the network." if target.url_option else "Check the network."
+
+
+def _problem(target: Target, what: str, do: str) -> Finding:
+    return Finding(subject=target.subject, level=Level.PROBLEM, said=f"{target.who}: {what}.", do=do)
+
+
+def _warning(target: Target, what: str, do: str) -> Finding:
+    return Finding(subject=target.subject, level=Level.WARNING, said=f"{target.who}: {what}.", do=do)

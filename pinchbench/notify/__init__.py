@@ -1,1 +1,0 @@
-"""Notifications of a run or an experiment, for those who do not watch it."""

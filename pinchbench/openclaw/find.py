@@ -1,0 +1,198 @@
+"""Finds the OpenClaw that a run uses, and detects its version and features."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import anyio
+from anyio import CancelScope, fail_after, to_thread
+
+from pinchbench.errors import OpenClawError
+from pinchbench.files.folders import remove_folder
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.homes.user_state import PASSED
+from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
+from pinchbench.process.spec import EndReason, Limits, ProcessSpec
+from pinchbench.process.supervise import supervise
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+
+SHORT_GRACE_S = 2.0  # a command that reads or writes a config exits quickly
+# Printed, stored and compared, so it must not match control characters or numbers of unlimited length.
+VERSION = re.compile(rb"\d{4}\.\d{1,4}\.\d{1,9}(?!\d)[0-9A-Za-z.+_-]{0,40}")
+SHORT_LIMIT_S = 120.0  # `--version` and the like take 1 to 9 CPU-seconds; a loaded machine multiplies that
+
+
+async def find_openclaw(choice: str | None) -> OpenClaw:
+    """Find the OpenClaw given by `--openclaw`: a path, a release, or None for the one on PATH, else the newest managed.
+
+    Raises OpenClawError if it is missing, does not run, or needs another Node.
+    """
+    return await identify_openclaw(locate_openclaw(choice))
+
+
+def locate_openclaw(choice: str | None) -> OpenClaw:
+    """Find OpenClaw like `find_openclaw`, but without running it, so the version is empty unless it is managed."""
+    if choice is None:
+        if (found := shutil.which("openclaw")) is not None:
+            return OpenClaw(program=Path(found), version="")
+        if managed_ones := installed():
+            return managed_ones[0]
+        raise OpenClawError(
+            "OpenClaw is neither on PATH nor installed by this program; `pinchbench-async openclaw install` "
+            "installs it."
+        )
+    if RELEASE.fullmatch(choice):
+        if (there := managed(choice)) is not None:
+            return there
+        raise OpenClawError(
+            f"OpenClaw {choice} is not installed here; `pinchbench-async openclaw install {choice}` installs it."
+        )
+    why = "there is no such file, and it is not a release"
+    with suppress(OSError, RuntimeError, ValueError):  # no such user, a name too long, a NUL
+        program = Path(choice).expanduser()
+        if program.is_dir():
+            why = "this is a folder, not a program"
+        elif program.exists() and not (program.is_file() and os.access(program, os.X_OK)):
+            why = "this file is not a program that may be run"
+        elif program.exists():
+            return OpenClaw(program=program.absolute(), version="")
+    raise OpenClawError(
+        f"--openclaw {choice}: {why}. Name the path of the program `openclaw`, or a release such as {DEFAULT_RELEASE}."
+    )
+
+
+async def identify_openclaw(found: OpenClaw) -> OpenClaw:
+    """Return an OpenClaw with its version. Raises OpenClawError if it does not run, or needs another Node."""
+    env = {**_env_without_keys(), "PATH": found.path(os.environ.get("PATH", ""))}
+    done = await run_short(found, ["--version"], env=env)
+    version = read_version(done.stdout)
+    if done.returncode != 0 or not version:
+        said = (done.stderr + done.stdout).decode("utf-8", "replace").strip()
+        first = said.partition("\n")[0][:300]
+        if "node" in first.lower():
+            raise OpenClawError(
+                f"{found.program} does not run on the Node of this machine ({first});"
+                " `pinchbench-async openclaw install` brings an OpenClaw with a Node that suits it."
+            )
+        if done.returncode == 0:
+            raise OpenClawError(
+                f"{found.program} is not OpenClaw: `--version` says {repr(first) if first else 'nothing'}."
+            )
+        raise OpenClawError(f"{found.program} --version failed (exit code {done.returncode}): {first}")
+    return replace(found, version=version)
+
+
+def _env_without_keys() -> dict[str, str]:
+    """Return the environment for a command that asks no provider: other processes of the user can read it."""
+    return {name: value for name, value in os.environ.items() if name in PASSED}
+
+
+def read_version(output: bytes) -> str:
+    """Return the release in the output of `openclaw --version`, such as `2026.9.6-beta.1`; empty if there is none."""
+    found = VERSION.search(output)
+    return found.group().decode("ascii") if found is not None else ""
+
+
+async def node_version(found: OpenClaw) -> str:
+    """Return the version of the Node that runs this OpenClaw; empty if it can't be determined."""
+    with suppress(OSError, TimeoutError), fail_after(SHORT_LIMIT_S):
+        path = found.path(os.environ.get("PATH", os.defpath))
+        node = await to_thread.run_sync(partial(shutil.which, "node", path=path)) or "node"
+        done = await anyio.run_process([node, "--version"], stdin=subprocess.DEVNULL, check=False)
+        return done.stdout.decode("utf-8", "replace").strip()
+    return ""
+
+
+def release_warning(version: str) -> str:
+    """Return a warning if a release is newer than the tested ones, else an empty string."""
+    if release_key(version)[:3] > release_key(TRIED_RELEASES[-1])[:3]:
+        return (
+            f"OpenClaw {version} is newer than the releases this program was tested with"
+            f" ({', '.join(TRIED_RELEASES)}); continuing with the features that it reports."
+        )
+    return ""
+
+
+async def ask_message_file(found: OpenClaw) -> OpenClaw:
+    """Return `found` with `message_file` set. Runs OpenClaw for some CPU-seconds, so use it only for long prompts."""
+    async with _short_lived_folder() as state:  # even `--help` opens OpenClaw's state
+        path = found.path(os.environ.get("PATH", os.defpath))
+        env = {**_env_without_keys(), "PATH": path, "OPENCLAW_STATE_DIR": str(state)}
+        env["OPENCLAW_CONFIG_PATH"] = str(state / "openclaw.json")
+        done = await run_short(found, ["agent", "--help"], env=env)
+    return replace(found, message_file=b"--message-file" in done.stdout)
+
+
+async def run_short(
+    found: OpenClaw, args: Sequence[str], *, env: Mapping[str, str], stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a short OpenClaw command with the environment `env`, and return its output and unchecked exit code.
+
+    It runs under a guardian, like an agent: it and all processes it started are dead when this returns or is cancelled,
+    and when the runner dies. Raises OpenClawError if it can't be started or takes longer than `SHORT_LIMIT_S`.
+    """
+    command = " ".join(["openclaw", *args])
+    async with _short_lived_folder() as folder:
+        await to_thread.run_sync((folder / "stdin").write_bytes, stdin)
+        spec = ProcessSpec(
+            argv=[str(found.program), *args],
+            cwd=folder,
+            env={**env, "OPENCLAW_NO_RESPAWN": "1"},
+            stdin=folder / "stdin",
+            stdout=folder / "stdout",
+            stderr=folder / "stderr",
+            marker=f"setup/{os.getpid()}/{folder.name}",
+            limits=Limits(grace_s=SHORT_GRACE_S),
+        )
+        end = await supervise(spec, timeout_s=SHORT_LIMIT_S)
+        if end.reason is EndReason.TIMED_OUT:
+            raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.")
+        if end.exit_code is None:
+            raise OpenClawError(f"`{command}` can't be run ({found.program}): {end.error}.")
+        output = await to_thread.run_sync((folder / "stdout").read_bytes)
+        errors = await to_thread.run_sync((folder / "stderr").read_bytes)
+        return subprocess.CompletedProcess(spec.argv, end.exit_code, output, errors)
+
+
+@asynccontextmanager
+async def _short_lived_folder() -> AsyncGenerator[Path]:
+    """Create a temporary folder that is removed at the end of the block."""
+    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="pinchbench-")))
+    try:
+        yield folder
+    finally:
+        with CancelScope(shield=True):  # short: the folder is small
+            await to_thread.run_sync(remove_folder, folder)
+
+
+def replace_process(version: str | None, arguments: Sequence[str]) -> NoReturn:
+    """Replace this process with a managed release of OpenClaw, or, if `version` is None, the one that runs use.
+
+    OpenClaw's own Node is first on PATH. Raises OpenClawError if OpenClaw is missing or can't be started.
+    """
+    if version is not None and not RELEASE.fullmatch(version):
+        raise OpenClawError(f"{version!r} is not an OpenClaw release; they look like {DEFAULT_RELEASE}.")
+    openclaw = locate_openclaw(version)
+    env = {**os.environ, "PATH": openclaw.path(os.environ.get("PATH", os.defpath))}
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Python ignores SIGPIPE, and ignored signals stay ignored after exec
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        os.execve(openclaw.program, [str(openclaw.program), *arguments], env)  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        raise OpenClawError(f"{openclaw.program} can't be started: {error.strerror}.") from error

@@ -1,0 +1,213 @@
+"""The providers and models that an installed OpenClaw knows, read from its plugins' manifests without running it."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import JUDGE_PROVIDERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+MAX_MANIFEST_BYTES = 4 * 1024 * 1024
+MOST_SUGGESTIONS = 3
+# OpenClaw's provider names of servers that need no key
+KEYLESS = frozenset({"ollama", "lmstudio", "vllm", "sglang", "litellm", "copilot-proxy", "apple-fm"})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Provider:
+    """A provider as OpenClaw knows it.
+
+    Attributes:
+        key_names: the environment variables that may contain its key.
+        further_names: other variables of its login: a credentials file, a project, a region.
+        login_as: the provider whose logins it uses, if that is another one; otherwise empty.
+        base_url: the base URL of its API; empty if no manifest contains it.
+        api: OpenClaw's name of the protocol, such as `anthropic-messages`.
+        models: the ids and aliases of its models; empty if OpenClaw requests them from the provider.
+        thoughtless: those of its models for which OpenClaw refuses every thinking level but `off`.
+        takes_images: whether they do, for those of its models of which that is known.
+    """
+
+    key_names: tuple[str, ...] = ()
+    further_names: tuple[str, ...] = ()
+    login_as: str = ""
+    base_url: str = ""
+    api: str = ""
+    models: frozenset[str] = frozenset()
+    thoughtless: frozenset[str] = frozenset()
+    takes_images: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Catalogue:
+    """The providers of one release by name; empty if the program is not part of OpenClaw's npm package."""
+
+    providers: Mapping[str, Provider] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models of all providers with a list of models, as `provider/model`, sorted."""
+        return tuple(sorted(f"{name}/{model}" for name, one in self.providers.items() for model in one.models))
+
+    @property
+    def open_providers(self) -> tuple[str, ...]:
+        """The providers without a list of models, sorted."""
+        return tuple(sorted(name for name, one in self.providers.items() if not one.models))
+
+    def key_names(self, provider: str) -> tuple[str, ...]:
+        """Return the variables that may contain a provider's key: from the manifests, else the conventional name."""
+        known = self.providers.get(provider)
+        if known is not None and known.key_names:
+            return known.key_names
+        _, usual = JUDGE_PROVIDERS.get(provider, ("", f"{re.sub(r'[^A-Za-z0-9]', '_', provider).upper()}_API_KEY"))
+        return (usual,)
+
+    def takes_images(self, model: str) -> bool | None:
+        """Return whether a model takes images; None if this release does not say it."""
+        provider, _, name = model.partition("/")
+        known = self.providers.get(provider)
+        return None if known is None else known.takes_images.get(name)
+
+    def complaint(self, model: str, *, own: frozenset[str] = frozenset()) -> str:
+        """Return why this release can't run a model with this name, and suggest others; empty if nothing is wrong.
+
+        `own` are providers that the user's config describes, whose models are not checked.
+        """
+        if not names_provider(model):
+            return self._without_provider(model)
+        provider, _, name = model.partition("/")
+        if provider in own or not self.providers:
+            return ""
+        known = self.providers.get(provider)
+        if known is None:
+            close = difflib.get_close_matches(provider, self.providers, MOST_SUGGESTIONS, 0.7)
+            meant = (
+                f"did you mean {_either(close)}?" if close else f"if {provider} is a server of yours, say where it is"
+            )
+            address = (
+                ""
+                if close
+                else " with --base-url http://HOST:PORT/v1, or name it under `endpoints` in pinchbench.yaml."
+            )
+            return f"this OpenClaw has no provider {provider}; {meant}{address}"
+        if not known.models or name in known.models:
+            return ""
+        close = difflib.get_close_matches(name, sorted(known.models), MOST_SUGGESTIONS, 0.6) or sorted(known.models)
+        meant = _either([f"{provider}/{one}" for one in close[:MOST_SUGGESTIONS]])
+        return f"this OpenClaw knows no model {name} of {provider}; did you mean {meant}?"
+
+    def _without_provider(self, model: str) -> str:
+        name = model.strip("/")
+        having = [f"{one}/{name}" for one, known in sorted(self.providers.items()) if name in known.models]
+        meant = f", such as {_either(having[:MOST_SUGGESTIONS])}" if having else ", such as anthropic/claude-sonnet-4-6"
+        return f"it names no provider; write it provider/name{meant}."
+
+
+def names_provider(model: str) -> bool:
+    """Return whether a model is written as `provider/name`."""
+    provider, _, name = model.partition("/")
+    return bool(provider and name)
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join(names)
+
+
+def read_catalogue(program: Path | None) -> Catalogue:
+    """Read the manifests next to an OpenClaw program: some 100 small files, about 0.04 s. Blocks."""
+    package = package_of(program) if program is not None else None
+    found: dict[str, Provider] = {}
+    if package is not None:
+        for path in sorted(package.glob("dist/extensions/*/openclaw.plugin.json")):
+            manifest = read_json(path)
+            if isinstance(manifest, dict):
+                found.update(_providers(manifest))
+    return Catalogue(providers=found)
+
+
+def package_of(program: Path) -> Path | None:
+    """Return the folder of the npm package that a program links to; None if the link can't be resolved."""
+    try:
+        return program.resolve().parent
+    except (OSError, RuntimeError):
+        return None
+
+
+def read_json(path: Path) -> object:
+    """Read a JSON file of OpenClaw; return None if it can't be read or exceeds `MAX_MANIFEST_BYTES`. Blocks."""
+    try:
+        if path.stat().st_size > MAX_MANIFEST_BYTES:
+            return None
+        value: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return value
+
+
+def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
+    """Yield the providers of a plugin; supports the manifest formats of all tested releases."""
+    catalogue = _members(manifest.get("modelCatalog"))
+    rows, setups = _members(catalogue.get("providers")), _list(_members(manifest.get("setup")).get("providers"))
+    older, aliases = _members(manifest.get("providerAuthEnvVars")), _members(manifest.get("providerAuthAliases"))
+    names = [*_texts(manifest.get("providers")), *rows, *aliases]
+    names += [str(one["id"]) for one in map(_members, setups) if "id" in one]
+    normal = _members(_members(manifest.get("modelIdNormalization")).get("providers"))
+    for name in dict.fromkeys(names):
+        row = _members(rows.get(name))
+        mine = [one for one in map(_members, setups) if one.get("id") in (name, aliases.get(name))]
+        rows_of_models = [one for one in map(_members, _list(row.get("models"))) if "id" in one]
+        models = frozenset(str(one["id"]) for one in rows_of_models)
+        # a provider of other vendors' models, with names such as `moonshotai/Kimi-K2.6`, has more than it lists
+        is_open = any("/" in one for one in models)
+        yield (
+            name,
+            Provider(
+                key_names=tuple(dict.fromkeys([*_keys(mine), *_texts(older.get(name))])),
+                further_names=tuple(_further(mine)),
+                login_as=str(aliases.get(name, "")),
+                base_url=str(row.get("baseUrl") or ""),
+                api=str(row.get("api") or ""),
+                takes_images={
+                    str(one["id"]): "image" in _texts(one["input"]) for one in rows_of_models if "input" in one
+                },
+                thoughtless=frozenset(str(one["id"]) for one in rows_of_models if one.get("reasoning") is False),
+                models=models | _aliases(normal.get(name)) if models and not is_open else frozenset(),
+            ),
+        )
+
+
+def _aliases(normal: object) -> frozenset[str]:
+    """Return aliases of models and the models they refer to, some of which are listed nowhere else."""
+    aliases = _members(_members(normal).get("aliases"))
+    return frozenset([*aliases, *_texts(list(aliases.values()))])
+
+
+def _keys(setups: list[dict[str, object]]) -> Iterator[str]:
+    for one in setups:
+        yield from _texts(one.get("envVars"))
+
+
+def _further(setups: list[dict[str, object]]) -> Iterator[str]:
+    for evidence in (_members(item) for one in setups for item in _list(one.get("authEvidence"))):
+        yield from _texts([evidence.get("fileEnvVar")])
+        yield from _texts(evidence.get("requiresAnyEnv"))
+        yield from _texts(evidence.get("requiresAllEnv"))
+
+
+def _members(value: object) -> dict[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in _list(value) if isinstance(one, str)]

@@ -1,0 +1,117 @@
+"""Exports a trial's sessions after its processes have ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader
+from pinchbench.process.capacity import find_full
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+    from pinchbench.openclaw.agent_progress import Session
+    from pinchbench.results.evidence_files import Evidence
+
+
+# A few compressed rows of a database can expand to gigabytes, and the transcript is compared with the wire as parsed
+# JSON, of which each byte may take 30 of memory (`[[],[],…]`). Conversations with dozens of screenshots fit.
+MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
+
+
+class TranscriptLimitError(OSError):
+    """The agent's sessions are larger than what is kept of them."""
+
+
+class _LimitedCopy:
+    """A file that refuses more than `MAX_TRANSCRIPT_BYTES`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left_bytes = MAX_TRANSCRIPT_BYTES
+
+    def write(self, data: bytes) -> int:
+        self._left_bytes -= len(data)
+        if self._left_bytes < 0:
+            raise TranscriptLimitError(f"the sessions hold more than {MAX_TRANSCRIPT_BYTES // 1024**2} MiB")
+        return self._file.write(data)
+
+    def writelines(self, pieces: Iterable[bytes]) -> None:
+        for piece in pieces:
+            self.write(piece)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Export:
+    """The result of exporting a trial's sessions.
+
+    Attributes:
+        facts: the facts of all sessions.
+        last_session: the facts of the last session; None if it has no transcript.
+        store: the kind of store, as in `AnyStore.kind`.
+        elsewhere: the folder in which OpenClaw worked, if that was not the workspace.
+    """
+
+    facts: TranscriptFacts
+    last_session: TranscriptFacts | None = None
+    store: str = ""
+    elsewhere: str = ""
+
+
+def collect_sessions(
+    sessions: list[Session], files: Evidence, folders: tuple[Path, ...], seen_as: Path
+) -> tuple[Export | OSError, str]:
+    """Export the sessions and find a full disk. Blocks.
+
+    Returns the export, or the error that prevented it, and a description of the first of `folders` on a full disk
+    (empty if none). OpenClaw sees the workspace as `seen_as`.
+    """
+    exported = export_sessions(sessions, files)
+    if isinstance(exported, Export):
+        # the first one of each session, as it was read before the agent could write another one there
+        cwds = tuple(cwd for session in sessions for cwd in session.reader.facts.cwds[:1])
+        exported = replace(exported, elsewhere=elsewhere(cwds, seen_as))
+    return exported, find_full(folders)
+
+
+def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSError:
+    """Write the transcript of all sessions to one file, unchanged line by line, and extract its facts. Blocks.
+
+    An OSError is returned, not raised: the trial has run, and its other results must not be lost.
+    """
+    whole, last, kind = TranscriptReader(), None, ""
+    try:
+        # Always a new file: an agent that knows the path could create a link there, or a pipe that blocks forever.
+        files.transcript.unlink(missing_ok=True)
+        with files.transcript.open("xb") as file:
+            copy = _LimitedCopy(file)
+            for session in sessions:
+                last = None
+                if (lines := session.store.lines(copy=copy)) is None:
+                    continue
+                kind = session.store.kind()
+                last = TranscriptReader()
+                for line in lines:
+                    whole.feed(line)
+                    last.feed(line)
+        if not kind:
+            files.transcript.unlink()
+    except OSError as error:
+        return error
+    return Export(facts=whole.facts, last_session=last.facts if last is not None else None, store=kind)
+
+
+def elsewhere(cwds: tuple[str, ...], workspace: Path) -> str:
+    """Return the first recorded working directory that is not the workspace; empty if there is none."""
+    said = (cwd for cwd in cwds if cwd != str(workspace))  # cheaper than resolving links
+    return next((cwd for cwd in said if not _is_same(cwd, workspace)), "")
+
+
+def _is_same(cwd: str, workspace: Path) -> bool:
+    try:
+        return Path(cwd).resolve() == workspace.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return False  # circular links or a NUL: the agent can write such a line too

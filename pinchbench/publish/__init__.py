@@ -1,0 +1,1 @@
+"""Where results go: the leaderboard, notifications, OpenTelemetry. Optional: the core never imports it."""

@@ -1,0 +1,1 @@
+"""A run in one file that others can check."""

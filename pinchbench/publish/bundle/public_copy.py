@@ -1,0 +1,214 @@
+"""A copy of a run without keys and private names, whose digests hold of what is left."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace as replace_in
+
+from pinchbench.errors import AlteredRunError, ResultsError
+from pinchbench.files.archive import ArchiveLostError
+from pinchbench.files.archive_write import rewrite_archive
+from pinchbench.results.altered import final_grades, final_outcomes, reply_digests
+from pinchbench.results.evidence_files import Evidence, file_digest
+from pinchbench.results.finished_run import derive_result
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import GradeGiven, Record, RunStarted, TrialFinished, decode, encode
+from pinchbench.results.paths import RunFiles, write_json
+from pinchbench.results.verification import State, check_run
+from pinchbench.wire.recording import RecordingReader, RecordingWriter
+from pinchbench.wire.redact import masked_exchange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from pinchbench.publish.bundle.taken_out import TextRemover
+    from pinchbench.results.finished_run import PastRun
+
+NOT_NEEDED = "the run's journal has no digest of it"
+PUBLISHED = "published.json"
+
+
+class TakenOut(msgspec.Struct, frozen=True, kw_only=True):
+    """How many places of a file were overwritten; `what` is `key`, or stands for a private name."""
+
+    file: str
+    what: str
+    places: int
+
+
+class LeftOut(msgspec.Struct, frozen=True, kw_only=True):
+    """A file of the run that is not in its copy, and why."""
+
+    file: str
+    why: str
+
+
+class Published(msgspec.Struct, frozen=True, kw_only=True):
+    """What a public copy of a run says of itself; `journal` is the last digest of the run's own journal."""
+
+    made_by: str
+    journal: str
+    taken_out: list[TakenOut]
+    left_out: list[LeftOut]
+
+
+class _Copying:
+    """A copy under way: where it is, and what was taken out and left out."""
+
+    def __init__(self, run: PastRun, output_dir: Path, remove: TextRemover) -> None:
+        self._from, self._remove = run.files, remove
+        # the name of a folder has letters in place of what is taken out
+        self.to = RunFiles(output_dir=output_dir, name=remove.text(run.files.name).replace("*", "x"))
+        self._digests: dict[str, str] = {}  # of the copies, by those of the files
+        self._lost: set[str] = set()  # the digests of what was left out
+        self.taken_out: list[TakenOut] = []
+        self.left_out: list[LeftOut] = []
+
+    def name(self, path: Path) -> str:
+        """Return the name of a file of the run in its copy, relative to the folder."""
+        return self._remove.text(path.relative_to(self._from.folder).as_posix())
+
+    def copy(self, path: Path, digest: str) -> None:
+        """Copy a file of the run with its digest. Raises OSError."""
+        place = self.to.folder / self.name(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            self._write(path, place)
+        except ArchiveLostError as error:
+            place.unlink(missing_ok=True)
+            self._remove.take_found()
+            self._lost.add(digest)
+            self.left_out.append(LeftOut(file=self.name(path), why=f"it can't be searched: {error}"))
+            return
+        self.count(path)
+        self._digests[digest] = found = file_digest(place)
+        if path == Evidence(folder=path.parent).judge_replies(digest):
+            place.rename(Evidence(folder=place.parent).judge_replies(found))
+
+    def count(self, path: Path) -> None:
+        """List what was taken out of a file of the run since the last call."""
+        name = self.name(path)
+        found = self._remove.take_found().items()
+        self.taken_out += [TakenOut(file=name, what=what, places=places) for what, places in found]
+
+    def _write(self, path: Path, place: Path) -> None:
+        evidence = Evidence(folder=path.parent)
+        if path == evidence.wire:
+            reader = RecordingReader(path)
+            with RecordingWriter(place) as writer:
+                for exchange in reader:
+                    writer.append(masked_exchange(exchange, self._remove))
+            if reader.problem:
+                raise ArchiveLostError(reader.problem.removeprefix(f"{path}: "))
+        elif path == evidence.workspace:
+            rewrite_archive(path, place, self._remove)
+        else:
+            place.write_bytes(self._remove(path.read_bytes()))
+            return
+        if not self._remove.found:  # as it is: the same content can be packed otherwise
+            shutil.copyfile(path, place)
+
+    def record(self, record: Record) -> Record:
+        """Return a record without the texts, and with the digests of the copied files."""
+        match public := decode(self._remove(encode(record))):
+            case RunStarted():
+                return replace_in(public, run_json=self._digest(public.run_json))
+            case TrialFinished(outcome=outcome):
+                return replace_in(public, outcome=replace(outcome, files=self._files(outcome.files)))
+            case GradeGiven(grade=grade):
+                judge = grade.judge and replace(grade.judge, replies_digest=self._digest(grade.judge.replies_digest))
+                return replace_in(public, grade=replace(grade, judge=judge, files=self._files(grade.files)))
+            case _:
+                return public
+
+    def _digest(self, before: str) -> str:
+        return self._digests.get(before, before)
+
+    def _files(self, files: Mapping[str, str] | None) -> Mapping[str, str] | None:
+        stated = files.items() if files is not None else ()
+        kept = {name: self._digest(digest) for name, digest in stated if digest not in self._lost}
+        return None if files is None else kept
+
+
+def copy_publicly(run: PastRun, output_dir: Path, remove: TextRemover) -> tuple[RunFiles, Published]:
+    """Copy a run into an empty output folder, without what `remove` takes out. The same run gives the same bytes.
+
+    The digests and the result are made anew, where something was taken out, so that the copy is verified like any run.
+    `published.json` lists what was taken out and left out. Blocks.
+    Raises AlteredRunError or ResultsError if the run, or its copy, is not verified or can't be read or written.
+    """
+    _require_verified(run.files)
+    copying = _Copying(run, output_dir, remove)
+    try:
+        return _copied(run, copying)
+    except OSError as error:
+        raise ResultsError(f"{run.files.folder} can't be copied: {error.strerror}: {error.filename}.") from error
+    except ValueError as error:
+        raise ResultsError(_broken(run.files, error)) from error
+
+
+def _copied(run: PastRun, copying: _Copying) -> tuple[RunFiles, Published]:
+    files, to = run.files, copying.to
+    copied = {files.journal, files.aggregate}
+    for path, digest in _stated(run):
+        copying.copy(path, digest)
+        copied.add(path)
+    records = [copying.record(record) for record in run.journal.records]
+    if records == list(run.journal.records) and not run.journal.problems:
+        to.journal.write_bytes(files.journal.read_bytes())
+    else:
+        with JournalWriter(to.journal) as journal:
+            journal.append(records)
+    copying.count(files.journal)
+    derive_result(to)
+    others = sorted(path for path in files.folder.rglob("*") if not path.is_dir() and path not in copied)
+    left_out = [*copying.left_out, *(LeftOut(file=copying.name(path), why=NOT_NEEDED) for path in others)]
+    published = Published(
+        made_by=f"pinchbench-async {version('pinchbench-async')}",
+        journal=run.journal.digests[-1],
+        taken_out=copying.taken_out,
+        left_out=left_out,
+    )
+    write_json(to.folder / PUBLISHED, published)
+    if (state := check_run(to)).state is not State.VERIFIED:
+        raise ResultsError(_broken(files, state.problem or "; ".join(state.differences)))
+    return to, published
+
+
+def _require_verified(files: RunFiles) -> None:
+    found = check_run(files)
+    match found.state:
+        case State.VERIFIED:
+            return
+        case State.ALTERED:
+            raise AlteredRunError.of(found.differences, run=files.folder)
+        case State.UNVERIFIED | State.UNREADABLE:
+            why = found.problem or "; ".join(found.unverified)
+            raise ResultsError(f"{files.folder} can't be published, since it can't be verified: {why}")
+
+
+def _stated(run: PastRun) -> Iterator[tuple[Path, str]]:
+    """Yield the files of a run that its journal has digests of, with the digests."""
+    files, journal = run.files, run.journal
+    yield files.provenance, journal.state.started.run_json if journal.state.started is not None else ""
+    for outcome in final_outcomes(journal).values():
+        for name, digest in (outcome.files or {}).items():
+            yield files.folder / outcome.evidence / name, digest
+    for which, grade in final_grades(journal).items():
+        for name, digest in (grade.files or {}).items():
+            yield files.trial(*which) / name, digest
+    for which, digest in reply_digests(journal):
+        yield Evidence(folder=files.trial(*which)).judge_replies(digest), digest
+
+
+def _broken(files: RunFiles, problem: object) -> str:
+    return (
+        f"{files.folder} can't be read any more without its keys and private names: {problem}. A name may be a word"
+        " that its files need: keep it with --keep WORD."
+    )

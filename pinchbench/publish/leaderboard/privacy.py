@@ -1,0 +1,227 @@
+"""Which names of models and criteria others may read: none that names a user or a machine."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import platform
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pinchbench.redaction import known_secrets, mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pinchbench.model.task import Suite, Task
+    from pinchbench.results.finished_run import PastRun
+
+
+PUBLIC_HEAD = ("id", "name", "category", "grading_type", "timeout_seconds", "grading_weights")
+WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownTask:
+    """A bundled task.
+
+    `head` holds those keys of its YAML head that may be sent; none of them is a fixture. `graded` are the words of what
+    it is graded by, in small letters and in a row, with a space around each.
+    """
+
+    task_id: str
+    digest: str
+    category: str
+    head: Mapping[str, object] = field(default_factory=dict)
+    graded: str = field(default="", repr=False)
+
+
+def known_tasks(suite: Suite) -> dict[str, KnownTask]:
+    """Return what is known of the tasks of the bundled suite, by id (pure)."""
+    return {task.task_id: _known(task) for task in suite.tasks}
+
+
+def suite_digest(known: Mapping[str, KnownTask]) -> str:
+    """A name for this very set of tasks: 12 hexadecimal digits."""
+    together = "\n".join(sorted(f"{task.task_id} {task.digest}" for task in known.values()))
+    return hashlib.sha256(together.encode()).hexdigest()[:12]
+
+
+def in_a_row(text: str) -> list[str]:
+    """The words of a text in small letters."""
+    return WORD.findall(text.casefold())
+
+
+def _known(task: Task) -> KnownTask:
+    parts = (task.automated_checks or "", task.llm_judge_rubric or "", task.expected_behavior, *task.grading_criteria)
+    return KnownTask(
+        task_id=task.task_id,
+        digest=task.digest,
+        category=task.category,
+        head={key: task.frontmatter[key] for key in PUBLIC_HEAD if key in task.frontmatter},
+        graded=_row(parts),
+    )
+
+
+def _row(texts: Iterable[str]) -> str:
+    return f" {' '.join(word for text in texts for word in in_a_row(text))} "
+
+
+UNNAMED = "unnamed"
+MOST_PARTS = 3  # of a model's name, as in openrouter/meta-llama/llama-4
+NOBODY = frozenset({"", "root", "user", "admin", "home", "localhost", "ubuntu", "runner", "nobody", "127.0.0.1", "::1"})
+# Whose models have the same names for everybody.
+PUBLIC_PROVIDERS = frozenset(
+    {
+        "anthropic",
+        "openai",
+        "openrouter",
+        "google",
+        "xai",
+        "mistral",
+        "deepseek",
+        "groq",
+        "together",
+        "cerebras",
+        "demo",
+    }
+)
+
+WHO = ("USER", "LOGNAME", "SUDO_USER", "USERNAME")
+SHORTEST_PART = 4  # letters of a part of a user's name: `dev` is in many names of models
+
+_HOME = re.compile(r"(?:^|[/\\])(?:home|Users)[/\\]([^/\\]+)")
+# `::` is in addresses; `arn:` and `ft:` name whose account it is
+_PART = re.compile(r"(?!arn:|ft:)(?!.*::)[A-Za-z0-9][A-Za-z0-9._:@+-]{0,79}")
+_LOCAL = re.compile("local|lan|internal|intranet|corp|home|localdomain|example|test", re.IGNORECASE)
+_ADDRESS = re.compile(
+    rf"\d{{1,3}}(?:\.\d{{1,3}}){{3}}|.*:\d{{4,5}}|.*\.(?:{_LOCAL.pattern}|com|net|org|io|dev)(?::\d+)?|localhost.*",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.,:'()% -]{0,79}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PrivateNames:
+    """Names of the machine and of its user, in small letters, and keys: what no text that is sent may hold."""
+
+    names: frozenset[str] = frozenset()
+    secrets: tuple[str, ...] = ()
+
+    def are_in(self, text: str) -> bool:
+        """Whether a text holds one of them: a name as a word or a part of a compound, a key anywhere."""
+        if self.secrets and mask(text, self.secrets) != text:
+            return True
+        if not self.names:
+            return False
+        choice = "|".join(map(re.escape, sorted(self.names)))
+        return re.search(rf"(?<![^\W_])(?:{choice})(?![^\W_])", text.casefold()) is not None
+
+
+def private_names(run: PastRun, env: Mapping[str, str]) -> PrivateNames:
+    """The names of this machine and its user, and those that the paths and addresses of a run give away."""
+    names = {*_own_names(), *_names_in(env), *_names_of(run)}
+    config = run.facts.config
+    judge = config.get("judge")
+    holders = [config.get("api_key_env"), judge.get("api_key_env") if isinstance(judge, dict) else None]
+    return PrivateNames(
+        names=frozenset(name.casefold() for name in names) - NOBODY,
+        secrets=known_secrets(env, (name for name in holders if isinstance(name, str))),
+    )
+
+
+def _names_in(env: Mapping[str, str]) -> Iterator[str]:
+    """Who the user is below `sudo` or in a container, and the parts of such a name: `zelda` of `zelda.hyrule`."""
+    for variable in WHO:
+        name = env.get(variable, "")
+        yield name
+        yield from (part for part in re.split(r"[\W_]+", name) if len(part) >= SHORTEST_PART)
+    yield from _host_names(env.get("HOSTNAME", ""), is_own=True)
+
+
+def _own_names() -> Iterator[str]:
+    yield from _host_names(platform.node(), is_own=True)
+    yield Path(os.path.expanduser("~")).name  # noqa: PTH111 - `Path.home` raises where there is none
+    try:
+        yield getpass.getuser()
+    except (OSError, KeyError):  # a user without a name
+        return
+    try:
+        import pwd  # noqa: PLC0415 - no other system than Unix has it
+
+        full_name = pwd.getpwuid(os.getuid()).pw_gecos.partition(",")[0]
+    except (ImportError, KeyError):
+        return
+    yield from full_name.split()
+
+
+def _names_of(run: PastRun) -> Iterator[str]:
+    texts = [str(run.files.output_dir), str(run.facts.suite.get("folder")), *(one.workspace for one in run.outcomes)]
+    for value in _leaves(run.facts.config):
+        texts.append(value)
+        if "://" in value:
+            try:
+                yield from _host_names(urlsplit(value).hostname or "", is_own=False)
+            except ValueError:
+                continue
+    for text in texts:
+        yield from _HOME.findall(text)
+
+
+def _host_names(host: str, *, is_own: bool) -> Iterator[str]:
+    """Yield the private names in a host name: of a public host only the whole, of a local host its parts too."""
+    yield host
+    *labels, last = host.split(".")
+    if is_own or not labels or _LOCAL.fullmatch(last):
+        yield from (label for label in (labels or [last]) if not label.isdecimal())
+
+
+def _leaves(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for member in value.values():
+                yield from _leaves(member)
+        case list():
+            for member in value:
+                yield from _leaves(member)
+        case _:
+            pass
+
+
+def public_model(model: str, private: PrivateNames, *, own_endpoint: bool) -> str:
+    """The name of a model as others may know it: the same, unless it holds a path, an address or a private name.
+
+    Of such a name the provider and the last part are left, or `unnamed` in place of one that is unknown, too.
+    `own_endpoint`: the model's provider is no public one, whatever it is called.
+    """
+    parts = model.split("/")
+    is_public = parts[0] in PUBLIC_PROVIDERS and not own_endpoint
+    # what is between a public provider and the model's own name is an account, which may be the user's
+    accounts = range(1, len(parts) - 1) if is_public else range(len(parts))
+    usable = [
+        _PART.fullmatch(part) is not None
+        and not _ADDRESS.fullmatch(part)
+        and (not private.are_in(part) if number in accounts else mask(part, private.secrets) == part)
+        for number, part in enumerate(parts)
+    ]
+    if all(usable) and len(parts) <= MOST_PARTS:
+        return model
+    last = parts[-1] if usable[-1] else UNNAMED
+    return f"{parts[0]}/{last}" if usable[0] and len(parts) > 1 else last
+
+
+def public_label(label: str, graded: str, private: PrivateNames) -> str | None:
+    """Return the name of a criterion if it may be sent: it is part of the task's grading and names no person.
+
+    `graded` is that of the task. A check or a judge chooses its labels itself: other words could tell anything.
+    """
+    own = in_a_row(label)
+    if not _LABEL.fullmatch(label) or not own or f" {' '.join(own)} " not in graded or private.are_in(label):
+        return None
+    return label

@@ -1,0 +1,130 @@
+"""A run's way to the leaderboard: what would be sent of it, the sending, and the account for that."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.errors import ConfigError, NotForTheLeaderboardError, ResultsError
+from pinchbench.publish.leaderboard.account import (
+    Account,
+    SavedAccount,
+    account_file,
+    prepare_folder,
+    server_url,
+    write_private,
+)
+from pinchbench.publish.leaderboard.leaderboard_api import USUAL, open_leaderboard
+from pinchbench.publish.leaderboard.payload import encode, make_payload, obstacles
+from pinchbench.publish.leaderboard.privacy import known_tasks, private_names
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pinchbench.http_client import RetryPolicy
+    from pinchbench.model.task import Suite
+    from pinchbench.publish.leaderboard.leaderboard_api import StoredResult
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.paths import RunFiles
+
+
+def submission_id(files: RunFiles) -> str:
+    """Return the id of a run at every leaderboard: sending it again makes no second entry. Blocks.
+
+    It is made from run.json, which no resumption changes. Raises ResultsError when that can't be read.
+    """
+    try:
+        digest = hashlib.sha256(files.provenance.read_bytes()).digest()
+    except OSError as error:
+        raise ResultsError(f"{files.provenance} can't be read: {error.strerror}.") from error
+    return str(uuid.UUID(bytes=digest[:16], version=4))  # the version that the leaderboard takes
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PreparedUpload:
+    """A run ready to be sent: `body` is every byte of it."""
+
+    run: PastRun
+    submission_id: str
+    body: bytes = field(repr=False)
+
+
+def pack(run: PastRun, bundled: Suite, env: Mapping[str, str]) -> PreparedUpload:
+    """Make of a run what would be sent. Blocks.
+
+    `bundled` is the bundled suite, `env` the environment, whose keys are kept out. Nothing is sent that an agent or a
+    judge wrote. Raises NotForTheLeaderboardError, naming every reason, for a run that may not go, and ResultsError when
+    its run.json can't be read.
+    """
+    known = known_tasks(bundled)
+    private = private_names(run, env)
+    if found := obstacles(run, known, private):
+        raise NotForTheLeaderboardError(f"{run.files.name} is not for the leaderboard: {'; '.join(found)}.")
+    payload = make_payload(run, submission_id=submission_id(run.files), known=known, private=private)
+    return PreparedUpload(run=run, submission_id=str(payload["submission_id"]), body=encode(payload))
+
+
+async def send(parcel: PreparedUpload, account: Account, *, retry_policy: RetryPolicy = USUAL) -> StoredResult:
+    """Send a run.
+
+    Raises LeaderboardError when it was not taken. A cancellation leaves at once; the same call later makes no second
+    entry.
+    """
+    async with open_leaderboard(account, retry_policy=retry_policy) as leaderboard:
+        return await leaderboard.send(parcel.body, submission_id=parcel.submission_id)
+
+
+def no_token(run: PastRun) -> str:
+    """The one sentence for a user without an account."""
+    return (
+        "Not uploaded: there is no token for the leaderboard; get one with `pinchbench-async upload --register`, then:"
+        f" {how_to_upload(run)}"
+    )
+
+
+def outcome_words(taken: StoredResult) -> str:
+    """What has become of a result that was sent, without its address."""
+    place = f", on rank {taken.rank}" if taken.rank is not None else ""
+    if taken.percentile is not None:
+        place += f" (percentile {taken.percentile:g})"
+    official = " as an official result" if taken.official else ""
+    if taken.is_new:
+        return f"The result is on the leaderboard{official}{place}."
+    return f"The result was on the leaderboard already{official}{place}, as it was sent first."
+
+
+def how_to_upload(run: PastRun) -> str:
+    """The command, ready to be copied."""
+    return f"pinchbench-async upload {run.files.argument}"
+
+
+def check_place(env: Mapping[str, str], *, force: bool) -> Path:
+    """Where the token will be kept, its folder made. Blocks.
+
+    Raises ConfigError when there is one already and `force` is not set, ResultsError when none can be kept there.
+    """
+    path = account_file(env)
+    prepare_folder(path)
+    if path.exists() and not force:
+        raise ConfigError(f"There is a token already, in {path}. --force replaces it with one of a new account.")
+    return path
+
+
+async def register(env: Mapping[str, str], *, force: bool = False, retry_policy: RetryPolicy = USUAL) -> SavedAccount:
+    """Get a token and save it.
+
+    Raises ConfigError when there is one and `force` is not set, LeaderboardError when the leaderboard gives none,
+    ResultsError when it can't be kept.
+    """
+    server = server_url(env)
+    path = await to_thread.run_sync(lambda: check_place(env, force=force))
+    async with open_leaderboard(Account(server=server), retry_policy=retry_policy) as leaderboard:
+        made = await leaderboard.register()
+    saved = SavedAccount(server=server, token=made.token, api_key=made.api_key, claim_url=made.claim_url)
+    await to_thread.run_sync(write_private, path, saved)
+    return saved

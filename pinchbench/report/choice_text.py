@@ -1,0 +1,260 @@
+"""What is said of models to choose from: three answers, a table, and what it rests on; as Markdown and JSON (pure)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.report.cost_reasons import why_dearer
+from pinchbench.report.sentences import kinship_sentences
+from pinchbench.report.terminal.compare_table import left_out_text
+from pinchbench.report.text import amount, clock, duration, many, plain, price
+from pinchbench.report.what_went_wrong import sheet_of, worst_words
+from pinchbench.results.compare.choice import METHOD
+from pinchbench.results.compare.comparison import unlike_settings
+from pinchbench.results.compare.verdict import describe_difference, side_warnings, what_would_decide
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from pinchbench.results.compare.choice import Candidate, Choice
+
+DECIDED = (
+    "This experiment ended when it was decided: its verdicts and intervals, which hold at any time, take the place of"
+    " tests. Two models that share a rank can't be distinguished."
+)
+MUCH_LESS = 0.8  # times as much money or time: more is no reason to take a model that scores less
+PARTS = ((0, 1, 2, 3, 4), (0, 7, 8, 9, 10, 11), (0, 5, 6, 12))  # columns that fit a terminal of 80, by their places
+MOST_NAMED = 5  # models that share the first rank, and tasks
+
+
+def columns(choice: Choice) -> tuple[str, ...]:
+    """Return the heads of the table."""
+    k = choice.candidates[0].passed.k
+    scores = ("model", "rank", "score", "95 % interval", f"pass^{k}" if k > 1 else "passed", "timed out", "excluded")
+    return (*scores, "a solved task", "median", "9 of 10", "tokens", "cached", "worst failure")
+
+
+def rows(choice: Choice) -> tuple[tuple[str, ...], ...]:
+    """Return a row of texts for each model, whose name is as its run has it."""
+    return tuple(_row(one) for one in choice.candidates)
+
+
+def tables(choice: Choice) -> list[list[tuple[str, ...]]]:
+    """Return the table in parts that fit a terminal, each with its head: scores, what they take, what went wrong."""
+    return [[tuple(row[place] for place in part) for row in (columns(choice), *rows(choice))] for part in PARTS]
+
+
+def _row(one: Candidate) -> tuple[str, ...]:
+    score = one.score
+    return (
+        one.label,
+        rank_text(one.ranks),
+        _number(score.mean, "{:.3f}".format),
+        "–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}",
+        _number(one.passed.pass_hat_k, "{:.2f}".format),
+        str(one.timed_out),
+        str(one.left_out.total),
+        _number(one.cost_per_solved_usd, price),
+        _number(one.median_s, clock),
+        _number(one.ninth_decile_s, clock),
+        _number(one.tokens, lambda tokens: amount(round(tokens))),
+        _number(one.cached, lambda part: f"{part * 100:.0f} %"),
+        worst_words(sheet_of(one.side)),
+    )
+
+
+def rank_text(ranks: Sequence[int]) -> str:
+    """Format the ranks of a model: `1`, `1–2`; `–` if it has none."""
+    if not ranks:
+        return "–"
+    first, *_, last = (*ranks, ranks[-1])
+    if len(ranks) != last - first + 1:
+        return ", ".join(map(str, ranks))
+    return str(first) if first == last else f"{first}–{last}"
+
+
+def _number(value: float | None, text: Callable[[float], str]) -> str:
+    return "–" if value is None else text(value)
+
+
+def answers(choice: Choice) -> tuple[str, ...]:
+    """Say which model is best, which is cheapest and which is fastest within the margin, and what would change that."""
+    if choice.refused:
+        return (choice.refused,)
+    return (
+        _best(choice),
+        _least(choice, "Cheapest", " per solved task", lambda one: one.cost_per_solved_usd, price),
+        _least(choice, "Fastest", " at the median", lambda one: one.median_s, duration),
+        *filter(None, (why_dearer([one.side for one in choice.candidates]),)),
+        *_what_would_change_it(choice),
+    )
+
+
+def _best(choice: Choice) -> str:
+    first, *others = choice.best
+    score = f"{first.score.mean:.3f}"
+    if others:
+        return f"Best: {first.label} scores most ({score}), but the data can't tell it from {_named(others)}."
+    rest = [one.label for one in choice.candidates[1:]]
+    others_text = rest[0] if len(rest) == 1 else "each of the others"
+    return f"Best: {first.label}, with a score of {score}; the data show it to be better than {others_text}."
+
+
+def _named(candidates: Sequence[Candidate]) -> str:
+    names = [one.label for one in candidates]
+    if len(names) > MOST_NAMED:
+        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _least(
+    choice: Choice,
+    word: str,
+    unit: str,
+    spent: Callable[[Candidate], float | None],
+    text: Callable[[float], str],
+) -> str:
+    """Say which of the models within the margin takes least."""
+    known = [(value, one) for one in choice.within_margin if (value := spent(one)) is not None]
+    scope = f"{word} within {choice.margin:g} of the highest score"
+    if not known:
+        return f"{scope}: unknown, as none of them has a known price and a solved task."
+    least, chosen = min(known, key=lambda one: one[0])
+    others = [one for one in choice.within_margin if spent(one) is None]
+    unknown = f" That of {_named(others)} is unknown." if others else ""
+    lesser = [one for one in choice.candidates if one not in choice.within_margin]
+    below = [(value, one) for one in lesser if (value := spent(one)) is not None and value < MUCH_LESS * least]
+    if below:
+        value, one = min(below, key=lambda one: one[0])
+        unknown += f" Of those that score less, {one.label} takes {text(value)}, with a score of {one.score.mean:.3f}."
+    contrast = choice.against_first(chosen)
+    if contrast is None:
+        return f"{scope}: {chosen.label}, {text(least)}{unit}.{unknown}"
+    first = choice.candidates[0]
+    of_first = spent(first)
+    instead = "" if of_first is None else f" instead of {text(of_first)}"
+    low = contrast.difference.low
+    doubt = "" if low is not None and low >= -choice.margin else "; it may be worse by more than the margin"
+    loss = f"Its score is {describe_difference(contrast.difference)} from {first.label}'s{doubt}."
+    return f"{scope}: {chosen.label}, {text(least)}{instead}{unit}. {loss}{unknown}"
+
+
+def _what_would_change_it(choice: Choice) -> Iterator[str]:
+    first, *others = choice.best
+    if not others:
+        return
+    contrast = choice.against_first(others[0])
+    if contrast is None or contrast.needed is None or not contrast.difference.mean:
+        return
+    told = what_would_decide(contrast.needed, contrast.difference)
+    yield f"What would tell {first.label} from {others[0].label}, if only these were compared: {told}"
+
+
+def notes(choice: Choice) -> tuple[str, ...]:
+    """Say how to read the table, who judged, and what is in no score."""
+    return tuple(_notes(choice))
+
+
+def _notes(choice: Choice) -> Iterator[str]:
+    first = choice.candidates[0]
+    if not choice.refused:
+        yield DECIDED if choice.is_sequential else METHOD
+        k = first.passed.k
+        all_pass = f"pass^{k}: how often all of {k} trials of a task pass" if k > 1 else "Passed: how often one does"
+        yield (
+            f"Scores are means over the {many(choice.tasks, 'task')} for which all have one; a task is solved in a"
+            f" trial that scores {choice.threshold:g} or more. {all_pass}."
+        )
+    yield (
+        "A solved task: the cost of all trials for each that passed. Median, 9 of 10: the agent's time in min:s that"
+        " half, and nine of ten trials take at most. Tokens: of a trial. Cached: the part of the prompts that came from"
+        " the provider's cache."
+    )
+    yield from _judged(choice)
+    if excluded := [f"{one.label} {left_out_text(one.left_out)}" for one in choice.candidates if one.left_out]:
+        yield f"Excluded, and in no score: {'; '.join(excluded)}."
+    unlike = {found.setting for one in choice.candidates for found in unlike_settings(first.side, one.side)}
+    if unlike:
+        yield f"Not the same for all: {', '.join(sorted(unlike))}."
+    for one in choice.candidates:
+        yield from side_warnings(one.side, one.label)
+    for phrase in dict.fromkeys(choice.unpaired.values()):
+        ids = [task_id for task_id, why in choice.unpaired.items() if why == phrase]
+        more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
+        yield f"Not counted, {phrase}: {', '.join(ids[:MOST_NAMED])}{more}."
+
+
+def _judged(choice: Choice) -> Iterator[str]:
+    judges = {one.side.settings.get("judge", "") for one in choice.candidates} - {"", "none"}
+    if not judges:
+        yield "No score is a judge's."
+        return
+    yield f"Judged by {', '.join(sorted(judges))}."
+    for one in choice.candidates:
+        # a setting says which prompt the judge was asked with, after its name
+        names = {judge.partition(" ")[0] for judge in judges}
+        yield from kinship_sentences(one.side.model, names, label=one.label)
+
+
+def markdown(choice: Choice) -> str:
+    """Return the answers, the table and the notes as Markdown."""
+    table = [columns(choice), ["---"] * len(columns(choice)), *rows(choice)]
+    lines = ("| " + " | ".join(_escaped(text) for text in row) + " |" for row in table)
+    return "\n".join(
+        (*(f"- {_escaped(one)}" for one in answers(choice)), "", *lines, "", *map(_escaped, notes(choice)))
+    )
+
+
+def _escaped(text: str) -> str:
+    return plain(text).replace("|", "\\|").replace("<", "&lt;")
+
+
+def record(choice: Choice) -> dict[str, object]:
+    """Build what `choose --format json` prints. Null stands for an unknown value."""
+    names = [one.label for one in choice.candidates]
+    return {
+        "schema": 1,
+        "answers": list(answers(choice)),
+        "notes": list(notes(choice)),
+        "margin": choice.margin,
+        "pass_threshold": choice.threshold,
+        "tasks": choice.tasks,
+        "models": [
+            {
+                "label": one.label,
+                "model": one.side.model,
+                "runs": list(one.side.runs),
+                "ranks": list(one.ranks),
+                "score": {"mean": one.score.mean, "low": one.score.low, "high": one.score.high},
+                "trials": len(one.times_s),
+                "solved": one.solved,
+                "k": one.passed.k,
+                "pass_hat_k": one.passed.pass_hat_k,
+                "timed_out": one.timed_out,
+                "excluded": one.left_out.total,
+                "cost_usd": one.usage.known_cost_usd,
+                "cost_per_solved_usd": one.cost_per_solved_usd,
+                "median_s": one.median_s,
+                "ninth_decile_s": one.ninth_decile_s,
+                "tokens_per_trial": one.tokens,
+                "cached": one.cached,
+                "events": msgspec.to_builtins(sheet_of(one.side)),
+                "judge": one.side.settings.get("judge"),
+            }
+            for one in choice.candidates
+        ],
+        "pairs": [
+            {
+                "a": names[one.a],
+                "b": names[one.b],
+                "difference": one.difference.mean,
+                "low": one.difference.low,
+                "high": one.difference.high,
+                "p_adjusted": one.p,
+                "told_apart": one.is_decided,
+            }
+            for one in choice.contrasts
+        ],
+    }

@@ -1,0 +1,447 @@
+"""A report of finished runs: the contents of `report.html`, gathered from their files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import fsum
+from typing import TYPE_CHECKING
+
+import msgspec
+from markupsafe import Markup
+from msgspec import UNSET
+
+from pinchbench.config.settings import SETTINGS
+from pinchbench.defaults import DEMO_MODELS
+from pinchbench.errors import ResultsError
+from pinchbench.model.ending import Reason
+from pinchbench.model.usage import Usage
+from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, breaking_sentence, cost_reasons, reason_texts
+from pinchbench.report.html.document import PageLook, PageSection, write_document
+from pinchbench.report.html.plots import Bar, draw_bars
+from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
+from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
+from pinchbench.report.html.timeline import Kind, draw_timeline, timeline, where_the_time_went
+from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, TrialAnchor, size_of, transcript_of, trial_json
+from pinchbench.report.html.verdicts import shown_gate
+from pinchbench.report.model_calls import model_calls_sentence, model_time_text
+from pinchbench.report.remarks import failure_text, remarks
+from pinchbench.report.sentences import (
+    caused_by_agent_sentence,
+    control_sentences,
+    decided_sentence,
+    node_sentences,
+    run_warnings,
+    suite_sentences,
+    unsandboxed_sentence,
+    witness_sentences,
+)
+from pinchbench.report.text import duration, exact_price, many, price, words
+from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
+from pinchbench.results.gate.gate_record import read_gate
+from pinchbench.results.overview import Kind as FailureKind
+from pinchbench.results.overview import overview
+from pinchbench.results.statistics import is_passed
+from pinchbench.transcripts import Role, read_conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.model.grade import Grade
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.model.trial import TrialKey
+    from pinchbench.report.html.plots import Drawing
+    from pinchbench.report.html.task_rows import TaskRow
+    from pinchbench.report.html.timeline import Span
+    from pinchbench.report.html.verdicts import ShownGate
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.overview import Failure
+    from pinchbench.results.result_json import Aggregate
+
+TOTAL_BYTES = 50_000_000  # of transcripts in one page
+ESCAPED = 2  # times as much is the limit for all text about trials after escaping
+LOGS_PART = 5  # stderr may take a fifth of the space of transcripts
+LEAST_STDERR_BYTES = 1_000
+COUNTED = (
+    "What the tasks' checks counted, whatever the score: how often, of how many occasions, and the range that holds the"
+    " true share 95 times in 100."
+)
+NOT_COUNTED = "Nothing that the tasks' checks count."
+MOST_FAILURES = 12  # are listed with why; the table has all
+MOST_READ_BYTES = 2_000_000  # of a transcript, to find the model's last words
+MOST_WORDS = 240  # characters of them
+CALLS_PART = 2  # the calls of the model may take half of the space of transcripts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailedTrial:
+    """A trial that failed: `why` with the criteria that it missed, and the model's last words, empty for none."""
+
+    name: str
+    title: str
+    href: str
+    why: str
+    last_words: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunPart:
+    """The page's data about one run. `data` is its aggregate."""
+
+    anchor: str
+    prefix: str
+    name: str
+    model: str
+    data: Aggregate
+    versions: Mapping[str, str]
+    date: str
+    wall_s: float | None
+    sessions: int
+    passed: int
+    answer: str
+    notices: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...]
+    failures: tuple[FailedTrial, ...]
+    more_failures: int
+    gate: ShownGate | None
+    left_out: tuple[str, ...]
+    tasks: tuple[TaskRow, ...]
+    categories: tuple[str, ...]
+    bars: Drawing | None
+    bars_label: str
+    timeline: Drawing | None
+    timeline_label: str
+    model_time: str
+    all_pass: str
+    wrong: PageSection | None
+    why: PageSection | None
+    settings: tuple[tuple[str, str], ...]
+    folder: str
+
+
+def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTAL_BYTES) -> None:
+    """Write the report of one or several runs atomically: a reader sees the old file or the complete new one. Blocks.
+
+    The same files give the same page. Transcripts are read one at a time; together they take about `total_bytes`, and
+    what exceeds that is omitted with a note. Raises ResultsError if the page can't be written.
+    """
+    prefixes = [""] if len(runs) == 1 else [f"{number}/" for number in range(1, len(runs) + 1)]
+    parts = [run_part(run, prefix) for run, prefix in zip(runs, prefixes, strict=True)]
+    write_document(
+        path,
+        PageLook(template="report.html.j2"),
+        parts=parts,
+        trials=_trials(list(zip(runs, prefixes, strict=True)), total_bytes),
+    )
+
+
+def run_part(run: PastRun, prefix: str) -> RunPart:
+    """Gather the page's data about a run, except for its trials' pages."""
+    tasks = task_rows(run, prefix)
+    bars, bars_label = _bars(run)
+    line, line_label = _timeline(run, prefix)
+    worked = run.data.sessions
+    gate = read_gate(run)
+    notices = tuple(_notices(run))
+    said = {sentence for _, sentence in notices}
+    remarked = (safe_line(one, 1000) for one in remarks(run.data, run.outcomes, run.grades, run.files))
+    failures = _failures(run)
+    return RunPart(
+        anchor=f"run/{prefix}".rstrip("/"),
+        prefix=prefix,
+        name=safe_line(run.files.name),
+        model=safe_line(run.model),
+        data=run.data,
+        versions=run.facts.versions,
+        date=_date(run.facts.created_at),
+        wall_s=fsum(end - start for start, end in worked) if worked else None,
+        sessions=len(worked),
+        passed=sum(task.passed for task in tasks),
+        answer=_answer(run),
+        notices=notices,
+        remarks=tuple(one for one in remarked if one not in said),
+        failures=tuple(_failed_trial(run, one, prefix) for one in failures[:MOST_FAILURES]),
+        more_failures=max(0, len(failures) - MOST_FAILURES),
+        gate=None if gate is None else shown_gate(gate),
+        left_out=tuple(_left_out(run)),
+        tasks=tasks,
+        categories=tuple(dict.fromkeys(task.category for task in tasks)),
+        bars=bars,
+        bars_label=bars_label,
+        timeline=line,
+        timeline_label=line_label,
+        model_time=model_time_text(run.data),
+        all_pass=_all_pass(run.data),
+        wrong=_what_went_wrong(run, prefix),
+        why=_why_it_costs(run.data, prefix),
+        settings=tuple(_settings(run)),
+        folder=safe_line(run.files.folder),
+    )
+
+
+def _answer(run: PastRun) -> str:
+    """Say in a sentence how good the model was, and what a passed trial has cost."""
+    scores = [score for one in run.outcomes if (score := run.score(one.key)) is not None]
+    if not scores:
+        return "Nothing can be said about the model: no trial has a score."
+    passed = sum(is_passed(score, run.pass_threshold) for score in scores)
+    usd = run.data.usage.known_cost_usd
+    made_up = ", a made-up price," if run.model in DEMO_MODELS else ""
+    each = f" It spent {price(usd / passed)}{made_up} for each of them." if passed and usd else ""
+    worst = worst_words(run.data.events or {})
+    wrong = f" What went wrong most: {worst}." if worst not in ("–", NOTHING) else ""
+    return f"{safe_line(run.model)} passed {passed} of {many(len(scores), 'trial')} that have a score.{each}{wrong}"
+
+
+def _all_pass(data: Aggregate) -> str:
+    """Say how often all of the most trials that a task has pass; empty for one trial a task."""
+    rates = [(int(k), rate.pass_hat_k) for k, rate in data.passing.k.items() if rate.pass_hat_k is not None]
+    k, rate = max(rates, default=(1, 0.0))
+    return f"all of {k} trials of a task: {rate * 100:.0f} % (pass^{k})" if k > 1 else ""
+
+
+def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:
+    """Return the failure sheet; None if no check counts anything."""
+    if not run.data.events:
+        return None
+    by_task = {
+        safe_line(run.facts.title_of(task.task_id) or task.task_id): task.events
+        for task in run.data.tasks
+        if task.events
+    }
+    rows = tuple(sheet_rows(run.data.events, by_task))
+    never = never_text(run.data.events)
+    return PageSection(
+        id=_section_id("wrong", prefix),
+        title="What went wrong",
+        sentences=(COUNTED if rows else NOT_COUNTED, *([f"Never: {never}."] if never else [])),
+        columns=("what", "how often (95 %)", "in these tasks") if rows else (),
+        rows=rows,
+    )
+
+
+def _why_it_costs(data: Aggregate, prefix: str) -> PageSection | None:
+    """Return why the run cost what it did; None if its prompts were not recorded."""
+    found = cost_reasons((trial.usage, trial.wire) for trial in data.trials if trial.counts)
+    if found is None:
+        return None
+    return PageSection(
+        id=_section_id("why", prefix),
+        title=WHY,
+        sentences=tuple(filter(None, (breaking_sentence(found), CACHES))),
+        columns=("what", "in all trials"),
+        rows=tuple(zip(ROWS, reason_texts(found), strict=True)),
+    )
+
+
+def _section_id(name: str, prefix: str) -> str:
+    return f"{name}-{prefix.rstrip('/')}" if prefix else name
+
+
+def _failures(run: PastRun) -> tuple[Failure, ...]:
+    glance = overview(run.outcomes, run.grades, category_of={}, threshold=run.pass_threshold)
+    return tuple(one for one in glance.failures if one.kind not in (FailureKind.NOTED, FailureKind.NO_JUDGE))
+
+
+def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> FailedTrial:
+    key = failure.outcome.key
+    words = ""
+    path = transcript_of(run, failure.outcome)
+    if size_of(path) <= MOST_READ_BYTES:
+        with suppress(ResultsError):
+            said = [one.text for one in read_conversation(path) if one.role is Role.ASSISTANT and one.text.strip()]
+            words = safe_line(said[-1], MOST_WORDS) if said else ""
+    return FailedTrial(
+        name=safe_line(key),
+        title=safe_line(run.facts.title_of(key.task_id)),
+        href=href(anchor_of(prefix, key)),
+        why=safe_line(failure_text(failure, run.data), 500),
+        last_words=words,
+    )
+
+
+def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[tuple[str, Markup]]:
+    """Yield the anchor and the content of each trial's page, one at a time."""
+    sizes = [size_of(transcript_of(run, run.attempts[key].counting)) for run, _ in runs for key in ended_trials(run)]
+    share = fair_share(sizes, total_bytes)
+    logs = min(STDERR_BYTES, max(LEAST_STDERR_BYTES, total_bytes // LOGS_PART // max(1, len(sizes))))
+    calls = min(CALLS_BYTES, total_bytes // CALLS_PART // max(1, len(sizes)))
+    # escaping can make text up to eight times as long
+    left = ESCAPED * total_bytes
+    for run, prefix in runs:
+        grades = run.journal.state.attempt_grades
+        for key, place in _places(run, prefix):
+            most = share if left > 0 else 0
+            told = script_json(
+                trial_json(
+                    run,
+                    key,
+                    place,
+                    grades,
+                    most_bytes=most,
+                    log_bytes=logs,
+                    calls_bytes=calls if left > 0 else 0,
+                )
+            )
+            left -= len(told)
+            # `script_json` leaves nothing that HTML would interpret
+            yield place.anchor, Markup(told)  # noqa: S704
+
+
+def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, TrialAnchor]]:
+    keys = ended_trials(run)
+    anchors = ["", *(anchor_of(prefix, key) for key in keys), ""]
+    for number, key in enumerate(keys, start=1):
+        yield key, TrialAnchor(anchor=anchors[number], before=anchors[number - 1], after=anchors[number + 1])
+
+
+def _bars(run: PastRun) -> tuple[Drawing | None, str]:
+    told = [("all tasks", run.data.score)] if run.facts.has_mean else []
+    if run.data.suites is not UNSET:
+        told += [(f"suite {safe_line(name)}", one.score) for name, one in run.data.suites.items()]
+    if len(run.data.categories) > 1:
+        # the row of a single task says the same
+        told += [(safe_line(name), one.score) for name, one in run.data.categories.items() if one.score.tasks > 1]
+    bars = [Bar(name=name, mean=one.mean, low=one.low, high=one.high, tasks=one.tasks) for name, one in told]
+    if len(bars) < 2 or all(bar.mean is None for bar in bars):  # noqa: PLR2004
+        return None, ""
+    return draw_bars(bars), "Score by category. " + "; ".join(map(_bar_text, bars))
+
+
+def _bar_text(bar: Bar) -> str:
+    if bar.mean is None:
+        return f"{bar.name}: no score"
+    interval = (
+        f", 95 % interval {bar.low:.2f} to {bar.high:.2f}" if bar.low is not None and bar.high is not None else ""
+    )
+    return f"{bar.name}: {bar.mean:.2f}{interval}, {many(bar.tasks, 'task')}"
+
+
+def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
+    finished = run.journal.state.finished
+    grades = run.journal.state.attempt_grades
+    attempts = [
+        (one, _kind(run, one, grades.get((one.key, one.attempt))))
+        for trial in run.attempts.values()
+        for one in trial.outcomes
+    ]
+    resumed = [record.at for record in run.journal.state.resumed]
+    line = timeline(attempts, grades, end=finished.at if finished is not None else None, resumed=resumed)
+    if line is None:
+        return None, ""
+
+    def url(span: Span) -> str:
+        return href(anchor_of(prefix, span.key))
+
+    def title(span: Span) -> str:
+        again = f", attempt {span.attempt}" if span.attempt > 1 else ""
+        where = f" on {safe_line(span.node)}" if span.node else ""
+        return f"{safe_line(span.key)}{again}{where}: {span.kind.value}, {duration(span.stop - span.agent)}"
+
+    return draw_timeline(line, url=url, title=title), where_the_time_went(line)
+
+
+def _kind(run: PastRun, one: Outcome, grade: Grade | None) -> Kind:
+    if not one.reason.is_valid:
+        return Kind.LEFT_OUT
+    score = grade.score if grade is not None else None
+    is_low = score is not None and not is_passed(score, run.pass_threshold)
+    return Kind.FAILED if is_low or one.reason is not Reason.COMPLETED else Kind.DONE
+
+
+def _date(at: float) -> str:
+    try:
+        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    except (ValueError, OverflowError, OSError):
+        return "an unknown day"
+
+
+def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
+    """Yield what a reader must know before any number: the kind, and a sentence."""
+    if decided := decided_sentence(run.data):
+        yield "", safe_line(decided, 500)
+    elif run.data.stopped:
+        yield "bad", f"Stopped early: {safe_line(run.data.stopped, 500)}"
+    elif run.data.interrupted:
+        yield "bad", f"Interrupted: the run was ended by {safe_line(run.data.interrupted)} before all was done."
+    if run.unfinished:
+        left = f"{many(run.unfinished, 'trial')} of {len(run.facts.plan)}"
+        how = f"`pinchbench-async resume {safe_line(run.facts.run_id)}`"
+        if run.journal.state.finished is None:
+            yield (
+                "bad",
+                (
+                    f"Incomplete: this run has not ended, or died; {left} to be run or graded. {how} continues a "
+                    f"dead one."
+                ),
+            )
+        elif run.data.left_out.not_run:
+            yield "bad", f"Incomplete: {left} still to be run or graded. {how} goes on."
+        else:
+            yield (
+                "warn",
+                f"{left} said nothing or could not be graded, and are not in the score. {how} tries them again.",
+            )
+    if run.data.changes:
+        changes = "; ".join(safe_line(one, 300) for one in run.data.changes)
+        yield "warn", f"Changed while the run was resumed: {changes}."
+    told = {
+        caused_by_agent_sentence(run.data): "bad",
+        model_calls_sentence(run.data): "warn",
+        unsandboxed_sentence(run.outcomes): "warn",
+        **dict.fromkeys(witness_sentences(run.outcomes), "warn"),
+        **dict.fromkeys(control_sentences(run.data), "warn"),
+        **dict.fromkeys(run_warnings(run.data), "warn"),
+    }
+    yield from ((kind, safe_line(sentence, 1000)) for sentence, kind in told.items() if sentence)
+    yield from (("", safe_line(sentence, 500)) for sentence in suite_sentences(run.data))
+    yield from (("", safe_line(sentence, 1000)) for sentence in node_sentences(run.data.nodes or {}))
+    if not run.data.score.trials:
+        yield "warn", "No score: no trial has one."
+
+
+def _left_out(run: PastRun) -> Iterator[str]:
+    """Yield what the score excludes and why, by name."""
+    left = run.data.left_out
+    reasons = Counter[str]()
+    for one in run.outcomes:
+        if not one.reason.is_valid:
+            caused = " (possibly caused by the agent)" if one.key in run.caused_by_agent else ""
+            reasons[f"{words(one.reason)}{caused}"] += 1
+        elif run.score(one.key) is None:
+            grade = run.grades.get(one.key)
+            why = words(grade.ungraded) if grade is not None and grade.ungraded is not None else "not graded yet"
+            reasons[f"ungraded: {why}"] += 1
+    yield from (f"{number} {name}" for name, number in sorted(reasons.items()))
+    if left.skipped:
+        yield f"{left.skipped} skipped by the user"
+    if left.not_run:
+        yield f"{left.not_run} not run"
+    if left.tasks_without_score:
+        yield f"which leaves {many(left.tasks_without_score, 'task')} without any score"
+
+
+def _settings(run: PastRun) -> Iterator[tuple[str, str]]:
+    """Yield the options that differ from their defaults, in the words of the command line, then other facts."""
+    facts = run.facts
+    for name, kept in facts.config.items():
+        word = name.replace("_", "-")
+        option = SETTINGS.get(word) or SETTINGS.get(f"no-{word}")
+        # `--no-wire` is given where `wire` is false
+        value = not kept if option is not None and option.negates else kept
+        # 0 is a setting, and equals False
+        if value is None or value is False or value in ("", []) or (option is not None and value == option.default):
+            continue
+        told = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        yield f"--{option.name}" if option is not None else name.replace("_", " "), safe_line(told, 300)
+    if facts.tools:
+        yield "tools", safe_line(", ".join(facts.tools), 300)
+    for name, version in facts.versions.items():
+        yield f"release of {name}" if name not in ("os", "machine") else name, safe_line(version, 200)
+    if facts.containment:
+        yield "containment", safe_line(facts.containment, 100)
+    total = sum((one.usage for trial in run.attempts.values() for one in trial.outcomes), Usage())
+    yield "spent by all attempts", f"{total.total_tokens} tokens, cost: {exact_price(total.known_cost_usd)}"

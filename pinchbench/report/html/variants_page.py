@@ -1,0 +1,415 @@
+"""A comparison as a page, of an experiment or of runs, and models to choose from: verdicts, tasks, trials."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import quote
+
+from pinchbench.defaults import DEFAULT_MARGIN, DEFAULT_PASS_THRESHOLD, REPORT_FILE
+from pinchbench.model.trial import TrialKey
+from pinchbench.report.choice_text import answers, columns, notes, rows
+from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, reason_texts, reasons_of
+from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
+from pinchbench.report.html.plots import Difference, Label, VariantPoint, draw_forest, draw_trade_off, pareto_front
+from pinchbench.report.html.safe_text import safe_line, short_names
+from pinchbench.report.html.side_by_side import embedded_pairs, pair_list
+from pinchbench.report.html.task_rows import anchor_of, href
+from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, shown_gate, verdict_name, verdicts_of
+from pinchbench.report.sentences import MEMORISATION, memorisation_sentences
+from pinchbench.report.terminal.compare_table import left_out_text, significance_sentences, unpaired_sentences
+from pinchbench.report.text import folded, many
+from pinchbench.report.what_went_wrong import sheet_table
+from pinchbench.results.compare.choice import choice_of
+from pinchbench.results.compare.samples import LeftOut, Spent
+from pinchbench.results.compare.verdict import describe_difference, describe_p, side_warnings, signed
+from pinchbench.results.gate.gate_record import read_gate
+from pinchbench.results.statistics import Estimate, estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.report.html.side_by_side import EmbeddedPairs
+    from pinchbench.report.html.verdicts import MatrixRow
+    from pinchbench.results.compare.choice import Choice
+    from pinchbench.results.compare.comparison import Comparison
+    from pinchbench.results.compare.memorisation import Memorisation
+    from pinchbench.results.compare.samples import Sample
+    from pinchbench.results.compare.verdict import SequentialComparison
+    from pinchbench.results.finished_run import PastRun
+
+    Link: TypeAlias = Callable[[PastRun, TrialKey | None], str]
+
+
+CARD_NAME = 40  # characters of a name
+CHARACTERS = 115  # of a line of the card
+CHARACTER, LINE, BORDER = 7.2, 20.0, 16.0  # pixels
+
+
+def choice_sections(choice: Choice) -> tuple[PageSection, ...]:
+    """Return the answers with the table, what went wrong, why a model costs what it costs, and how to read all that."""
+    sides = [one.side for one in choice.candidates]
+    return (
+        PageSection(
+            id="choice", title="Answers", sentences=answers(choice), columns=columns(choice), rows=rows(choice)
+        ),
+        *side_sections(sides),
+        PageSection(id="reading", title="How to read it", sentences=notes(choice)),
+    )
+
+
+def side_sections(sides: Sequence[Sample]) -> Iterator[PageSection]:
+    """Yield the failure sheets of models and the reasons of their costs, as far as they are known."""
+    if sheet := sheet_table(sides):
+        yield PageSection(id="wrong", title="What went wrong", columns=sheet[0], rows=tuple(sheet[1:]))
+    if known := [(side.label, found) for side in sides if (found := reasons_of(side)) is not None]:
+        yield PageSection(
+            id="why",
+            title=WHY,
+            sentences=(CACHES,),
+            columns=("of all trials", *(label for label, _ in known)),
+            rows=tuple(zip(ROWS, *(reason_texts(found) for _, found in known), strict=True)),
+        )
+
+
+def choice_page(choice: Choice) -> str:
+    """Return the page."""
+    look = PageLook(template="choice.html.j2")
+    return "".join(
+        render(look, name=_name(choice), size=many(len(choice.candidates), "model"), sections=choice_sections(choice))
+    )
+
+
+def _name(choice: Choice) -> str:
+    return ", ".join(one.label for one in choice.candidates)
+
+
+def choice_card(choice: Choice) -> str:
+    """Return the answers and the table, with what it rests on in a few words, as an SVG image."""
+    first, *others = answers(choice)
+    labels = list(_lines([(first, "name"), *((one, "ink") for one in others)], top=BORDER + LINE / 2))
+    names = short_names([safe_line(one.label) for one in choice.candidates], CARD_NAME)
+    table = [columns(choice), *((names[safe_line(row[0])], *row[1:]) for row in rows(choice))]
+    top = labels[-1].y + 1.5 * LINE
+    right = BORDER
+    for place, column in enumerate(zip(*table, strict=True)):
+        right += (max(map(len, column)) + (2 if place else 0)) * CHARACTER
+        labels += [
+            Label(
+                x=right if place else BORDER,
+                y=top + number * LINE,
+                text=text,
+                anchor="end" if place else "start",
+                look="ink" if number else "soft",
+            )
+            for number, text in enumerate(column)
+        ]
+    labels += _lines([(notes(choice)[0], "soft")], top=top + (len(table) + 0.5) * LINE)
+    width = max(right, CHARACTERS * CHARACTER) + BORDER
+    look = PageLook(template="choice.svg.j2")
+    return "".join(render(look, name=_name(choice), texts=labels, width=width, height=labels[-1].y + LINE))
+
+
+def _lines(texts: list[tuple[str, str]], *, top: float) -> Iterator[Label]:
+    """Yield the texts in lines that fit the card."""
+    lines = [(line, look) for text, look in texts for line in folded(safe_line(text), CHARACTERS).split("\n")]
+    for number, (line, look) in enumerate(lines):
+        yield Label(x=BORDER, y=top + number * LINE, text=line, look=look)
+
+
+LOOK = PageLook(template="experiment.html.j2", styles=(*STYLES, "experiment.css"), scripts=(*SCRIPTS, "experiment.js"))
+SETTINGS = {  # of an experiment's file, by their names in a comparison
+    "model": "model",
+    "openclaw": "OpenClaw release",
+    "thinking": "thinking level",
+    "timeout-multiplier": "timeout multiplier",
+    "isolation": "isolation",
+    "base-url": "endpoint",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShownVariant:
+    """A variant of the page.
+
+    Attributes:
+        differs: the settings that its section of the experiment's file has.
+        run: its run; None if there is none, or if several are pooled.
+        side: what a comparison takes of its runs; None if there is no run.
+        failed: why its run did not begin.
+    """
+
+    name: str
+    differs: Mapping[str, object] = field(default_factory=dict)
+    run: PastRun | None = field(default=None, repr=False)
+    side: Sample | None = None
+    failed: str = ""
+
+
+def write_experiment_page(
+    path: Path,
+    *,
+    name: str,
+    variants: Sequence[ShownVariant],
+    comparisons: Sequence[Comparison],
+    sequential: Sequence[SequentialComparison] = (),
+    sections: Sequence[PageSection] = (),
+) -> None:
+    """Write the page of an experiment, atomically. Blocks.
+
+    The same files give the same page. It links to the pages that its runs have then, by their paths from its folder.
+
+    Args:
+        path: experiment.html in the experiment's folder.
+        name: the experiment's name.
+        variants: the baseline first.
+        comparisons: of each further variant that has a run with the baseline; none if that has no run.
+        sequential: the same of an experiment that ends when it is decided, whose verdicts take the place of the others.
+        sections: what other parts of the program found, in the order of the page.
+
+    Raises ResultsError if it can't be written.
+    """
+
+    def link(run: PastRun, key: TrialKey | None) -> str:
+        page = run.files.folder / REPORT_FILE
+        anchor = "" if key is None else href(anchor_of("", key))
+        return f"{quote(os.path.relpath(page, path.parent))}{anchor}" if page.is_file() else ""
+
+    values = experiment_values(
+        name=name, variants=variants, comparisons=comparisons, sequential=sequential, sections=sections, link=link
+    )
+    write_document(path, LOOK, **values)
+
+
+def write_comparison(
+    path: Path, sides: Sequence[Sample], comparisons: Sequence[Comparison], estimates: Sequence[Memorisation] = ()
+) -> None:
+    """Write the page of sides, the baseline first, that are compared with it, atomically. Blocks.
+
+    The same comparisons give the same page. Raises ResultsError if it can't be written.
+    """
+    values = experiment_values(
+        name=" and ".join(side.label for side in sides),
+        variants=[ShownVariant(name=side.label, side=side) for side in sides],
+        comparisons=comparisons,
+        sections=memorisation_sections(estimates),
+        link=lambda *_: "",
+    )
+    write_document(path, LOOK, **values)
+
+
+def memorisation_sections(estimates: Sequence[Memorisation]) -> tuple[PageSection, ...]:
+    """Return the section of a page that has the estimates; none without."""
+    sentences = tuple(sentence for found in estimates for sentence in memorisation_sentences(found))
+    return (PageSection(id="memorisation", title=MEMORISATION, sentences=sentences),) if sentences else ()
+
+
+def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSection]:
+    """Yield the section with the differences by category, if there are several; those without a test in a line."""
+    named = [
+        (one.category if len(comparisons) == 1 else f"{one.category}: {verdict_name(comparison)}", one)
+        for comparison in comparisons
+        for one in comparison.categories
+    ]
+    if len({one.category for _, one in named}) < 2:  # noqa: PLR2004 - the whole says the same
+        return
+    rows = tuple(
+        (
+            name,
+            str(one.difference.tasks),
+            *("–" if side.score.mean is None else f"{side.score.mean:.3f}" for side in (one.a, one.b)),
+            describe_difference(one.difference),
+            describe_p(one.difference.p),
+        )
+        for name, one in named
+        if one.difference.p is not None
+    )
+    small = [
+        f"{name} ({many(one.difference.tasks, 'task')}) {signed(one.difference.mean)}"
+        for name, one in named
+        if one.difference.p is None and one.difference.mean is not None
+    ]
+    sentences = dict.fromkeys(text for one in comparisons for text in significance_sentences(one)) if rows else {}
+    if small:
+        sentences[f"Too small for a test: {', '.join(small)}."] = None
+    sides = (comparisons[0].a.label, comparisons[0].b.label if len(comparisons) == 1 else "variant")
+    columns = ("category", "tasks", *sides, "difference (95 %)", "test") if rows else ()
+    yield PageSection(id="categories", title="By category", sentences=tuple(sentences), columns=columns, rows=rows)
+
+
+def experiment_values(
+    *,
+    name: str,
+    variants: Sequence[ShownVariant],
+    comparisons: Sequence[Comparison],
+    link: Link,
+    sequential: Sequence[SequentialComparison] = (),
+    sections: Sequence[PageSection] = (),
+) -> dict[str, object]:
+    """Return the values of the page, as `write_experiment_page` writes it. Blocks, as that does.
+
+    `link` returns where the page of a run, or of one of its trials, is; empty if there is none.
+    """
+    sides = [one.side for one in variants]
+    threshold = next((side.threshold for side in sides if side is not None), DEFAULT_PASS_THRESHOLD)
+    rows = matrix_rows(sides, threshold)
+    different = sorted((row for row in rows if row.is_different), key=lambda row: (-row.spread, row.task_id))
+    ran = [(one.name, one.run) for one in variants if one.run is not None]
+    has_baseline = variants[0].run is not None and len(ran) > 1
+    pairs = embedded_pairs(ran, [row.task_id for row in different]) if has_baseline else None
+    baseline = safe_line(variants[0].name)
+    points, is_cost = _points(variants)
+    choice = choice_between(variants, sequential=sequential)
+    verdicts = verdicts_of(comparisons, sequential, baseline=baseline)
+    found = [(safe_line(name), one.difference) for name, one in verdicts.by_variant.items()]
+    forest = [
+        Difference(name=label, mean=one.mean, low=one.low, high=one.high)
+        for label, one in found
+        if one.mean is not None
+    ]
+    return {
+        "name": name,
+        "baseline": baseline,
+        "size": f"{many(len(variants), 'variant')}, {many(len(rows), 'task')}",
+        "verdicts": verdicts,
+        "notices": list(_notices(variants, comparisons)),
+        "choice": () if choice is None else choice_sections(choice),
+        "reports": [(name, page) for name, run in ran if (page := link(run, None))],
+        "variants": [one.name for one in variants],
+        "settings": list(_settings(variants)),
+        "forest": draw_forest(forest) if forest else None,
+        "forest_label": f"Difference to {baseline} with its 95 % interval. "
+        + "; ".join(f"{row.name}: {signed(row.mean)}" for row in forest),
+        "trade_off": draw_trade_off(points, is_cost=is_cost) if points else None,
+        "trade_off_label": _trade_off_text(points, is_cost=is_cost),
+        "gates": [(name, shown_gate(gate)) for name, run in ran if (gate := read_gate(run)) is not None],
+        "sections": [*_category_sections(comparisons), *sections],
+        "matrix": rows,
+        "different": len(different),
+        "least": DIFFERENT,
+        "threshold": threshold,
+        "links": _links(variants, rows, pairs, link),
+        "left_out": [] if pairs is None else [safe_line(task_id) for task_id in pairs.left_out],
+        "trials": {} if pairs is None else pairs.trials,
+        "pairs": None if pairs is None else pair_list(pairs),
+    }
+
+
+def choice_between(
+    variants: Sequence[ShownVariant],
+    *,
+    sequential: Sequence[SequentialComparison] = (),
+    margin: float = DEFAULT_MARGIN,
+    across_suites: bool = False,
+) -> Choice | None:
+    """Rank the variants that have a run, which may differ in what their file says; None if there is none."""
+    sides = [one.side for one in variants if one.side is not None]
+    may_differ = {SETTINGS.get(name, name) for one in variants for name in one.differs}
+    if not sides:
+        return None
+    return choice_of(sides, sequential=sequential, margin=margin, may_differ=may_differ, across_suites=across_suites)
+
+
+def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield what a reader must know before any number."""
+    for one in variants:
+        if (left_out := _left_out(one.side)).total:
+            planned = _score(one.side).trials + left_out.total
+            again = " `pinchbench-async resume` runs or grades them." if one.side and one.side.unfinished else ""
+            yield (
+                f"{one.name}: {left_out.total} of {many(planned, 'trial')} have no score and count in no mean"
+                f" ({left_out_text(left_out)}).{again}"
+            )
+        if one.failed or one.side is None:
+            yield f"{one.name} could not be run: {one.failed or 'it has no run'}"
+        if one.side is not None:
+            yield from side_warnings(one.side, one.name)
+    for comparison in comparisons:
+        of = f"{verdict_name(comparison)}: " if len(comparisons) > 1 else ""
+        yield from (f"{of}{sentence}" for sentence in unpaired_sentences(comparison))
+
+
+def _score(side: Sample | None) -> Estimate:
+    return estimate([] if side is None else [task.scores for task in side.tasks.values()])
+
+
+def _left_out(side: Sample | None) -> LeftOut:
+    return LeftOut() if side is None else sum((task.left_out for task in side.tasks.values()), LeftOut())
+
+
+def _spent(side: Sample | None) -> Spent:
+    return Spent() if side is None else sum((task.spent for task in side.tasks.values()), Spent())
+
+
+def _settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]]]:
+    """Yield a row for each setting that differs."""
+    yield from ((name, values) for name, values in _all_settings(variants) if len(set(values)) > 1)
+
+
+def _all_settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]]]:
+    models = ["" if one.side is None else one.side.model for one in variants]
+    yield "model", models
+    asked = [sorted({model for o in one.run.outcomes for model in o.models}) if one.run else [] for one in variants]
+    if any(used and used != [model] for used, model in zip(asked, models, strict=True)):
+        yield "models that answered", [", ".join(used) for used in asked]
+    known = [{} if one.side is None else one.side.settings for one in variants]
+    for name in dict.fromkeys(name for settings in known for name in settings):
+        yield name, [settings.get(name, "") for settings in known]
+    for name in dict.fromkeys(name for one in variants for name in one.differs):
+        if name not in SETTINGS:
+            yield name, [_value(one.differs.get(name, "")) for one in variants]
+
+
+def _value(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _points(variants: Sequence[ShownVariant]) -> tuple[list[VariantPoint], bool]:
+    """Return a point for each variant with a score; by cost if that is known of all of them, else by tokens."""
+    known = [
+        (one.name, score, spent)
+        for one in variants
+        if (score := _score(one.side)).mean is not None and (spent := _spent(one.side)).trials
+    ]
+    is_cost = all(spent.cost_usd for _, _, spent in known)
+    points = [
+        VariantPoint(
+            name=safe_line(name),
+            spent=(spent.cost_usd if is_cost else spent.tokens) / spent.trials,
+            score=score.mean,
+            low=score.low,
+            high=score.high,
+        )
+        for name, score, spent in known
+        if score.mean is not None
+    ]
+    return points, is_cost
+
+
+def _trade_off_text(points: Sequence[VariantPoint], *, is_cost: bool) -> str:
+    front = [
+        f"{one.name} ({f'${one.spent:.4f}' if is_cost else f'{one.spent:,.0f} tokens'}, {one.score:.3f})"
+        for one in pareto_front(points)
+    ]
+    if not front:
+        return ""
+    what = "costs less" if is_cost else "uses fewer tokens"
+    return f"On the front, where no other variant scores more and {what}: {', '.join(front)}."
+
+
+def _links(
+    variants: Sequence[ShownVariant], rows: Sequence[MatrixRow], pairs: EmbeddedPairs | None, link: Link
+) -> dict[tuple[str, str], str]:
+    """Return where the cells of the table lead to: to both trials side by side, else to the trial in its run's page."""
+    links: dict[tuple[str, str], str] = {}
+    for row in rows:
+        for variant in variants:
+            anchor = pairs.first.get((variant.name, row.task_id)) if pairs is not None else None
+            key = TrialKey(task_id=row.task_id, repetition=1)
+            if anchor is not None:
+                links[variant.name, row.task_id] = href(f"pair/{anchor}")
+            elif variant.run is not None and key in variant.run.attempts:
+                links[variant.name, row.task_id] = link(variant.run, key)
+    return links

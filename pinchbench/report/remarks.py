@@ -1,0 +1,245 @@
+"""Say what a reader of a run's score must know, and why its trials failed, for the terminal and pages (pure)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, structs
+
+from pinchbench.defaults import DEMO_MODELS, TOOL_CALLS_REMEDY
+from pinchbench.model.ending import Ending, Reason
+from pinchbench.model.grade import Ungraded
+from pinchbench.report.cost_reasons import breaking_sentence, cost_reasons
+from pinchbench.report.model_calls import model_calls_sentence, model_time_text
+from pinchbench.report.sentences import (
+    caused_by_agent_sentence,
+    control_sentences,
+    decided_sentence,
+    kinship_sentences,
+    left_out_sentence,
+    node_sentences,
+    replay_sentences,
+    run_warnings,
+    unsandboxed_sentence,
+    witness_sentences,
+)
+from pinchbench.report.text import amount, criterion_text, duration, many, plain, score_below, words
+from pinchbench.report.what_went_wrong import sheet_sentence
+from pinchbench.results.overview import Kind, lost_points, trial_score
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pinchbench.model.grade import Grade
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.model.trial import TrialKey
+    from pinchbench.model.usage import Usage
+    from pinchbench.results.overview import Failure
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.results.result_json import Aggregate, JudgeTotals, PassRate, Retries, UserTotals
+
+HOUR_S = 3600.0
+MAX_NOTES = 3  # of a grade; the result file has all
+MAX_CRITERIA = 3
+
+
+def remarks(
+    totals: Aggregate, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], files: RunFiles
+) -> Iterator[str]:
+    """Yield what a reader of the score must know, the most important first.
+
+    `outcomes` and `grades` are of the attempts that count for their trials, and `files` those of the run.
+    """
+    if totals.stopped:
+        kind = f" ({totals.stop.value})" if totals.stop is not None else ""
+        yield decided_sentence(totals) or f"Stopped early{kind}: {totals.stopped}"
+    yield from filter(None, (left_out_sentence(totals),))
+    if totals.model not in DEMO_MODELS:
+        yield from _without_tool_calls(outcomes, grades)
+    yield from _without_judge(outcomes, grades, files)
+    yield from filter(None, (caused_by_agent_sentence(totals), unsandboxed_sentence(outcomes)))
+    if totals.changes:
+        yield f"Changed while the run was resumed: {'; '.join(totals.changes)}."
+    yield from control_sentences(totals)
+    yield from witness_sentences(outcomes)
+    yield from replay_sentences(outcomes)
+    yield from run_warnings(totals)
+    if used := ", ".join(_used(totals)):
+        yield f"Used: {used}."
+    if passed := list(_passed(totals.passing.k)):
+        yield f"Passed (score of {totals.passing.threshold:g} or more): {', '.join(passed)}."
+    yield from filter(None, (sheet_sentence(totals.events or {}),))
+    yield from _alone(totals)
+    if totals.judge is not None:
+        yield f"{_judge_line(totals.judge)} {_certificate(totals.judge)}"
+        yield from kinship_sentences(totals.model, totals.judge.models, label=totals.model)
+    if totals.user is not UNSET:
+        yield _user_line(totals.user)
+    if totals.retries is not None and totals.retries.trials:
+        yield _retries_line(totals.retries)
+    yield from _model_calls(totals)
+    yield from node_sentences(totals.nodes or {})
+
+
+def _without_tool_calls(outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade]) -> Iterator[str]:
+    """Yield one line if the model answered but never called a tool, and has lost points."""
+    answered = [one for one in outcomes if one.reason.is_valid and one.transcript_length]
+    has_lost = any((trial_score(one, grades.get(one.key)) or 0.0) < 1.0 for one in answered)
+    if has_lost and not any(one.tool_calls for one in answered):
+        what = "The trial has" if len(answered) == 1 else f"None of {len(answered)} trials has"
+        no = "no " if len(answered) == 1 else "a "
+        yield f"{what} {no}tool call. {TOOL_CALLS_REMEDY}"
+
+
+def _without_judge(outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], files: RunFiles) -> Iterator[str]:
+    """Yield one line, however many such trials there are."""
+    completed = [grades.get(one.key) for one in outcomes if one.reason is Reason.COMPLETED]
+    if lacking := sum(one is not None and one.ungraded is Ungraded.NO_JUDGE for one in completed):
+        verb = "is" if lacking == 1 else "are"
+        yield (
+            f"{many(lacking, 'trial')} {verb} ungraded: no judge was given."
+            f" `pinchbench-async regrade {files.argument} --judge MODEL` grades them."
+        )
+
+
+def _model_calls(totals: Aggregate) -> Iterator[str]:
+    found = cost_reasons((trial.usage, trial.wire) for trial in totals.trials if trial.counts)
+    yield from filter(None, (found and breaking_sentence(found),))
+    if calls := model_calls_sentence(totals):
+        yield calls
+    if time := model_time_text(totals):
+        yield f"Time of the agents, added up: {time}."
+
+
+def _used(totals: Aggregate) -> Iterator[str]:
+    """Yield the use of each limit: all attempts, users and the judge included, but only the last session's time."""
+    limits, used = totals.limits, totals.usage
+    if totals.user is not UNSET:
+        used += structs.replace(totals.user.usage, cost_usd=totals.user.cost_usd or 0.0)
+    if totals.retries is not None:
+        used += totals.retries.other_attempts_usage
+    judge = totals.judge
+    if limits.max_tokens is not None:
+        tokens = used.total_tokens + (judge.usage.total_tokens if judge is not None else 0)
+        yield f"{amount(tokens)} of {amount(limits.max_tokens)} tokens"
+    if limits.max_cost is not None:
+        cost = used.cost_usd + (judge.cost_usd or 0.0 if judge is not None else 0.0)
+        yield f"${cost:.4f} of ${limits.max_cost:.2f}"
+    if limits.max_hours is not None and totals.sessions:
+        start, end = totals.sessions[-1]
+        again = " since it was resumed" if len(totals.sessions) > 1 else ""
+        yield f"{duration(end - start)} of {duration(limits.max_hours * HOUR_S)}{again}"
+
+
+def _alone(totals: Aggregate) -> Iterator[str]:
+    alone = totals.parts.automated_only
+    if alone.tasks and alone.mean is not None:
+        yield f"Without their judge, the checks of {many(alone.tasks, 'task')} give {alone.mean:.2f}; not in the score."
+
+
+def _retries_line(retries: Retries) -> str:
+    tried = f"{many(retries.trials, 'trial')} retried ({many(retries.attempts, 'further attempt')})"
+    verb = "counts" if retries.recovered == 1 else "count"
+    counted = f"{retries.recovered} of them {verb} now and would not have without"
+    score = retries.first_attempts.score
+    none = "no mean across suites" if score.trials else "no score"
+    alone = none if score.mean is None else f"a score of {score.mean:.3f} ({many(score.trials, 'trial')})"
+    spent = retries.other_attempts_usage
+    return (
+        f"Retries: {tried}; {counted}. First attempts alone give {alone}. Attempts that do not count used"
+        f" {amount(spent.total_tokens)} tokens, {_cost_words(spent)}."
+    )
+
+
+def _cost_words(usage: Usage) -> str:
+    cost = usage.known_cost_usd
+    return "at an unknown cost" if cost is None else f"${cost:.4f}"
+
+
+def _passed(rates: Mapping[str, PassRate]) -> Iterator[str]:
+    for k, rate in rates.items():
+        if int(k) > 1 and rate.pass_at_k is not None and rate.pass_hat_k is not None:
+            yield f"pass@{k} {rate.pass_at_k:.0%}, pass^{k} {rate.pass_hat_k:.0%} ({many(rate.tasks, 'task')})"
+
+
+def _judge_line(judge: JudgeTotals) -> str:
+    who = f"Judge {', '.join(judge.models)}" if judge.models else "Judging"
+    trials = many(judge.trials, "trial")
+    if not judge.calls:
+        return f"{who}: {trials}, {'all from the cache' if judge.cached else 'no calls'}."
+    tokens = amount(judge.usage.total_tokens)
+    return (
+        f"{who}: {many(judge.calls, 'call')} for {trials}, {judge.cached} from the cache, {tokens} tokens, "
+        f"{_judge_cost(judge)}."
+    )
+
+
+def _user_line(user: UserTotals) -> str:
+    who = f"Simulated user {', '.join(user.models)}" if user.models else "Simulated user by script"
+    said = f"{who}: {many(user.messages, 'message')} in {many(user.trials, 'trial')}"
+    if not user.calls:
+        return f"{said}, no calls."
+    cost = "cost not reported" if user.cost_usd is None else f"${user.cost_usd:.4f}"
+    return f"{said}, {many(user.calls, 'call')}, {amount(user.usage.total_tokens)} tokens, {cost}."
+
+
+def _judge_cost(judge: JudgeTotals) -> str:
+    if judge.cost_usd is None:
+        return "cost not reported by the endpoint"
+    told = f"${judge.cost_usd:.4f}"
+    missing = judge.calls_without_cost
+    return f"{told}, cost not reported for {missing} of {many(judge.calls, 'call')}" if missing else told
+
+
+def _certificate(judge: JudgeTotals) -> str:
+    certificates = "; ".join(one or "none for some trials" for one in judge.certificates or ())
+    return f"Certificate: {certificates or 'none; `pinchbench-async judge check` makes one'}."
+
+
+def failure_text(failure: Failure, data: Aggregate) -> str:
+    """Say in one line why a trial of this run failed: how it ended, and the criteria that it missed."""
+    caused = failure.outcome.key in data.possibly_caused_by_agent.keys
+    return "; ".join(_reasons(failure, data.passing.threshold, caused_by_agent=caused))
+
+
+def _reasons(failure: Failure, threshold: float, *, caused_by_agent: bool) -> Iterator[str]:
+    """Yield why a trial failed: a sentence on how it ended, if that is informative, and one on its grade."""
+    outcome, grade = failure.outcome, failure.grade
+    note = f": {plain(outcome.note, width=400)}" if outcome.note else ""
+    score = trial_score(outcome, grade)
+    if outcome.reason is Reason.PREREQUISITE_MISSING:
+        yield f"{words(outcome.reason)} (not run){note}"
+        return
+    if failure.kind is Kind.SILENT:
+        is_untrusted = outcome.reason.ending is Ending.UNTRUSTED
+        ours = "" if outcome.reason is Reason.INTERRUPTED else "infrastructure failure"
+        kind = "its evidence can't be trusted" if is_untrusted else ours
+        caused = " that the agent may have caused" if caused_by_agent and not is_untrusted else ""
+        yield f"{words(outcome.reason)} ({kind}{caused}{'; ' if kind else ''}not in the score){note}"
+        return
+    if outcome.reason is not Reason.COMPLETED or note:
+        scored = "" if score is None or failure.kind is Kind.NOT_PASSED else f", score {score:.2f}"
+        yield f"{words(outcome.reason)}{scored}{note}"
+    if score is None:
+        yield _why_ungraded(grade)
+    elif failure.kind is Kind.NOT_PASSED and grade is not None and score is not None:
+        yield f"score {score_below(score, threshold)}{_why_so_low(grade)}"
+
+
+def _why_ungraded(grade: Grade | None) -> str:
+    if grade is None:
+        return "ungraded, its turn did not come; `pinchbench-async regrade` grades it"
+    alone = grade.check_alone
+    check = f" (its check alone gives {alone:.2f})" if alone is not None else ""
+    why = words(grade.ungraded) if grade.ungraded is not None else "its score is not in 0-1"
+    notes = [told for note in grade.notes[:MAX_NOTES] if (told := plain(note, width=300))]
+    return f"ungraded, {why}{check}{': ' if notes else ''}{'; '.join(notes)}"
+
+
+def _why_so_low(grade: Grade) -> str:
+    """Return the criteria that cost most, and the first note."""
+    lost = [f"{criterion_text(name, width=60)} {points:.2f}" for name, points in lost_points(grade)]
+    more = [f"{len(lost) - MAX_CRITERIA} more"] if len(lost) > MAX_CRITERIA else []
+    criteria = f": {', '.join([*lost[:MAX_CRITERIA], *more])}" if lost else ""
+    note = next((f"; {told}" for note in grade.notes if (told := plain(note, width=160))), "")
+    return f"{criteria}{note}"

@@ -1,0 +1,328 @@
+"""Print a comparison to the terminal: the verdict, then the numbers behind it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pinchbench.report.cost_reasons import why_dearer
+from pinchbench.report.sentences import memorisation_sentences
+from pinchbench.report.terminal.line_format import Cell, Column, aligned
+from pinchbench.report.text import amount, duration, exact_price, many, plain
+from pinchbench.report.what_went_wrong import sheet_table
+from pinchbench.results.compare.comparison import Conclusion
+from pinchbench.results.compare.paired_test import FEWEST_TASKS
+from pinchbench.results.compare.verdict import (
+    UNPAIRED,
+    describe_difference,
+    describe_p,
+    notes,
+    outlook,
+    ratio,
+    signed,
+    verdict,
+    warnings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from pinchbench.results.compare.comparison import Comparison, PairedSample, PairedTask
+    from pinchbench.results.compare.memorisation import Memorisation
+    from pinchbench.results.compare.paired_test import Difference
+    from pinchbench.results.compare.samples import LeftOut, Sample
+    from pinchbench.results.statistics import Estimate
+
+MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
+MOST_NAMED = 12  # task ids on one line
+MIN_NAME = 8  # columns of a name on a narrow terminal
+STYLES = {Conclusion.A_BETTER: "bold", Conclusion.B_BETTER: "bold", Conclusion.NOTHING_PAIRED: "bold yellow"}
+
+
+def print_comparisons(
+    console: Console, comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation] = ()
+) -> None:
+    """Print the estimates of memorisation and each comparison, the verdict first. Unknown values are stated."""
+    for found in memorisation:
+        first, *others = memorisation_sentences(found)
+        _say(console, first, style="bold")
+        for sentence in others:
+            _say(console, sentence)
+    if memorisation:
+        console.print()
+    for sentence in notes(comparisons):
+        _say(console, sentence)
+    for number, comparison in enumerate(comparisons):
+        if number or len(comparisons) > 1:
+            console.print()
+        _print(console, comparison)
+
+
+def _print(console: Console, comparison: Comparison) -> None:
+    if comparison.suite:
+        _say(console, f"Suite {comparison.suite}", style="bold")
+    for name, side in (("A", comparison.a), ("B", comparison.b)):
+        _say(console, f"{name}  {side_text(side)}")
+    console.print()
+    _say(console, verdict(comparison), style=STYLES.get(comparison.verdict, "bold yellow"))
+    for sentence in outlook(comparison):
+        _say(console, sentence)
+    for sentence in warnings(comparison):
+        _say(console, f"Note: {sentence}", style="yellow")
+    for sentence in unpaired_sentences(comparison):
+        _say(console, sentence)
+    if not comparison.tasks:
+        return
+    console.print()
+    _show(console, *_scores_table(comparison))
+    for sentence in (*left_out_reasons(comparison), *_untested(comparison), *significance_sentences(comparison)):
+        _say(console, sentence, style="dim")
+    console.print()
+    _show(console, *_spent_table(comparison))
+    _print_reasons(console, comparison)
+    console.print()
+    for sentence in flip_sentences(comparison):
+        _say(console, sentence)
+    _print_differences(console, comparison)
+
+
+def _print_reasons(console: Console, comparison: Comparison) -> None:
+    """Print why one side is dearer, and what went wrong on both, as far as they are known."""
+    sides = [
+        replace(side, label=name, tasks={task.task_id: side.tasks[task.task_id] for task in comparison.tasks})
+        for name, side in (("A", comparison.a), ("B", comparison.b))
+    ]
+    if reason := why_dearer(sides):
+        _say(console, reason)
+    if sheet := sheet_table(sides):
+        head, *rows = sheet
+        console.print()
+        _show(console, [Column(name=name) for name in head], [_cells(*row) for row in rows])
+
+
+def _print_differences(console: Console, comparison: Comparison) -> None:
+    differing = sum(bool(task.difference) for task in comparison.tasks)
+    if not differing:
+        _say(console, f"None of the {many(len(comparison.tasks), 'task')} has another mean score.")
+        return
+    console.print()
+    _show(console, *_tasks_table(comparison))
+    if more := max(0, differing - MOST_DIFFERENCES):
+        differ = "differs" if more == 1 else "differ"
+        _say(console, f"{more} more {differ} by less; --json and --html have all.", style="dim")
+
+
+def side_text(side: Sample) -> str:
+    """Describe a side and its runs."""
+    if len(side.runs) > 1:
+        return f"{side.label}: {many(len(side.runs), 'run')} pooled ({', '.join(side.runs)})"
+    return side.label if side.label == side.runs[0] else f"{side.label}: {side.runs[0]}"
+
+
+def unpaired_sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield the tasks that are excluded from every number, by reason."""
+    for why in dict.fromkeys(comparison.unpaired.values()):
+        named = [task_id for task_id, reason in comparison.unpaired.items() if reason is why]
+        phrase = UNPAIRED[why].format(a=comparison.a.label, b=comparison.b.label)
+        yield f"Not compared, {phrase}: {_named(named)}."
+
+
+def flip_sentences(comparison: Comparison) -> Iterator[str]:
+    """Yield which tasks one side passes and the other fails, by the mean of their scores."""
+    a, b = comparison.a.label, comparison.b.label
+    now_passed = [task.task_id for task in comparison.tasks if task.flipped > 0]
+    now_failed = [task.task_id for task in comparison.tasks if task.flipped < 0]
+    counts = Counter((task.passed_a, task.passed_b) for task in comparison.tasks)
+    yield (
+        f"Passed (mean score of {comparison.threshold:g} or more): {a} {comparison.paired_a.passed}, {b}"
+        f" {comparison.paired_b.passed} of {many(len(comparison.tasks), 'task')};"
+        f" both {counts[True, True]}, neither {counts[False, False]}."
+    )
+    if now_passed:
+        yield f"Only {b} passes {len(now_passed)}: {_named(now_passed)}."
+    if now_failed:
+        yield f"Only {a} passes {len(now_failed)}: {_named(now_failed)}."
+
+
+def significance_sentences(comparison: Comparison) -> Iterator[str]:
+    """Explain how to read the intervals and tests."""
+    if comparison.difference.low is not None:
+        yield (
+            "In brackets is the range that holds the true difference 95 times in 100; p is how often chance "
+            "alone would make"
+            " one as big."
+        )
+    tested = sum(one.difference.p is not None for one in comparison.categories)
+    if tested > 1:
+        yield (
+            f"The p of the {tested} categories are not adjusted: where nothing differs, one in 20 is below "
+            f"0.05 all the same."
+        )
+
+
+def _untested(comparison: Comparison) -> Iterator[str]:
+    if any(one.difference.p is None for one in comparison.categories):
+        yield f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one, and for an interval."
+
+
+def left_out_text(left_out: LeftOut) -> str:
+    """Describe the trials excluded from a mean; empty if there are none."""
+    caused = left_out.possibly_caused_by_agent - left_out.untrusted
+    infrastructure = f"infrastructure ({caused} possibly caused by the agent)" if caused else "infrastructure"
+    parts = (
+        (left_out.ungraded, "ungraded"),
+        (left_out.infrastructure, infrastructure),
+        (left_out.untrusted, "untrusted"),
+        (left_out.prerequisite_missing, "prerequisite missing"),
+        (left_out.skipped, "skipped"),
+        (left_out.not_run, "not run"),
+    )
+    return ", ".join(f"{number} {name}" for number, name in parts if number)
+
+
+def left_out_reasons(comparison: Comparison) -> Iterator[str]:
+    """Explain the counts next to the scores, for all tasks together."""
+    sides = (("A", comparison.paired_a.left_out), ("B", comparison.paired_b.left_out))
+    described = [f"of {name} {text}" for name, left_out in sides if (text := left_out_text(left_out))]
+    if described:
+        yield f"excluded: trials that are in no score of A; of B. In all, {'; '.join(described)}."
+
+
+def print_choice(
+    console: Console, answers: Sequence[str], tables: Sequence[Sequence[Sequence[str]]], notes: Sequence[str]
+) -> None:
+    """Print what a model is chosen by: the answers, tables whose first row is the head, and how to read them."""
+    for sentence in answers:
+        _say(console, sentence, style="bold")
+    for head, *rows in tables:
+        console.print()
+        names = [
+            Column(
+                name=name, is_right=name not in ("model", "worst failure"), least=MIN_NAME if name == "model" else None
+            )
+            for name in head
+        ]
+        _show(console, names, [_cells(*map(plain, row)) for row in rows])
+    console.print()
+    for sentence in notes:
+        _say(console, sentence, style="dim")
+
+
+def _say(console: Console, sentence: str, *, style: str = "") -> None:
+    # a terminal would break lines within words; in other output, each sentence is one line
+    console.print(Text(plain(sentence), style=style), soft_wrap=not console.is_terminal, highlight=False)
+
+
+def _named(task_ids: Sequence[str]) -> str:
+    more = len(task_ids) - MOST_NAMED
+    return ", ".join(task_ids[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _show(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+    console.print(Text("\n").join(aligned(columns, rows, width=console.width)), soft_wrap=True, no_wrap=True)
+
+
+def _cells(*texts: str, style: str = "") -> list[Cell]:
+    return [Cell(text=text, style=style) for text in texts]
+
+
+Lines = tuple[tuple[Column, ...], list[list[Cell]]]
+
+
+def _scores_table(comparison: Comparison) -> Lines:
+    columns = (
+        Column(name="category", least=MIN_NAME),
+        Column(name="tasks", is_right=True),
+        Column(name="A", is_right=True),
+        Column(name="B", is_right=True),
+        Column(name="B − A (95 %)"),
+        Column(name="test"),
+        Column(name="excluded"),
+    )
+    a, b = comparison.paired_a, comparison.paired_b
+    whole = _cells(
+        "all", *_means(comparison.difference, a, b), describe_p(comparison.p), _numbers_left_out(a, b), style="bold"
+    )
+    rows = [
+        _cells(
+            plain(one.category),
+            *_means(one.difference, one.a, one.b),
+            describe_p(one.difference.p),
+            _numbers_left_out(one.a, one.b),
+        )
+        for one in comparison.categories
+    ]
+    return columns, [whole, *rows]
+
+
+def _means(difference: Difference, a: PairedSample, b: PairedSample) -> tuple[str, str, str, str]:
+    is_small = difference.p is None and difference.mean is not None
+    size = signed(difference.mean or 0.0) if is_small else describe_difference(difference)
+    return str(difference.tasks), _mean(a.score), _mean(b.score), size
+
+
+def _mean(score: Estimate) -> str:
+    return "–" if score.mean is None else f"{score.mean:.3f}"
+
+
+def _numbers_left_out(a: PairedSample, b: PairedSample) -> str:
+    if not a.left_out and not b.left_out:
+        return "–"
+    return "; ".join(str(side.left_out.total) for side in (a, b))
+
+
+def _spent_table(comparison: Comparison) -> Lines:
+    a, b = comparison.paired_a.spent, comparison.paired_b.spent
+    columns = (
+        Column(name="on these tasks"),
+        Column(name="A", is_right=True),
+        Column(name="B", is_right=True),
+        Column(name="A a trial", is_right=True, rank=1),
+        Column(name="B a trial", is_right=True, rank=1),
+        Column(name="B / A a trial", is_right=True),
+    )
+    rows = (
+        ("agents' time", a.time_s, b.time_s, duration),
+        ("tokens", a.tokens, b.tokens, lambda value: amount(round(value))),
+        ("cost", a.cost_usd, b.cost_usd, lambda value: exact_price(value or None)),
+    )
+    lines = [_cells("trials", str(a.trials), str(b.trials), "", "", "")]
+    for name, of_a, of_b, tell in rows:
+        each_a, each_b = of_a / max(1, a.trials), of_b / max(1, b.trials)
+        lines.append(_cells(name, tell(of_a), tell(of_b), tell(each_a), tell(each_b), ratio(each_b, each_a)))
+    return columns, lines
+
+
+def _tasks_table(comparison: Comparison) -> Lines:
+    columns = (
+        Column(name="biggest differences", least=MIN_NAME),
+        Column(name="category", least=MIN_NAME, rank=2),
+        Column(name="A", is_right=True),
+        Column(name="B", is_right=True),
+        Column(name="B − A", is_right=True),
+        Column(name="trials", is_right=True, rank=1),
+        Column(name="passed"),
+    )
+    rows = [
+        _cells(
+            plain(task.task_id),
+            plain(task.category),
+            f"{task.a.mean:.2f}",
+            f"{task.b.mean:.2f}",
+            signed(task.difference),
+            f"{len(task.a.scores)}, {len(task.b.scores)}",
+            passed_text(task),
+        )
+        for task in [one for one in comparison.tasks if one.difference][:MOST_DIFFERENCES]
+    ]
+    return columns, rows
+
+
+def passed_text(task: PairedTask) -> str:
+    """Say which side passes a task."""
+    return {1: "only B", -1: "only A"}.get(task.flipped, "both" if task.passed_a else "neither")

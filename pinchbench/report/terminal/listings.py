@@ -1,0 +1,253 @@
+"""Print lists: a plan, the runs of a folder, item statistics of a suite."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from pinchbench.report.terminal.line_format import Cell, Column, aligned
+from pinchbench.report.text import duration, many, plain, price
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import tzinfo
+
+    from rich.console import Console
+
+    from pinchbench.model.task import Task
+    from pinchbench.model.trial import Trial
+    from pinchbench.results.run_list import RunEntry
+    from pinchbench.results.task_statistics import Item, ItemStatistics, Value
+
+PLAN_COLUMNS = (
+    Column(name="trial", least=12),
+    Column(name="category"),
+    Column(name="grading"),
+    *(Column(name=name, is_right=True) for name in ("files", "turns", "limit", "expected")),
+)
+
+
+def print_plan(
+    console: Console,
+    trials: Sequence[Trial],
+    *,
+    concurrency: int,
+    worst_case_s: float,
+    expected_s: Mapping[str, float] = MappingProxyType({}),
+    expected_run_s: float | None = None,
+    expected_usd: float | None = None,
+    user_messages: int = 0,
+) -> None:
+    """Print what would be run, in starting order, and how long it can take at most.
+
+    `expected_s` is the expected time by task id, and `expected_run_s` that of the whole run, based on earlier runs, as
+    is what the agents' model calls cost, `expected_usd`. `user_messages` are those that simulated users can write.
+    """
+    columns = PLAN_COLUMNS if expected_s else PLAN_COLUMNS[:-1]
+    rows = [_plan_row(trial, expected_s)[: len(columns)] for trial in trials]
+    # all rows as one text: a rich table takes longer than reading the suite
+    table = Text("\n").join(aligned(columns, rows, width=console.width))
+    console.print(table, no_wrap=True, overflow="ellipsis")
+    likely = "" if expected_run_s is None else f", and about {duration(expected_run_s)} going by earlier runs"
+    likely += "" if expected_usd is None else f", at about ${expected_usd:.2f} without a judge"
+    users = ""
+    if user_messages:
+        users = f" Simulated users write at most {many(user_messages, 'message')}; their time and cost come on top."
+    console.print(
+        f"{many(len(trials), 'trial')} on {many(min(concurrency, len(trials)), 'slot')}; the agents take at most"
+        f" {duration(worst_case_s)} (all limits used up){likely}.{users} Nothing was started."
+    )
+
+
+def _plan_row(trial: Trial, expected_s: Mapping[str, float]) -> list[Cell]:
+    task = trial.task
+    texts = (
+        plain(str(trial.key)),
+        plain(task.category),
+        task.grading_type.value,
+        str(len(task.workspace_files)),
+        _turns(task),
+        duration(trial.timeout_s),
+        duration(expected_s[task.task_id]) if task.task_id in expected_s else "",
+    )
+    return [Cell(text=text) for text in texts]
+
+
+def _turns(task: Task) -> str:
+    """Return how many turns a trial has; a simulated user may end the conversation earlier."""
+    stated = len(task.turns)
+    return str(stated) if task.simulated_user is None else f"{stated} to {stated + task.simulated_user.most_messages}"
+
+
+MAX_MODEL = 40  # columns
+MAX_SUITE = 24
+MIN_NAME = 12
+STYLES = {"complete": "green", "unfinished": "yellow", "interrupted": "yellow", "running": "cyan"}
+# a narrow terminal omits the columns with the highest rank first
+HISTORY_COLUMNS = (
+    Column(name="run"),
+    Column(name="model", least=MIN_NAME),
+    Column(name="date", rank=5),  # the run's id contains it too, in UTC
+    Column(name="suite", least=MIN_NAME, rank=8),
+    Column(name="score", is_right=True),
+    Column(name="interval", rank=3),
+    Column(name="trials", is_right=True, rank=1),
+    Column(name="passed", is_right=True, rank=4),
+    Column(name="excluded", is_right=True, rank=2),
+    Column(name="cost", is_right=True, rank=2),
+    Column(name="time", is_right=True, rank=6),
+    Column(name="openclaw", rank=7),
+    Column(name="state"),
+)
+
+
+def print_history(console: Console, runs: Sequence[RunEntry], *, timezone: tzinfo | None = None) -> None:
+    """Print one line per run, in the given order; for one that can't be read, the reason.
+
+    `timezone` is that of the dates; None means the machine's own.
+    """
+    head, *lines = aligned(
+        HISTORY_COLUMNS, [_run_cells(run, timezone) for run in runs if not run.problem], width=console.width
+    )
+    known = iter(lines)
+    shown = [head, *(_unreadable(run) if run.problem else next(known) for run in runs), *known]
+    # all lines as one text: printing each separately takes rich far longer
+    console.print(Text("\n").join(shown), soft_wrap=True, no_wrap=True)
+
+
+def _unreadable(run: RunEntry) -> Text:
+    return Text.assemble(f"{plain(run.run)}  ", ("can't be read", "red"), f": {plain(run.problem)}")
+
+
+def _run_cells(run: RunEntry, timezone: tzinfo | None) -> list[Cell]:
+    score = run.score
+    texts = (
+        plain(run.run_id),
+        plain(run.model, width=MAX_MODEL),
+        run_date(run.created_at, timezone),
+        plain(run.suite, width=MAX_SUITE),
+        _scores(run),
+        "" if score.low is None or score.high is None else f"{score.low:.2f}–{score.high:.2f}",
+        str(score.trials) if score.trials == run.planned else f"{score.trials}/{run.planned}",
+        str(run.passed),
+        str(run.excluded or ""),
+        price(run.cost_usd),
+        duration(run.duration_s),
+        plain(run.openclaw),
+    )
+    return [*(Cell(text=text) for text in texts), Cell(text=run.state.value, style=STYLES[run.state.value])]
+
+
+def _scores(run: RunEntry) -> str:
+    """Return the run's mean, or without one those of its suites, in their order."""
+    means = run.suites.values() if run.score.mean is None and run.suites else [run.score.mean]
+    return " / ".join(map(_score, means))
+
+
+def _score(mean: float | None) -> str:
+    return "–" if mean is None else f"{mean:.3f}"
+
+
+def run_date(at: float, timezone: tzinfo | None = None) -> str:
+    """Format seconds since the epoch as a local date and time, to the minute; a dash if out of range."""
+    try:
+        return datetime.fromtimestamp(at, timezone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return "–"
+
+
+def history_legend(runs: Sequence[RunEntry]) -> str:
+    """Explain differing columns of trials and the problems of runs; empty if there is nothing to explain."""
+    lines = []
+    if any(run.excluded for run in runs):
+        lines.append(
+            "trials: those in the score, of those planned; "
+            "excluded: those without a score, with an infrastructure failure or with untrusted evidence."
+        )
+    lines += [
+        f"{plain(run.run_id)}: {', '.join(f'{plain(name)} {_score(mean)}' for name, mean in run.suites.items())}."
+        for run in runs
+        if run.suites
+    ]
+    lines += [
+        f"{plain(run.run_id)}: {many(run.caused_by_agent, 'trial')} without a score that the agent may have caused;"
+        f" counted as 0, the score would be {run.score_if_zero:.3f}."
+        for run in runs
+        if run.caused_by_agent and run.score_if_zero is not None
+    ]
+    lines += [
+        f"{plain(run.run_id)}: not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the "
+        f"differences."
+        for run in runs
+        if run.is_altered
+    ]
+    return "\n".join(lines)
+
+
+def no_runs(folder: str, *, model: str) -> str:
+    """Return the message for an empty list."""
+    if model:
+        return f"{plain(folder)} holds no run of a model {plain(model)!r}."
+    return f"{plain(folder)} holds no runs. Name another folder with --output-dir."
+
+
+MIN_TASK = 14  # columns
+NONE = "–"
+# a narrow terminal omits the columns with the highest rank first
+ITEM_COLUMNS = (
+    Column(name="task", least=MIN_TASK),
+    Column(name="category", least=MIN_TASK, rank=3),
+    Column(name="mean (95 %)"),
+    Column(name="discrimination"),
+    Column(name="noise share"),
+    Column(name="variants", is_right=True, rank=2),
+    Column(name="trials", is_right=True, rank=1),
+)
+
+
+def print_item_statistics(console: Console, statistics: ItemStatistics, categories: Mapping[str, str]) -> None:
+    """Print a line for each task with its intervals, then what could not be estimated and why."""
+    rows = [_item_row(item, categories.get(item.task_id, "")) for item in statistics.items]
+    console.print(Text("\n").join(aligned(ITEM_COLUMNS, rows, width=console.width)), soft_wrap=True, no_wrap=True)
+    console.print()
+    for sentence in _item_sentences(statistics):
+        console.print(Text(sentence, style="dim"), soft_wrap=not console.is_terminal, highlight=False)
+
+
+def _item_row(item: Item, category: str) -> list[Cell]:
+    texts = (
+        plain(item.task_id),
+        plain(category),
+        _interval(item.mean),
+        _interval(item.discrimination, between=" to "),  # a dash could be a minus sign
+        _interval(item.noise_share),
+        str(item.subjects),
+        str(item.trials),
+    )
+    return [Cell(text=text) for text in texts]
+
+
+def _item_sentences(statistics: ItemStatistics) -> Iterator[str]:
+    trials = sum(item.trials for item in statistics.items)
+    yield f"From {many(trials, 'trial')} of {many(statistics.subjects, 'variant')}."
+    if statistics.noise_share is not None:
+        yield f"Noise share of the suite: {_interval(statistics.noise_share)}."
+    for reason, count in Counter(reason for item in statistics.items for reason in item.unknown).items():
+        yield f"{many(count, 'task')}: {reason}"
+
+
+def _interval(value: Value | None, *, between: str = "–") -> str:
+    if value is None:
+        return NONE
+    if value.low is None or value.high is None:
+        return _number(value.value)
+    return f"{_number(value.value)} ({_number(value.low)}{between}{_number(value.high)})"
+
+
+def _number(value: float) -> str:
+    text = f"{value:.2f}"
+    return text.replace("-", "" if float(text) == 0 else "−")

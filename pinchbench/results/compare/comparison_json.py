@@ -1,0 +1,148 @@
+"""A comparison as JSON: the keys of `compare --json` (pure)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.results.compare.paired_test import ALPHA, POWER
+from pinchbench.results.compare.verdict import notes, outlook, verdict, warnings
+from pinchbench.results.failure_sheet import failure_sheet
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.results.compare.comparison import Comparison, PairedCategory, PairedSample, PairedTask
+    from pinchbench.results.compare.memorisation import Memorisation
+    from pinchbench.results.compare.paired_test import Difference
+    from pinchbench.results.compare.samples import Sample, TaskTrials
+
+
+def record(
+    comparisons: Sequence[Comparison], *, seed: int, memorisation: Sequence[Memorisation] = ()
+) -> dict[str, object]:
+    """Build what `compare --json` prints. Null stands for an unknown value.
+
+    All differences are B - A, and those of `memorisation` public - fresh.
+    """
+    return {
+        "schema": 1,
+        "baseline": _side(comparisons[0].a),
+        "seed": seed,
+        "alpha": ALPHA,
+        "power": POWER,
+        "notes": list(notes(comparisons)),
+        "comparisons": [_comparison(one) for one in comparisons],
+        "memorisation": [_memorisation(one) for one in memorisation],
+    }
+
+
+def _memorisation(found: Memorisation) -> dict[str, object]:
+    return {
+        "model": found.model,
+        "public_runs": list(found.public_runs),
+        "fresh_runs": list(found.fresh_runs),
+        "forms": list(found.forms),
+        "difference": {
+            "mean": found.difference.mean,
+            "low": found.difference.low,
+            "high": found.difference.high,
+            "tasks": found.difference.tasks,
+        },
+        "public": msgspec.to_builtins(found.public),
+        "fresh": msgspec.to_builtins(found.fresh),
+        "tasks": dict(found.tasks),
+        "only_public": list(found.only_public),
+        "other": list(found.other),
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    needed = comparison.needed
+    return {
+        **({"suite": comparison.suite} if comparison.suite else {}),
+        "b": _side(comparison.b),
+        "verdict": comparison.verdict.value,
+        "sentence": verdict(comparison),
+        "outlook": list(outlook(comparison)),
+        "warnings": list(warnings(comparison)),
+        "unlike": [{"setting": one.setting, "a": one.a, "b": one.b} for one in comparison.unlike],
+        "difference": {**_difference(comparison.difference), "p_adjusted": comparison.p},
+        "scores": {
+            "a": {**_paired(comparison.paired_a), **_events([task.a for task in comparison.tasks])},
+            "b": {**_paired(comparison.paired_b), **_events([task.b for task in comparison.tasks])},
+        },
+        "needed": {
+            "detectable": needed.detectable,
+            "repetitions": needed.repetitions,
+            "tasks": needed.tasks,
+            "repetitions_now": needed.at_repetitions,
+        },
+        "pass_threshold": comparison.threshold,
+        "categories": {one.category: _category(one) for one in comparison.categories},
+        "tasks": [_task(one) for one in comparison.tasks],
+        "unpaired": {task_id: why.value for task_id, why in comparison.unpaired.items()},
+    }
+
+
+def _side(side: Sample) -> dict[str, object]:
+    return {
+        "label": side.label,
+        "model": side.model,
+        "runs": list(side.runs),
+        "settings": dict(side.settings),
+        "unfinished": side.unfinished,
+    }
+
+
+def _difference(difference: Difference) -> dict[str, object]:
+    return {
+        "mean": difference.mean,
+        "low": difference.low,
+        "high": difference.high,
+        "p": difference.p,
+        "is_exact": difference.is_exact,
+        "tasks": difference.tasks,
+    }
+
+
+def _paired(side: PairedSample) -> dict[str, object]:
+    return {
+        "score": msgspec.to_builtins(side.score),
+        "passed": side.passed,
+        "left_out": msgspec.to_builtins(side.left_out),
+        "spent": msgspec.to_builtins(side.spent),
+    }
+
+
+def _events(tasks: Sequence[TaskTrials]) -> dict[str, object]:
+    """Return what went wrong, by the name that the result has for it; nothing where checks count nothing."""
+    sheet = failure_sheet(one for task in tasks for one in task.events)
+    return {"events": msgspec.to_builtins(sheet)} if sheet else {}
+
+
+def _category(category: PairedCategory) -> dict[str, object]:
+    return {"difference": _difference(category.difference), "a": _paired(category.a), "b": _paired(category.b)}
+
+
+def _task(task: PairedTask) -> dict[str, object]:
+    return {
+        "task_id": task.task_id,
+        "category": task.category,
+        "difference": task.difference,
+        "flipped": task.flipped,
+        "a": _trials(task.a, has_passed=task.passed_a),
+        "b": _trials(task.b, has_passed=task.passed_b),
+    }
+
+
+def _trials(trials: TaskTrials, *, has_passed: bool) -> dict[str, object]:
+    return {
+        "score": trials.mean,
+        "scores": list(trials.scores),
+        "passed": has_passed,
+        "left_out": msgspec.to_builtins(trials.left_out),
+        "spent": msgspec.to_builtins(trials.spent),
+        **_events([trials]),
+    }

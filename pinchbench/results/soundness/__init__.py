@@ -1,1 +1,0 @@
-"""Whether a measurement is sound."""

@@ -1,0 +1,294 @@
+"""Item statistics over past runs: how hard each task is, how well it separates models, how noisy its scores are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import atanh, exp, fsum, log, sqrt, tanh
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import DEMO_MODELS
+from pinchbench.errors import ResultsError
+from pinchbench.results.compare.samples import settings_of, side_of
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.paths import find_run, runs_of
+from pinchbench.results.statistics import ROUNDING, Z, estimate, student_t
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.results.compare.samples import TaskTrials
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.paths import RunFiles
+
+    ScoresByTask = Mapping[str, Sequence[float]]  # the scores of one subject's trials
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Subject:
+    """A model with all settings that could change a score, its `runs` pooled: `scores` by task, none of them empty."""
+
+    model: str
+    settings: Mapping[str, str]
+    runs: tuple[str, ...]
+    scores: Mapping[str, tuple[float, ...]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundSubjects:
+    """The subjects in the order of their newest runs; `excluded` are sentences on runs and scores that are not used."""
+
+    subjects: tuple[Subject, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+
+def find_subjects(names: Sequence[str], output_dir: Path, *, digests: Mapping[str, str]) -> FoundSubjects:
+    """Read the named runs, or all of an output folder but those of built-in models. Blocks, 50 microseconds a trial.
+
+    Only scores of the tasks in `digests`, by id, are used, and of trials that were run and graded with that digest.
+    Replays are not used: their replies were given in other runs.
+
+    Raises ResultsError if a named run does not exist or can't be read.
+    """
+    if names:
+        files = {found.folder.resolve(): found for found in (find_run(name, output_dir) for name in names)}
+        return subjects_of([read_run(one) for one in files.values()], digests)
+    runs: list[PastRun] = []
+    excluded: list[str] = []
+    built_in = 0
+    for one in runs_of(output_dir):
+        try:
+            if read_facts(one.provenance).config.get("model") in DEMO_MODELS:
+                built_in += 1
+            else:
+                runs.append(read_run(one))
+        except ResultsError as error:
+            excluded.append(f"{one.name} can't be read: {error}")
+    if built_in:
+        excluded.append(f"Built-in models tell nothing about others; their runs ({built_in}) are not used.")
+    found = subjects_of(runs, digests)
+    return FoundSubjects(subjects=found.subjects, excluded=(*excluded, *found.excluded))
+
+
+def subjects_of(runs: Sequence[PastRun], digests: Mapping[str, str]) -> FoundSubjects:
+    """Pool runs of the same model and settings."""
+    pooled: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[RunFiles, Mapping[str, tuple[float, ...]]]]] = {}
+    excluded: list[str] = []
+    for run in runs:
+        if run.facts.config.get("replay") is not None:
+            excluded.append(f"{run.files.name} is not used: it is a replay.")
+            continue
+        side = side_of([run])
+        excluded += side.left_aside
+        tasks = [task for task in side.tasks.values() if task.scores and task.task_id in digests]
+        others = [task.task_id for task in tasks if not _is_version(task, digests[task.task_id])]
+        if others:
+            excluded.append(f"{run.files.name} had other versions of {', '.join(others)}, which are not used.")
+        scores = {task.task_id: task.scores for task in tasks if task.task_id not in others}
+        if scores:
+            settings = tuple((name, value) for name, value in settings_of(run).items() if name != "suite")
+            pooled.setdefault((run.model, settings), []).append((run.files, scores))
+    return FoundSubjects(
+        subjects=tuple(
+            Subject(
+                model=model,
+                settings=dict(settings),
+                runs=tuple(files.name for files, _ in own),
+                scores=_pooled([scores for _, scores in own]),
+            )
+            for (model, settings), own in pooled.items()
+        ),
+        excluded=tuple(excluded),
+    )
+
+
+def _is_version(task: TaskTrials, digest: str) -> bool:
+    return task.version == ((digest,), (digest,))
+
+
+def _pooled(runs: Sequence[Mapping[str, tuple[float, ...]]]) -> dict[str, tuple[float, ...]]:
+    tasks = dict.fromkeys(task_id for scores in runs for task_id in scores)
+    return {task_id: tuple(score for scores in runs for score in scores.get(task_id, ())) for task_id in tasks}
+
+
+FEWEST_SUBJECTS = 4  # with three, the interval of a correlation is undefined
+FEWEST_TASKS = 3  # the rest of a task is the mean of at least two others
+
+# COVERAGE: how often the nominal 95 % intervals contain the true value, in %, by simulation (tests/bench/items.py
+# prints it). Fisher's z and the jackknife of a logarithm are exact for neither, since scores are in 0-1 and few
+# subjects were seen.
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Value:
+    """An estimated value with its 95 % interval, `low <= value <= high`; no interval if it can't be estimated."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Item:
+    """The statistics of one task over `subjects`.
+
+    Attributes:
+        mean: the mean score, each subject with the same weight; the interval is for all subjects that these might have
+            been drawn from.
+        discrimination: the correlation over subjects, in -1 to 1, of the task's mean with the mean of the other tasks;
+            None if it can't be estimated.
+        noise_share: the share of the variance of a trial's score, in 0-1, that is between trials of the same subject;
+            None if it can't be estimated.
+        trials: the number of scores.
+        unknown: why values are None, one sentence each.
+    """
+
+    task_id: str
+    mean: Value
+    discrimination: Value | None
+    noise_share: Value | None
+    subjects: int
+    trials: int
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemStatistics:
+    """The statistics of all tasks, and the noise share over them; None if no task has one."""
+
+    items: tuple[Item, ...]
+    subjects: int
+    noise_share: Value | None
+
+
+def item_statistics(subjects: Sequence[ScoresByTask]) -> ItemStatistics:
+    """Compute the statistics of each task that has a score, in the order of the task ids.
+
+    All subjects must have run the same version of a task. The order of subjects makes no difference.
+    """
+    tasks = sorted({task_id for subject in subjects for task_id, scores in subject.items() if scores})
+    means = [{task_id: _mean(scores) for task_id, scores in one.items() if scores} for one in subjects]
+    centres = {task_id: _mean([own[task_id] for own in means if task_id in own]) for task_id in tasks}
+    items = []
+    parts = []
+    for task_id in tasks:
+        groups = sorted(tuple(sorted(one[task_id])) for one in subjects if one.get(task_id))
+        discrimination, too_few = _discrimination(task_id, means, centres)
+        noise, no_noise = _noise_share(groups)
+        if (part := _variances(groups)) is not None:
+            parts.append(part)
+        items.append(
+            Item(
+                task_id=task_id,
+                mean=_mean_over_subjects(groups),
+                discrimination=discrimination,
+                noise_share=noise,
+                subjects=len(groups),
+                trials=sum(map(len, groups)),
+                unknown=tuple(sentence for sentence in (too_few, no_noise) if sentence),
+            )
+        )
+    return ItemStatistics(items=tuple(items), subjects=len(subjects), noise_share=_noise_of_suite(parts))
+
+
+def _mean_over_subjects(groups: Sequence[Sequence[float]]) -> Value:
+    found = estimate(groups)
+    assert found.mean is not None  # noqa: S101 - there is a score
+    return Value(value=found.mean, low=found.low, high=found.high)
+
+
+def _discrimination(
+    task_id: str, means: Sequence[Mapping[str, float]], centres: Mapping[str, float]
+) -> tuple[Value | None, str]:
+    """Correlate a task with the rest. Each score is taken relative to its task's mean: a subject may lack tasks."""
+    pairs = []
+    for own in means:
+        rest = [score - centres[other] for other, score in own.items() if other != task_id]
+        if task_id in own and len(rest) >= FEWEST_TASKS - 1:
+            pairs.append((own[task_id] - centres[task_id], _mean(rest)))
+    if len(pairs) < FEWEST_SUBJECTS:
+        return None, (
+            f"Discrimination needs {FEWEST_SUBJECTS} variants with a score on it and on {FEWEST_TASKS - 1} other tasks;"
+            f" there are {len(pairs)}."
+        )
+    value = _correlation(pairs)
+    if value is None:
+        return None, "Discrimination is undefined: all variants have the same mean score on it, or on the other tasks."
+    half = Z / sqrt(len(pairs) - 3)  # Fisher's z
+    bounded = max(-1 + ROUNDING, min(1 - ROUNDING, value))
+    return Value(value=value, low=min(value, tanh(atanh(bounded) - half)),
+                 high=max(value, tanh(atanh(bounded) + half))), ""  # fmt: skip
+
+
+def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    a_mean, b_mean = (_mean([pair[side] for pair in pairs]) for side in (0, 1))
+    both = fsum((a - a_mean) * (b - b_mean) for a, b in pairs)
+    of_a, of_b = fsum((a - a_mean) ** 2 for a, _ in pairs), fsum((b - b_mean) ** 2 for _, b in pairs)
+    least = ROUNDING**2 * len(pairs)
+    return None if of_a < least or of_b < least else max(-1.0, min(1.0, both / sqrt(of_a * of_b)))
+
+
+def _variances(groups: Sequence[Sequence[float]]) -> tuple[float, float] | None:
+    """Estimate the variance within subjects and that between them, which may be negative, by analysis of variance."""
+    count, trials = len(groups), sum(map(len, groups))
+    if count < 2 or trials == count:  # noqa: PLR2004 - a variance
+        return None
+    overall = fsum(map(fsum, groups)) / trials
+    within = fsum((score - _mean(group)) ** 2 for group in groups for score in group) / (trials - count)
+    among = fsum(len(group) * (_mean(group) - overall) ** 2 for group in groups) / (count - 1)
+    per_subject = (trials - fsum(len(group) ** 2 for group in groups) / trials) / (count - 1)
+    return within, (among - within) / per_subject
+
+
+def _noise_share(groups: Sequence[Sequence[float]]) -> tuple[Value | None, str]:
+    if len(groups) < 2:  # noqa: PLR2004 - a variance
+        return None, "The noise share needs two variants with a score on it."
+    if (found := _variances(groups)) is None:
+        return None, "The noise share needs repetitions: no variant has more than one score on it."
+    if found[0] <= ROUNDING**2 and abs(found[1]) <= ROUNDING**2:
+        return None, "The noise share is undefined: all scores are equal."
+    without = [_variances([*groups[:place], *groups[place + 1 :]]) for place in range(len(groups))]
+    return _share(found, without if len(groups) >= FEWEST_SUBJECTS else []), ""
+
+
+def _noise_of_suite(parts: Sequence[tuple[float, float]]) -> Value | None:
+    """Divide the variances summed over tasks; the interval is for the tasks that these might have been drawn from."""
+    total = fsum(within for within, _ in parts), fsum(between for _, between in parts)
+    if not parts or total[0] + abs(total[1]) <= ROUNDING**2:
+        return None
+    without = [(total[0] - within, total[1] - between) for within, between in parts]
+    return _share(total, without if len(parts) >= FEWEST_SUBJECTS else [])
+
+
+def _share(found: tuple[float, float], without: Sequence[tuple[float, float] | None]) -> Value:
+    """Return within/(within + between), with the jackknife's interval of the logarithm of the total's ratio.
+
+    A between of less than 0 means that subjects differ by less than chance alone would make them: the share is 1.
+    """
+    value = _as_share(found)
+    logs = [ratio for one in without if one is not None and (ratio := _log_ratio(one)) is not None]
+    centre = _log_ratio(found)
+    if centre is None or not logs or len(logs) < len(without):
+        return Value(value=value)
+    count = len(logs)
+    pseudo = [count * centre - (count - 1) * one for one in logs]
+    middle = _mean(pseudo)
+    half = student_t(count - 1) * sqrt(fsum((one - middle) ** 2 for one in pseudo) / (count - 1) / count)
+    high, low = (min(1.0, exp(-(middle + end))) for end in (-half, half))
+    return Value(value=value, low=min(value, low), high=max(value, high))
+
+
+def _as_share(found: tuple[float, float]) -> float:
+    within, between = found
+    return 1.0 if between <= 0 else within / (within + between)
+
+
+def _log_ratio(found: tuple[float, float]) -> float | None:
+    """Return the logarithm of (within + between)/within; below 0 if between is negative, None if it is undefined."""
+    within, between = found
+    return log((within + between) / within) if within > ROUNDING**2 and within + between > ROUNDING**2 else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fsum(values) / len(values)

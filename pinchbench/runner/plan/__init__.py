@@ -1,0 +1,1 @@
+"""What a run will do: suite, selection, plan, order and expected durations."""

@@ -1,0 +1,160 @@
+"""What trials took and cost in earlier runs: read from the newest journals of an output folder, within bounds."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+import msgspec
+
+from pinchbench.decoding import json_decoder
+from pinchbench.model.ending import Ending, Reason
+from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.model.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
+
+# Enough for a median, few enough not to delay the start of a run.
+MAX_RUNS = 10  # of the model, and as many of other models
+MAX_BYTES = 4 * 1024 * 1024  # of all journals together: some thousand trials, read in some 25 ms
+OF_WHAT_IS_LEFT = 2  # a journal gets half of the bytes left, so that a long one leaves room for earlier runs
+MAX_LINE_BYTES = 64 * 1024  # longer lines are ignored
+RUN = re.compile(r".+_[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")  # a run's folder: a slug, and an id as `new_run_id` makes it
+OUTCOME = b'{"type":"outcome"'  # how an outcome's line begins
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastTrial:
+    """The time of an attempt that ended by itself: its set-up and its agent, in seconds.
+
+    One that timed out would have taken longer. `digest` is that of the task at the time. `cost_usd` is what the agent's
+    model calls cost; None where it is not known.
+    """
+
+    task_id: str
+    digest: str
+    took_s: float
+    same_model: bool
+    cost_usd: float | None = None
+
+
+class _Timed(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of an outcome about its duration and cost."""
+
+    key: TrialKey
+    reason: Reason
+    digest: str
+    execution_time_s: float = 0.0
+    setup_s: float = 0.0
+    timeout_s: float = 0.0
+    usage: Usage = Usage()
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field="type"):
+    """The line of an outcome."""
+
+    outcome: _Timed
+
+
+_decoder = json_decoder(_Line)
+
+
+def past_trials(
+    output_dir: Path, *, slug: str, task_ids: Collection[str], is_alike: Callable[[str], bool] = lambda _: True
+) -> tuple[PastTrial, ...]:
+    """Return the trials of these tasks in a model's newest runs, then other models' trials of tasks it has not run.
+
+    `slug` is the model's name in the names of its runs; `is_alike` decides by slug which other models may be used.
+    Blocks, but not for long: of many runs, or of a long journal, only the newest part is read. What can't be read is
+    skipped; raises nothing.
+    """
+    wanted = frozenset(task_ids)
+    own: list[Path] = []
+    others: list[Path] = []
+    for name in run_names(output_dir):
+        other = name.rpartition("_")[0]
+        runs = own if other == slug else others
+        if len(runs) < MAX_RUNS and (other == slug or is_alike(other)):
+            runs.append(output_dir / name / "journal.jsonl")
+    left_bytes = MAX_BYTES
+    found: list[PastTrial] = []
+    for journals, same_model in ((own, True), (others, False)):
+        if wanted == {past.task_id for past in found}:
+            break
+        for path in journals:
+            for line in last_lines(path, left_bytes // OF_WHAT_IS_LEFT):
+                left_bytes -= len(line)
+                past = _past(line, same_model=same_model)
+                if past is not None and past.task_id in wanted:
+                    found.append(past)
+    return tuple(found)
+
+
+def run_names(output_dir: Path) -> list[str]:
+    """Return the names of the runs, newest first, including other folders whose names match."""
+    names: list[str] = []
+    with suppress(OSError), os.scandir(output_dir) as entries:
+        for entry in entries:
+            with suppress(OSError):  # from this run; the others are still usable
+                if RUN.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                    names.append(entry.name)
+    return sorted(names, key=lambda name: (name.rpartition("_")[2], name), reverse=True)
+
+
+def last_lines(path: Path, limit_bytes: int) -> Iterator[bytes]:
+    """Yield the last whole lines of a journal, and pieces of those that are too long."""
+    try:
+        info = path.stat()
+        if not stat.S_ISREG(info.st_mode):
+            return  # opening a named pipe would wait for a writer
+        with path.open("rb") as file:
+            if info.st_size > limit_bytes:
+                file.seek(info.st_size - limit_bytes)
+                yield file.readline(MAX_LINE_BYTES)  # the read starts inside this line: not a whole record
+            while limit_bytes > 0 and (line := file.readline(MAX_LINE_BYTES)):
+                limit_bytes -= len(line)
+                yield line
+    except OSError:
+        return
+
+
+def _past(line: bytes, *, same_model: bool) -> PastTrial | None:
+    """Return the trial in a line; None if there is none."""
+    if not line.startswith(OUTCOME):
+        return None
+    try:
+        outcome = _decoder.decode(line).outcome
+    except (msgspec.DecodeError, RecursionError):
+        return None  # torn, or written by another release; lines with more than one record are as rare
+    match outcome.reason.ending:
+        case Ending.COMPLETED:
+            agent_s = outcome.execution_time_s
+        case Ending.TIMED_OUT:
+            agent_s = max(outcome.execution_time_s, outcome.timeout_s)
+        case (
+            Ending.AGENT_FAILED
+            | Ending.INFRASTRUCTURE
+            | Ending.UNTRUSTED
+            | Ending.INTERRUPTED
+            | Ending.PREREQUISITE_MISSING
+        ):
+            return None  # an agent that failed early is no estimate of the next one's time
+        case ending:
+            assert_never(ending)
+    took_s = outcome.setup_s + agent_s
+    if not 0 <= took_s < math.inf:
+        return None
+    return PastTrial(
+        task_id=outcome.key.task_id,
+        digest=outcome.digest,
+        took_s=took_s,
+        same_model=same_model,
+        cost_usd=outcome.usage.known_cost_usd if outcome.usage.requests else None,
+    )

@@ -1,0 +1,300 @@
+"""What a run is going to do, before anything has been started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import DEMO_MODELS, ORACLE, Network
+from pinchbench.errors import ConfigError
+from pinchbench.events import GradedBefore
+from pinchbench.model.task import GradingType
+from pinchbench.model.trial import Attempt
+from pinchbench.openclaw.command import model_slug
+from pinchbench.runner.plan.check_additions import check_additions, with_workspace_files
+from pinchbench.runner.plan.prerequisites import examine_tasks
+from pinchbench.runner.plan.trial_plan import expected_costs, expected_durations, plan_trials, start_order
+from pinchbench.suite.form import FormTasks, load_form
+from pinchbench.suite.loading import solution_of
+from pinchbench.suite.named import find_suites, load_named, load_places
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from pinchbench.config.asked_models import UserModelConfig
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.llm.demo.script import ScriptedTurn
+    from pinchbench.model.grade import Grade
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.model.task import Suite, Task
+    from pinchbench.model.trial import Trial, TrialKey
+    from pinchbench.results.journal.journal import JournalWriter
+    from pinchbench.results.manifest import RunFacts, TaskFacts
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.results.run_state import RunState
+    from pinchbench.runner.plan.past_durations import PastTrial
+    from pinchbench.suite.named import SuitePlace
+    from pinchbench.suite.solution import Solution
+
+SERVERS_REFUSED = "--network none excludes tasks that state `network: own` under Landlock"
+NETWORK_REFUSED = "--network none excludes tasks that state `network: true`"
+MOST_NAMED = 5  # tasks in a sentence; the others are left out
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """The plan of a run, and what of it is left.
+
+    `trials` is the whole plan in order, `attempts` what is to be run of it, in the order in which it is started.
+    `expected_s` says how long a trial of each task will take, in seconds, by task id; it is empty where no earlier run
+    tells. `expected_usd` says what one will cost without its judge, and is empty likewise.
+    `unmet` are attempts that are
+    not made, as prerequisites of their tasks are missing, each with a sentence on that.
+    `note` is a sentence on task files that are not among the tasks. `ungraded` are the attempts, with their
+    outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
+    are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the
+    trials that need no further attempt.
+    `tally` counts those of them that are graded. `works`: one of them measures the model. `state` is what the journal
+    says so far, None of a new run. `replayed` are the facts of the run whose recorded replies are served; None to ask a
+    model. `played` are what the scripted model plays instead of the tasks' own solutions, by task id.
+    """
+
+    config: RunConfig
+    suite: Suite
+    trials: tuple[Trial, ...]
+    attempts: tuple[Attempt, ...]
+    expected_s: Mapping[str, float] = field(default_factory=dict)
+    expected_usd: Mapping[str, float] = field(default_factory=dict)
+    unmet: tuple[tuple[Attempt, str], ...] = ()
+    skipped: tuple[str, ...] = ()
+    note: str = ""
+    ungraded: tuple[tuple[Trial, Outcome], ...] = ()
+    earlier: Sequence[Outcome] = ()
+    judged: Sequence[Grade] = ()
+    retried: Mapping[TrialKey, int] = field(default_factory=dict)
+    done: int = 0
+    tally: GradedBefore = field(default_factory=GradedBefore)
+    works: bool = False
+    state: RunState | None = None
+    replayed: RunFacts | None = None
+    played: Mapping[str, Solution] = field(default_factory=dict)
+
+    @property
+    def has_mean(self) -> bool:
+        """Whether a mean over all tasks is wanted."""
+        return not self.suite.parts
+
+    @property
+    def slots(self) -> int:
+        """How many slots there is work for."""
+        return min(self.config.concurrency, len(self.attempts))
+
+    @property
+    def weights_s(self) -> Mapping[str, float]:
+        """Return the expected duration of a trial of each task, else its limit, in seconds, by task id."""
+        return self.expected_s or {trial.key.task_id: trial.timeout_s for trial in self.trials}
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on what is not run or will not be graded, for the user to hear before the run."""
+        lacking: dict[str, dict[str, None]] = {}
+        for attempt, sentence in self.unmet:
+            lacking.setdefault(sentence, {})[attempt.key.task_id] = None
+        return (
+            *(f"Excluded: {problem}" for problem in self.skipped),
+            *filter(None, (self.note,)),
+            *(f"Not run, as {sentence}: {', '.join(task_ids)}." for sentence, task_ids in lacking.items()),
+            *filter(None, (self.unjudged,)),
+        )
+
+    @property
+    def user_messages(self) -> int:
+        """How many messages simulated users can write, at most, in the attempts that are to be made."""
+        users = (attempt.trial.task.simulated_user for attempt in self.attempts)
+        return sum(user.most_messages for user in users if user is not None)
+
+    @property
+    def user_model(self) -> UserModelConfig | None:
+        """Which model is asked for what users say; None if that of no attempt is."""
+        is_asked = self.user_messages and self.config.scripted_model is None
+        return self.config.user if is_asked else None
+
+    @property
+    def unjudged(self) -> str:
+        """A sentence on the tasks that will lack their judge; empty when none does."""
+        tasks = {trial.key.task_id: trial.task.grading_type for trial in self.trials}
+        lacking = sum(kind is not GradingType.AUTOMATED for kind in tasks.values())
+        if self.config.judge is not None or not lacking:
+            return ""
+        return f"{lacking} of {len(tasks)} tasks need a judge and will be ungraded; add --judge MODEL."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resumption:
+    """What is known of a run that is resumed.
+
+    `facts` are those that hold so far, `journal` is open and locked, `tasks` are those that are others now, `gone`
+    the ids of those that are no longer there, and `changes` says in words what differs; with `accepts` further changes
+    do no harm. `takes_over` says that runners of it that can't be seen from here are dead.
+    """
+
+    facts: RunFacts
+    files: RunFiles
+    journal: JournalWriter
+    tasks: Mapping[str, TaskFacts]
+    gone: tuple[str, ...]
+    changes: tuple[str, ...]
+    accepts: bool
+    takes_over: bool = False
+
+
+def prepare(config: RunConfig) -> Prepared:
+    """Read the suite, what earlier runs took and what the machine has, and plan the trials. Blocks; writes nothing.
+
+    With an added suite, the options of the plan name its folder. With several suites they stay as they are, and the
+    plan's suite has parts.
+
+    Raises SuiteError, SelectionError and ConfigError.
+    """
+    suites = find_suites(config.suite, tasks_dir=config.tasks_dir, suite_format=config.suite_format)
+    if len(suites) == 1:
+        named = suites[0]
+        config = replace(config, tasks_dir=named.tasks_dir, suite_format=named.suite_format, suite=named.selection)
+    loaded, selected = load_named(suites, skip_broken=config.skip_broken)
+    check_additions(config)
+    found = FormTasks(loaded=loaded, tasks=selected)
+    if config.form is not None:
+        found = load_form(config.form, found)
+    planned = _plan(config, found.loaded.suite, found.tasks)
+    return replace(
+        planned,
+        skipped=tuple(map(str, loaded.problems)),
+        note=" ".join(filter(None, (loaded.note, found.note))),
+    )
+
+
+def prepare_named(config: RunConfig, places: Sequence[SuitePlace], task_ids: Collection[str]) -> Prepared:
+    """Read suites where they are here, and plan the trials of those of their tasks that another machine has selected.
+
+    A task that is not there is left out. Blocks; writes nothing. Raises SuiteError and ConfigError.
+    """
+    check_additions(config)
+    suite = load_places(places).suite
+    return _plan(config, suite, [task for task_id, task in suite.by_id.items() if task_id in task_ids])
+
+
+def _plan(config: RunConfig, suite: Suite, selected: Sequence[Task]) -> Prepared:
+    require_user(config, selected)
+    tasks = with_workspace_files(selected, config.workspace_files)
+    trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
+    past = past_of(config, trials, config.output_dir)
+    expected_s = expected_durations(trials, past)
+    attempts, unmet = split_unmet(config, [Attempt(trial=trial) for trial in trials])
+    return Prepared(
+        config=config,
+        suite=suite,
+        trials=trials,
+        attempts=in_start_order(config, suite, attempts, expected_s),
+        expected_s=expected_s,
+        expected_usd=expected_costs(trials, past),
+        unmet=unmet,
+    )
+
+
+def require_user(config: RunConfig, tasks: Iterable[Task]) -> None:
+    """Raise ConfigError if some of the tasks have a simulated user, and nobody plays it."""
+    if config.user is not None or config.scripted_model is not None or config.replay is not None:
+        return
+    lacking = list(dict.fromkeys(task.task_id for task in tasks if task.simulated_user is not None))
+    if lacking:
+        many = f"{len(lacking)} tasks have" if len(lacking) > 1 else "1 task has"
+        raise ConfigError(
+            f"{many} a simulated user, whom a model plays: name one with --user-model, or select other tasks with"
+            f" --suite ({', '.join(lacking[:MOST_NAMED])}{' …' if len(lacking) > MOST_NAMED else ''})."
+        )
+
+
+def split_unmet(
+    config: RunConfig, attempts: Sequence[Attempt]
+) -> tuple[list[Attempt], tuple[tuple[Attempt, str], ...]]:
+    """Return the attempts that can be made, and those that lack a prerequisite with a sentence each. Blocks."""
+    tasks = {attempt.key.task_id: attempt.trial.task for attempt in attempts}
+    lacking = {
+        task_id: needs.sentence
+        for task_id, needs in examine_tasks(tasks.values(), openclaw=config.openclaw).items()
+        if needs.missing
+    }
+    if config.network is Network.NONE:
+        lacking.update((task.task_id, NETWORK_REFUSED) for task in tasks.values() if task.network)
+    serving = [task.task_id for task in tasks.values() if task.own_servers and config.network is Network.NONE]
+    boxed = [task.task_id for task in tasks.values() if task.needs_own_root]
+    served = [task.task_id for task in tasks.values() if task.services]
+    if boxed or serving or served:
+        from pinchbench.runner.setup.sandboxing import own_root_refused, services_refused  # noqa: PLC0415 - few tasks need it
+
+        if refused := services_refused(config):
+            lacking.update(dict.fromkeys(served, refused))
+        if refused := own_root_refused(config):
+            lacking.update(dict.fromkeys(boxed, refused))
+            lacking.update(dict.fromkeys(serving, SERVERS_REFUSED))
+    unmet = tuple((one, lacking[one.key.task_id]) for one in attempts if one.key.task_id in lacking)
+    return [one for one in attempts if one.key.task_id not in lacking], unmet
+
+
+def past_of(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> tuple[PastTrial, ...]:
+    """Return earlier trials of these tasks in the runs of an output folder, the model's own if there are any. Blocks.
+
+    Scripted models tell nothing about real ones, nor these about them.
+    """
+    try:
+        if not output_dir.is_dir():
+            return ()
+    except OSError:
+        return ()  # a folder that can't be reached is reported when something is to be written there
+    from pinchbench.runner.plan.past_durations import past_trials  # noqa: PLC0415 - a first run has none to decode
+
+    scripted = {model_slug(model) for model in DEMO_MODELS}
+    return past_trials(
+        output_dir,
+        slug=model_slug(config.model),
+        task_ids={trial.key.task_id for trial in trials},
+        is_alike=lambda slug: (slug in scripted) == config.is_demo,
+    )
+
+
+def in_start_order(
+    config: RunConfig, suite: Suite, attempts: Sequence[Attempt], expected_s: Mapping[str, float]
+) -> tuple[Attempt, ...]:
+    """The attempts as a run with these options starts them (pure)."""
+    return start_order(
+        attempts,
+        expected_s=expected_s,
+        slots=min(config.concurrency, len(attempts)),
+        first=suite.run_first,
+    )
+
+
+def solution_folders(prepared: Prepared) -> tuple[Path, ...]:
+    """Return the folders outside their workspaces that the solutions read, if the scripted model plays them. Blocks."""
+    if prepared.config.scripted_model != ORACLE:
+        return ()
+    tasks = {attempt.key.task_id: attempt.trial.task for attempt in prepared.attempts}
+    solutions = (_solution(prepared, task) for task in tasks.values())
+    return tuple(folder for solution in solutions if solution is not None for folder in solution.reads)
+
+
+def scripts(prepared: Prepared) -> Mapping[str, tuple[ScriptedTurn, ...]]:
+    """What the scripted model plays for each task; empty for other models. Blocks."""
+    model = prepared.config.scripted_model
+    if model is None:
+        return {}
+    from pinchbench.llm.demo.script import plan_turns  # noqa: PLC0415 - for demo models only
+
+    tasks = {attempt.key.task_id: attempt.trial.task for attempt in prepared.attempts}
+    solve = model == ORACLE
+    return {task_id: plan_turns(_solution(prepared, task) if solve else None, task) for task_id, task in tasks.items()}
+
+
+def _solution(prepared: Prepared, task: Task) -> Solution | None:
+    return prepared.played.get(task.task_id) or solution_of(prepared.suite, task)

@@ -1,0 +1,218 @@
+"""Acts on the dispatcher's decisions: gives attempts to the workers, records changes of pace, stops the run."""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, assert_never
+
+import anyio
+from anyio import Event, current_time, move_on_after
+from msgspec import UNSET
+
+from pinchbench.results.journal.records import (
+    BudgetSet,
+    ConcurrencySet,
+    GradeOverridden,
+    NoteAdded,
+    PaceSet,
+    RunContinued,
+    RunPaused,
+    TrialFinished,
+    TrialRequeued,
+    TrialsSkipped,
+    TrialStopped,
+)
+from pinchbench.runner.scheduling.dispatcher import Decision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pinchbench.events import BudgetNearlyUsed
+    from pinchbench.model.grade import Grade
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.model.trial import Attempt, TrialKey
+    from pinchbench.model.usage import Usage
+    from pinchbench.results.journal.records import Control, Record
+    from pinchbench.runner.scheduling.dispatcher import Dispatcher
+    from pinchbench.runner.sharing import Share
+    from pinchbench.runner.signals import Interrupt
+    from pinchbench.runner.trial.slot import Slot
+
+NOTHING = Decision()
+
+
+class RunControl:
+    """The dispatcher of a run among the tasks that ask it and tell it. Create inside an event loop.
+
+    `dispatcher` is for reading only: it is changed here.
+
+    Only `take` and the two clocks wait; all other calls return at once, and work in a cancelled scope as well.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        record: Callable[[Record], None],
+        interrupt: Interrupt,
+        tell: Callable[[str], None],
+        alert: Callable[[BudgetNearlyUsed], None] = lambda _: None,
+        share: Share | None = None,
+        done: int = 0,
+    ) -> None:
+        """`record` gets what is to be written to the journal, and `tell` sentences for the user; neither ever waits.
+
+        `alert` gets what a user who does not watch should know.
+        `share` is the run's part of slots that it shares with others; `done` trials have ended before.
+        """
+        self.dispatcher = dispatcher
+        self._record = record
+        self._interrupt = interrupt
+        self._tell = tell
+        self._alert = alert
+        self._changed = Event()
+        self.over = Event()  # once no attempt will be given out any more, but for what a user asks for
+        self._stops: dict[TrialKey, Event] = {}  # of the running trials
+        self._share = share
+        if share is not None:
+            share.slots.join(share.run, self._wake, done=done)
+
+    async def take(self, slot: Slot | None = None) -> Attempt | None:
+        """Wait for an attempt that may be made now; None when there will be none, or when `slot` is closed.
+
+        A cancellation loses nothing.
+        """
+        while not (self._interrupt.stop.is_set() or (slot is not None and slot.is_closed)):
+            changed = self._changed
+            answer = self._next() if self._share is None or self._may_start(self._share, slot) else math.inf
+            if not isinstance(answer, float):
+                if answer is None:
+                    self.over.set()
+                return answer
+            with move_on_after(max(0.0, answer - current_time())):
+                await changed.wait()
+        return None
+
+    def _may_start(self, share: Share, slot: Slot | None) -> bool:
+        """Return whether it is the run's turn, and its machine has room; when all is over, the dispatcher says so."""
+        return share.is_turn() and (self.over.is_set() or slot is None or not slot.is_taken)
+
+    def _next(self) -> Attempt | float | None:
+        answer, decision = self.dispatcher.next(current_time())
+        self._act(decision)
+        if self._share is not None:
+            self._share.took(answer)
+        return answer
+
+    def ended(self, attempt: Attempt, outcome: Outcome) -> None:
+        """Record the end of an attempt, then what comes of it."""
+        self._stops.pop(attempt.key, None)
+        decision = self.dispatcher.ended(attempt, outcome, current_time())
+        self._record(TrialFinished(outcome=outcome, retried=decision.retried))
+        self._act(decision)
+        if self._share is not None:
+            self._share.ended()
+        self._wake()
+
+    @property
+    def ending(self) -> str:
+        """Why no trial starts any more; empty while trials may start."""
+        if self.dispatcher.stopped or not self._interrupt.stop.is_set():
+            return self.dispatcher.stopped
+        return f"{self._interrupt.signal_name or 'A signal'} has ended it."
+
+    def stop_of(self, key: TrialKey) -> Event:
+        """Return the event that ends the attempt that has just begun at a trial: the user, or the end of the run."""
+        stop = self._stops[key] = Event()
+        if self._interrupt.stop.is_set():
+            stop.set()
+        return stop
+
+    def apply(self, record: Control, attempt: Attempt | None = None) -> None:
+        """Do what a user has asked for, once that is recorded; `attempt` is the one that is asked for, if any."""
+        self._act(self._decide(record, attempt))
+        if isinstance(record, TrialStopped) and record.key in self._stops:
+            self._stops[record.key].set()
+        if self._share is not None:
+            self._share.slots.admitted()
+        self._wake()
+
+    def _decide(self, record: Control, attempt: Attempt | None) -> Decision:  # noqa: PLR0911 - one for each
+        dispatcher = self.dispatcher
+        match record:
+            case RunPaused():
+                return dispatcher.pause()
+            case RunContinued():
+                return dispatcher.go_on(current_time())
+            case ConcurrencySet(concurrency=most):
+                return dispatcher.set_most(most)
+            case BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
+                given = (("max_cost", max_cost), ("max_tokens", max_tokens))
+                return dispatcher.set_limits(**{name: limit for name, limit in given if limit is not UNSET})
+            case TrialsSkipped(keys=keys):
+                return dispatcher.skip(keys)
+            case TrialStopped(key=key):
+                return dispatcher.skip([key])
+            case TrialRequeued() if attempt is not None:
+                return dispatcher.requeue(attempt)
+            case TrialRequeued() | NoteAdded() | GradeOverridden():
+                return NOTHING
+            case _:
+                assert_never(record)
+
+    def uses(self, attempt: Attempt, usage: Usage) -> None:
+        """Take what a running attempt has used so far."""
+        self._act(self.dispatcher.uses(attempt, usage, current_time()))
+
+    def limited(self, attempt: Attempt) -> None:
+        """Take note that the provider has sent a running attempt away for now."""
+        self._act(self.dispatcher.limited(attempt, current_time()))
+
+    def judged(self, grade: Grade) -> None:
+        """Take what grading a trial has used."""
+        self._act(self.dispatcher.judged(grade, current_time()))
+
+    def slots_lost(self) -> None:
+        """End the run, if attempts are left, because every slot is lost."""
+        self._act(self.dispatcher.slots_lost())
+
+    async def end_at_deadline(self) -> None:
+        """End the run when its hours are over, or when another run has used up what they have together."""
+        share = self._share
+        with nullcontext() if share is None else share.slots.following_limits(share.run, self._apply_limits):
+            await anyio.sleep(max(0.0, self.dispatcher.deadline - current_time()))
+            self._apply_limits()
+
+    def _apply_limits(self) -> None:
+        self._act(self.dispatcher.expired(current_time()))
+
+    async def end_on_stop(self) -> None:
+        """Let the waiting workers go, and end the running attempts, when the run is asked to stop."""
+        await self._interrupt.stop.wait()
+        self.over.set()
+        for stop in self._stops.values():
+            stop.set()
+        self._wake()
+
+    def _act(self, decision: Decision) -> None:
+        for alert in decision.alerts:
+            self._alert(alert)
+        for pace in decision.paces:
+            self._record(PaceSet(at=time.time(), limit=pace.limit, why=pace.why, is_end=pace.is_end))
+        for notice in decision.notices:
+            self._tell(notice)
+        if decision.ends_agents:
+            self._interrupt.stop.set()
+        if any(pace.is_end for pace in decision.paces):
+            self.over.set()
+            if self._share is not None:
+                self._share.slots.leave(self._share.run)
+                self._share.slots.apply_limits()
+            self._wake()
+
+    def _wake(self) -> None:
+        """Let the waiting workers look again."""
+        self._changed.set()
+        self._changed = Event()

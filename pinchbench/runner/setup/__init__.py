@@ -1,0 +1,1 @@
+"""What a run needs before its first trial: OpenClaw, homes, sandbox, wire, judge, folders."""

@@ -1,0 +1,86 @@
+"""The models that a run asks besides the one under test: its judge, and who plays simulated users."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.files.user_data import cache_dir
+from pinchbench.grading.judge.kept_replies import JudgeCache
+from pinchbench.grading.judge.openclaw_judge import OpenClawJudge
+from pinchbench.grading.judge.prompt import PROMPT_VERSION
+from pinchbench.grading.judge.votes import Judge
+from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.results.judge_certificate import read_certificate
+from pinchbench.runner.setup.make_homes import make_judge_homes
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+    from pathlib import Path
+
+    from pinchbench.config.asked_models import ChatConfig, JudgeConfig, UserModelConfig
+    from pinchbench.llm.openai_api import Endpoint
+    from pinchbench.runner.setup.this_machine import Machine
+
+JUDGE_CACHE = "judge"
+
+
+@asynccontextmanager
+async def open_judge(
+    config: JudgeConfig | None, *, machine: Machine | None, folder: Path, run_id: str
+) -> AsyncGenerator[Judge | None]:
+    """The judge, as long as the block; None when none is asked for.
+
+    `machine` is needed by an `openclaw:` judge alone; its agents live below `folder`, and their processes carry the
+    `run_id`. Raises OpenClawError when
+    OpenClaw refuses to make them, and ResultsError if the judge's certificate can't be read.
+    """
+    if config is None:
+        yield None
+        return
+    cache = JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None
+    if config.is_openclaw:
+        assert machine is not None  # noqa: S101 - who asks for such a judge has looked for it
+        homes = await make_judge_homes(config, machine, folder)
+        agents = [OpenClawAgent(openclaw=machine.openclaw, home=home) for home in homes]
+        endpoint = OpenClawJudge(
+            agents, folder, model=config.model_id, base_url=config.base_url, marker=f"{run_id}/judge"
+        )
+        yield await _judge(endpoint, config, cache)
+        return
+    async with _open(config.endpoint) as client:
+        yield await _judge(client, config, cache)
+
+
+@asynccontextmanager
+async def open_user_model(config: UserModelConfig | None) -> AsyncGenerator[Endpoint | None]:
+    """The model that plays simulated users, as long as the block; None when none is asked for. Raises ConfigError."""
+    if config is None:
+        yield None
+        return
+    async with _open(config.endpoint) as client:
+        yield client
+
+
+@asynccontextmanager
+async def _open(config: ChatConfig) -> AsyncGenerator[Endpoint]:
+    # an HTTP client takes long to import: only runs that need it do so, and not in the event loop's thread
+    await to_thread.run_sync(import_module, "pinchbench.llm.http")
+    from pinchbench.llm.http import open_endpoint  # noqa: PLC0415 - imported above
+
+    async with open_endpoint(config) as client:
+        yield client
+
+
+async def _judge(endpoint: Endpoint, config: JudgeConfig, cache: JudgeCache | None) -> Judge:
+    certificate = await to_thread.run_sync(read_certificate, endpoint.describe(), PROMPT_VERSION)
+    return Judge(
+        endpoint,
+        votes=config.votes,
+        concurrency=config.concurrency,
+        cache=cache,
+        certificate=certificate.told if certificate is not None else "",
+    )

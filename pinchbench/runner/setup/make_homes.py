@@ -1,0 +1,315 @@
+"""The slots' homes: private clones of one template, or agents in the user's own OpenClaw."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from anyio import Lock, to_thread
+
+from pinchbench.config.served import COMPLETIONS
+from pinchbench.defaults import Isolation, Network
+from pinchbench.errors import ConfigError
+from pinchbench.files.folders import folder_error
+from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.model.task_programs import MODEL_PORT
+from pinchbench.model.timeline import Ability
+from pinchbench.openclaw.abilities import tools_of
+from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.gateway_trial import gateway_settings
+from pinchbench.openclaw.homes.compiled_code import compiled_code
+from pinchbench.openclaw.homes.credentials import LONGEST_S, HomeAdditions
+from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
+from pinchbench.openclaw.homes.private import PrivateHome, clone, make_template
+from pinchbench.openclaw.homes.sandbox import HomeSandbox
+from pinchbench.openclaw.homes.shared import ensure_shared
+from pinchbench.openclaw.homes.user_state import needed_for
+from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
+from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
+from pinchbench.sandbox.levels import Level
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+    from pathlib import Path
+
+    from pinchbench.config.asked_models import JudgeConfig
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.config.served import ServedModel
+    from pinchbench.llm.demo.scripted_model import ScriptedModel
+    from pinchbench.model.task import Task
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.homes.credentials import Json
+    from pinchbench.openclaw.homes.private import Home
+    from pinchbench.openclaw.homes.sandbox import TurnSandbox
+    from pinchbench.runner.setup.model_wire import ModelWire
+    from pinchbench.runner.setup.sandboxing import Sandboxing
+
+ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
+
+
+def slot_name(slot: int) -> str:
+    """The name of a slot in paths and URLs: `slot-1`."""
+    return f"slot-{slot}"
+
+
+async def make_homes(
+    config: RunConfig,
+    machine: Machine,
+    run_folder: Path,
+    *,
+    slots: int,
+    scripted: ScriptedModel | None,
+    wire: ModelWire | None = None,
+    sandboxing: Sandboxing | None = None,
+    longest_s: float = LONGEST_S,
+    tell: Callable[[str], None] = lambda _: None,
+    set_up: Callable[[str], None] = lambda _: None,
+) -> tuple[Home, ...]:
+    """Make one home for each slot below `run_folder`, or one agent for each in the user's own OpenClaw.
+
+    No trial takes more than `longest_s` seconds. `tell` gets a sentence when OpenClaw's code can't be compiled;
+    `set_up` gets the next step. Raises OpenClawError when OpenClaw refuses, and ResultsError when there is no room for
+    them.
+    """
+    if config.isolation is Isolation.SHARED:
+        return await _shared_homes(config, machine.openclaw, run_folder, slots=slots, set_up=set_up)
+    openclaw = machine.openclaw
+    needed = needed_for(
+        config.model,
+        env=os.environ,
+        user=machine.carried(config),
+        catalogue=machine.catalogue,
+        own_endpoint=config.is_demo or config.base_url is not None,
+        passed=config.pass_env,
+    )
+    env = {**needed.env, **config.env}
+    if config.api_key_env is not None and wire is None:  # else the wire has the key, and no agent needs it
+        env[ENDPOINT_KEY] = os.environ[config.api_key_env]
+    root = run_folder / HOMES
+    set_up("making a private home with OpenClaw's `agents add`")
+    try:
+        template = await make_template(
+            root / "template",
+            openclaw=openclaw,
+            model=config.model,
+            user=needed.user,
+            env=env if wire is None else wire.home_env(env, 1),
+            provider=_provider(config, scripted, wire, slot=1),
+            tools=machine.tools(config),
+            trial_s=longest_s,
+            additions=HomeAdditions(skills=config.skills, settings=dict(config.openclaw_config)),
+        )
+        compiled = None
+        if sandboxing is not None and sandboxing.level is not Level.NONE:
+            compiled = await compiled_code(openclaw, sandboxing.level, env=os.environ, set_up=set_up, tell=tell)
+        return tuple(
+            _slot_home(
+                config,
+                template,
+                root / slot_name(slot),
+                scripted=scripted,
+                wire=wire,
+                sandboxing=sandboxing,
+                compiled=compiled,
+                slot=slot,
+            )
+            for slot in range(1, slots + 1)
+        )
+    except OSError as error:
+        raise folder_error(root, error, option="--run-root") from error
+
+
+async def _shared_homes(
+    config: RunConfig, openclaw: OpenClaw, run_folder: Path, *, slots: int, set_up: Callable[[str], None]
+) -> tuple[Home, ...]:
+    """Add an agent for each slot to the user's own OpenClaw, one after another: its commands race on openclaw.json."""
+    homes: list[Home] = []
+    changes = Lock()
+    for slot in range(1, slots + 1):
+        set_up(f"adding agent {slot} of {slots} to your OpenClaw")
+        link = run_folder / ("workspace" if slot == 1 else f"workspace-{slot}")
+        shared = partial(ensure_shared, openclaw, model=config.model, slot=slot, link=link, env=os.environ)
+        homes.append(await shared(changes=changes))
+    return tuple(homes)
+
+
+def _slot_home(
+    config: RunConfig,
+    template: PrivateHome,
+    root: Path,
+    *,
+    scripted: ScriptedModel | None,
+    wire: ModelWire | None,
+    sandboxing: Sandboxing | None,
+    compiled: Path | None,
+    slot: int,
+) -> PrivateHome:
+    """Return a slot's home, whose requests go through the wire, and whose turns are sandboxed."""
+    network = sandboxing.network if sandboxing is not None else None
+    level = sandboxing.level if sandboxing is not None else Level.NONE
+    port = MODEL_PORT if network is Network.MODEL and level is Level.NAMESPACES else None
+    networked = None
+    if sandboxing is not None and network is Network.MODEL and config.network is not Network.NONE:
+        is_open = replace(sandboxing, network=Network.OPEN)
+        networked = _slot_home(
+            config, template, root, scripted=scripted, wire=wire, sandboxing=is_open, compiled=compiled, slot=slot
+        )
+    home = clone(template, root, _provider(config, scripted, wire, slot=slot, port=port))
+    if wire is not None:
+        home = replace(home, base_env=wire.home_env(home.base_env, slot, port=port))
+    if sandboxing is None or network is None:
+        return home
+    sandbox: TurnSandbox
+    if level is Level.LANDLOCK:
+        sandbox = LandlockSandbox(
+            root=root,
+            openclaw=template.openclaw,
+            base=home.base_env,
+            network=network,
+            port=wire.port if wire is not None else None,
+            allowed=sandboxing.allowed,
+            compiled=compiled,
+        )
+    else:
+        sandbox = HomeSandbox(
+            openclaw=template.openclaw,
+            base=home.base_env,
+            network=network,
+            socket=wire.socket if wire is not None else "",
+            allowed=sandboxing.allowed,
+            compiled=compiled,
+        )
+    return replace(home, sandbox=sandbox, networked=networked)
+
+
+def home_for(task: Task, home: Home, browser: Path | None = None) -> Home:
+    """Return the home in which a task's trials have the network that it states, its abilities, and a gateway for them.
+
+    `browser` is the program of one, if this machine has any.
+    """
+    if not isinstance(home, PrivateHome):
+        return home
+    if home.sandbox is not None and home.networked is not None:
+        # Landlock knows ports and no addresses: it can't allow 127.0.0.1 alone
+        is_open = task.network or (task.own_servers and not home.sandbox.has_own_root)
+        home = home.networked if is_open else home
+    # the same for all runs, whatever their network is: otherwise two of them would not ask the same
+    tools = tools_of(task.abilities, home.openclaw.version, has_web=task.network)
+    if not tools:
+        return home
+    settings = gateway_settings(task, home.agent_id) if task.needs_gateway else {}
+    home = replace(home, abilities=task.abilities, tools=tools, settings=settings)
+    return home if browser is None or Ability.BROWSER not in task.abilities else home.with_browser(browser)
+
+
+async def make_judge_homes(judge: JudgeConfig, machine: Machine, folder: Path) -> tuple[Home, ...]:
+    """Make as many homes for judging agents as calls may run at once, below `folder`: private, and without any tool.
+
+    Raises OpenClawError when OpenClaw refuses.
+    """
+    needed = needed_for(
+        judge.model_id,
+        env=os.environ,
+        user=machine.user,
+        catalogue=machine.catalogue,
+        own_endpoint=judge.base_url is not None,
+    )
+    env = dict(needed.env)
+    if judge.api_key_env is not None:
+        env[ENDPOINT_KEY] = os.environ[judge.api_key_env]
+    provider = None
+    if judge.base_url is not None:
+        name, _, model_id = judge.model_id.partition("/")
+        provider = name, endpoint(judge.base_url, model_id, served=judge.served, with_key=judge.api_key_env is not None)
+    template = await make_template(
+        folder / "judge-template",
+        openclaw=machine.openclaw,
+        model=judge.model_id,
+        user=needed.user,
+        env=env,
+        provider=provider,
+        tools=(),
+    )
+    return tuple(clone(template, folder / f"judge-{number}", provider) for number in range(1, judge.concurrency + 1))
+
+
+@asynccontextmanager
+async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
+    """One agent outside a run, with a home that lives as long as the block.
+
+    For tasks of your own: `await agent.execute_task(task, workspace=…, evidence=…)`. Of `config` the model, the
+    endpoint, the isolation, OpenClaw, the thinking level and the run root are used. Raises ConfigError for the built-in
+    `demo/*` models, which only play in a run, and OpenClawError when OpenClaw is missing or refuses.
+    """
+    if config.is_demo:
+        raise ConfigError(f"{config.model} plays in runs only; name a model of a provider.")
+    machine = await to_thread.run_sync(read_machine_for, config)
+    machine = await identified(machine, takes_files=True)
+    async with open_work_folder(config.run_root, prefix="agent-") as folder:
+        [home] = await make_homes(config, machine, folder, slots=1, scripted=None)
+        yield OpenClawAgent(openclaw=machine.openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
+
+
+def _provider(
+    config: RunConfig,
+    scripted: ScriptedModel | None,
+    wire: ModelWire | None,
+    *,
+    slot: int,
+    port: int | None = None,
+) -> tuple[str, Json] | None:
+    """The provider entry that goes into a private config, when the run brings an endpoint of its own.
+
+    `slot` is whose home it is. `port` is as in `ModelWire.through`.
+    """
+    name, _, model_id = config.model.partition("/")
+    if config.is_demo:
+        if wire is not None:
+            path = "" if scripted is None else scripted.path(slot_name(slot))
+            return name, wire.through(provider_config("", model_id), slot, port=port, path=path)
+        assert scripted is not None  # noqa: S101 - only a replay has none, and it has the wire
+        return name, provider_config(scripted.base_url(slot_name(slot)), model_id)
+    if config.base_url is None:
+        return None
+    prices = (config.price_in or 0, config.price_out or 0)
+    with_key = config.api_key_env is not None
+    entry = endpoint(config.base_url, model_id, served=config.served, with_key=with_key, api=config.api, prices=prices)
+    return name, entry if wire is None else wire.through(entry, slot, port=port)
+
+
+def endpoint(
+    base_url: str,
+    model_id: str,
+    *,
+    served: ServedModel,
+    with_key: bool,
+    api: str = COMPLETIONS,
+    prices: tuple[float, float] = (0, 0),
+) -> Json:
+    """OpenClaw's provider entry for an endpoint that speaks `api`.
+
+    `prices` are USD per million tokens, in and out; what was cached is priced as `served` says, else as other input.
+
+    The key stays in the environment, under a name of ours: OpenClaw fills `${NAME}` in when it reads its config, if
+    the name is in capitals (measured on both releases).
+    """
+    cached, written = (prices[0] if one is None else one for one in (served.price_cached, served.price_written))
+    model: Mapping[str, object] = {
+        "id": model_id,
+        "name": model_id,
+        "reasoning": bool(served.reasoning),
+        "input": list(served.input or ("text",)),
+        "cost": {"input": prices[0], "output": prices[1], "cacheRead": cached, "cacheWrite": written},
+        "contextWindow": served.window,
+        "maxTokens": served.reply_tokens,
+        **({"compat": served.compat} if served.compat else {}),
+    }
+    return {
+        "baseUrl": base_url,
+        "apiKey": f"${{{ENDPOINT_KEY}}}" if with_key else "no-key",
+        "api": api,
+        "models": [model],
+    }

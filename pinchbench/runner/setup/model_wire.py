@@ -1,0 +1,384 @@
+"""Puts the wire between a run's agents and their model, where it does not change what the model receives."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from anyio import to_thread
+
+from pinchbench.defaults import JUDGE_PROVIDERS, Isolation
+from pinchbench.errors import WireError
+from pinchbench.http_client import is_loopback
+from pinchbench.openclaw.homes.credentials import places_of_key, stored_names
+from pinchbench.runner.again.stored_run import recordings_of
+from pinchbench.runner.setup.preflight import has_own_address
+from pinchbench.runner.trial.wire_facts import TrialMeter
+from pinchbench.wire.proxy_client import new_token, run_wire
+from pinchbench.wire.wire_messages import Api, Configure, PaceChanged, Provider, ReplaySource, RequestRefused
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping
+
+    from pinchbench.config.run_config import ReplaySettings, RunConfig
+    from pinchbench.llm.demo.scripted_model import ScriptedModel
+    from pinchbench.model.trial import TrialEvents, TrialKey
+    from pinchbench.openclaw.homes.credentials import Json, UserState
+    from pinchbench.openclaw.model_catalogue import Catalogue
+    from pinchbench.runner.setup.this_machine import Machine
+    from pinchbench.wire.proxy_client import TrialWire, Wire
+    from pinchbench.wire.wire_messages import WireEvent
+
+
+PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+HTTPS_PORT = 443
+LOGIN = "OAUTH_TOKEN"  # the end of variables whose value is no key: requests with it have another prompt
+NO_PROXIES = ("NO_PROXY", "no_proxy")
+LOOPBACK = "127.0.0.1,localhost,::1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NativeProvider:
+    """A provider that the wire stands in for.
+
+    Attributes:
+        base_url: where its host is asked, without a path.
+        key: its API key.
+        key_name: the variable that has it.
+        key_names: all variables in which OpenClaw looks for one.
+    """
+
+    base_url: str
+    key: str
+    key_name: str
+    key_names: tuple[str, ...]
+
+    @property
+    def host(self) -> str:
+        """The host that OpenClaw asks."""
+        return urlsplit(self.base_url).hostname or ""
+
+
+def native_provider(config: RunConfig, machine: Machine) -> NativeProvider | str:
+    """Return the provider of a run's model, or why the wire can't read requests to it, as a part of a sentence."""
+    name = config.model.partition("/")[0]
+    needs_key = config.replay is None or config.replay.asks_model
+    return choose_native(name, machine.catalogue, machine.user, env=os.environ, needs_key=needs_key)
+
+
+def choose_native(
+    name: str, catalogue: Catalogue, user: UserState, *, env: Mapping[str, str], needs_key: bool
+) -> NativeProvider | str:
+    """Return what `native_provider` does, for the provider with this name (pure)."""
+    if any(env.get(one) for one in PROXIES) or stored_names(user) & set(PROXIES):
+        return "the environment names a proxy for HTTPS"
+    names = catalogue.key_names(name)
+    known = catalogue.providers.get(name)
+    base_url = (known.base_url if known is not None else "") or JUDGE_PROVIDERS.get(name, ("", ""))[0]
+    parts = urlsplit(base_url)
+    if parts.scheme != "https" or not parts.hostname or parts.port not in (None, HTTPS_PORT):
+        return f"the address at which {name} is asked by HTTPS is not known"
+    if has_own_address(user, name):
+        return f"your OpenClaw asks {name} at an address or in a way of its own"
+    address = f"https://{parts.hostname}"
+    usable = [one for one in names if not one.endswith(LOGIN)]
+    if usable and not needs_key:
+        return NativeProvider(base_url=address, key="", key_name=usable[0], key_names=names)
+    set_names = [one for one in usable if env.get(one, "").strip()]
+    if len(set_names) != 1 or len(places_of_key(name, names, env=env, user=user)) != 1:
+        return f"{name} is not asked with one key of the environment, but with a login, or a key of OpenClaw's choice"
+    key_name = set_names[0]
+    return NativeProvider(base_url=address, key=env[key_name].strip(), key_name=key_name, key_names=names)
+
+
+def native_env(
+    env: Mapping[str, str], provider: NativeProvider, *, token: str, proxy_url: str, certificates: str
+) -> dict[str, str]:
+    """Return an environment in which requests to the provider go through the wire, and which has no key of it (pure).
+
+    Args:
+        env: What the agents of a run get without the wire.
+        provider: The provider.
+        token: What stands in for the key.
+        proxy_url: The address of the wire's proxy.
+        certificates: The file with the authority of the wire, and those that `env` names.
+    """
+    kept = {
+        name: value
+        for name, value in env.items()
+        if name not in provider.key_names and not (provider.key and provider.key in value)
+    }
+    return {
+        **kept,
+        provider.key_name: token,
+        "HTTPS_PROXY": proxy_url,
+        "https_proxy": proxy_url,
+        **dict.fromkeys(NO_PROXIES, LOOPBACK),
+        "NODE_EXTRA_CA_CERTS": certificates,
+    }
+
+
+def past_proxies(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which the wire, which is on the loopback, is not asked through a proxy (pure)."""
+    if not any(value and name.lower() in {"http_proxy", "https_proxy", "all_proxy"} for name, value in env.items()):
+        return dict(env)
+    without = next((env[name] for name in reversed(NO_PROXIES) if env.get(name)), "")
+    return {**env, **dict.fromkeys(NO_PROXIES, f"{without},{LOOPBACK}".lstrip(","))}
+
+
+NOBODY = "http://127.0.0.1/v1"  # of a replay in which no model is asked
+GIB = 1024**3
+NO_RECORDINGS: Mapping[TrialKey, Path] = MappingProxyType({})
+
+
+class ModelWire:
+    """The wire of a run. Each trial has an address of its own."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        provider: str,
+        *,
+        puts_key: bool,
+        replay: ReplaySettings | None = None,
+        recordings: Mapping[TrialKey, Path] = NO_RECORDINGS,
+        meters: dict[str, TrialMeter] | None = None,
+    ) -> None:
+        """Serve one provider.
+
+        Args:
+            wire: The wire's process.
+            provider: The provider's name in OpenClaw's config.
+            puts_key: Whether the wire adds the provider's key to requests.
+            replay: How recorded replies are served; None to ask the provider.
+            recordings: Those of the trials that are replayed.
+            meters: Where those of running trials are put, by the trial's name.
+        """
+        self.meters = meters if meters is not None else {}
+        self._replay = replay
+        self._recordings = recordings
+        self._wire = wire
+        self._provider = provider
+        self._puts_key = puts_key
+        self._tokens: dict[int, str] = {}
+        self.native: tuple[NativeProvider, str] | None = None  # with the file of the certificates to trust
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the wire's process has died: what trials did through it is not evidence."""
+        return self._wire.failed.is_set()
+
+    def home_env(self, env: Mapping[str, str], slot: int, *, port: int | None = None) -> Mapping[str, str]:
+        """Return the environment of a home whose requests go through the wire.
+
+        `port` is the one that leads to `socket`, if the home has no other way.
+        """
+        if self.native is None:
+            return past_proxies(env)
+        provider, certificates = self.native
+        token = self._token(slot)
+        proxy_url = self._wire.proxy_url(token, port=port)
+        return native_env(env, provider, token=token, proxy_url=proxy_url, certificates=certificates)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the provider is asked at its own address."""
+        return self.native is not None
+
+    @property
+    def socket(self) -> str:
+        """The path of the Unix socket through which the model alone can be asked."""
+        places = self._wire.places
+        return places.tunnel_socket if self.is_native else places.socket
+
+    @property
+    def port(self) -> int:
+        """The port of 127.0.0.1 to which base URLs of `through` lead."""
+        return self._wire.places.port
+
+    def through(self, entry: Json, slot: int, *, port: int | None = None, path: str = "") -> Json:
+        """Return a provider's entry of OpenClaw's config that leads through the wire.
+
+        `port` is the one that leads to the wire, if that is not its own. `path` is what the provider's address has for
+        this home.
+        """
+        token = self._token(slot)
+        key = {"apiKey": token} if self._puts_key else {}
+        return {**entry, **key, "baseUrl": self._wire.base_url(token, self._provider, port=port) + path}
+
+    @asynccontextmanager
+    async def lease(
+        self,
+        slot: int,
+        *,
+        trial: TrialKey,
+        recording: Path,
+        events: TrialEvents,
+        simulated: tuple[float, float] | None = None,
+    ) -> AsyncGenerator[tuple[TrialWire, TrialMeter]]:
+        """Let a trial's requests pass inside the block, and record them; see `Wire.lease`.
+
+        Their address has the token of the trial, in place of the slot's. `simulated` is as in `ReplaySource`.
+        """
+        replay = self._source(trial, simulated)
+        lease = self._wire.lease(new_token(), trial=str(trial), path=recording, replay=replay)
+        meter = self.meters[str(trial)] = TrialMeter(events)
+        try:
+            async with lease as leased:
+                leased.instead_of = self._token(slot)
+                yield leased, meter
+        finally:
+            del self.meters[str(trial)]
+
+    def recording_of(self, trial: TrialKey) -> Path | None:
+        """Return the recording that a trial replays; None without a replay."""
+        return self._recordings.get(trial)
+
+    def _source(self, trial: TrialKey, simulated: tuple[float, float] | None) -> ReplaySource | None:
+        if self._replay is None:
+            return None
+        turn = self._replay.fork_turn
+        return ReplaySource(
+            path=str(self._recordings[trial]),
+            policy=self._replay.on_divergence,
+            fork_at=self._replay.fork_at,
+            fork_turn=turn - 1 if turn is not None else None,
+            simulated=simulated,
+        )
+
+    def _token(self, slot: int) -> str:
+        return self._tokens.setdefault(slot, new_token())
+
+
+def why_without(config: RunConfig) -> str:
+    """Return why a run's requests do not go through the wire, as a sentence; empty if they do."""
+    if not config.wire:
+        return "Requests to the model are not recorded, because of --no-wire."
+    if config.isolation is Isolation.SHARED:
+        return "Requests to the model are not recorded: the agents run in your own OpenClaw."
+    if config.base_url is not None and _needs_proxy(config.base_url):
+        return "Requests to the model are not recorded: its endpoint is behind the proxy that the environment names."
+    return ""
+
+
+def _needs_proxy(base_url: str) -> bool:
+    parts = urlsplit(base_url)
+    host = parts.hostname or ""
+    return parts.scheme in getproxies() and not is_loopback(host) and not proxy_bypass(host)
+
+
+@asynccontextmanager
+async def open_wire(
+    config: RunConfig,
+    machine: Machine,
+    scripted: ScriptedModel | None,
+    *,
+    tell: Callable[[str], None],
+    has_budget: bool = False,
+) -> AsyncGenerator[ModelWire | None]:
+    """Run the wire of a run for the duration of the block; None if its requests do not go through one.
+
+    `tell` is called with what the user should know. `has_budget`: the run needs to know its usage at once although its
+    own options set no budget. Raises WireError if it does not start.
+    """
+    native = _native(config, machine)
+    if isinstance(native, str):
+        if config.replay is not None:
+            raise WireError(f"The replay is not possible. {native}")
+        if config.wire:
+            tell(native)
+        yield None
+        return
+    name = config.model.partition("/")[0]
+    provider = _provider(config, scripted, native)
+    recordings = await to_thread.run_sync(recordings_of, config.replay.folder) if config.replay else NO_RECORDINGS
+
+    meters: dict[str, TrialMeter] = {}
+    refused: set[str] = set()  # each is reported once: a process can ask again without end
+
+    def observe(event: WireEvent) -> None:
+        if isinstance(event, PaceChanged):
+            tell(f"{event.provider} answered 429: at most {event.window} requests at once for now.")
+        elif (meter := meters.get(event.trial)) is not None:
+            meter.take(event)
+        elif isinstance(event, RequestRefused) and not event.trial and event.what not in refused:
+            refused.add(event.what)
+            tell(f"The wire has refused {event.what}.")
+
+    # Its own short path, because a Unix socket's is limited to about 100 bytes.
+    with tempfile.TemporaryDirectory(prefix="wire-") as folder:
+        configure = Configure(
+            providers=(provider,),
+            folder=folder,
+            reports_usage=has_budget or config.max_cost is not None or config.max_tokens is not None,
+            max_recording_bytes=int(config.max_disk * GIB),
+        )
+        async with run_wire(configure, observe=observe) as wire:
+            model_wire = ModelWire(
+                wire, name, puts_key=bool(provider.key), replay=config.replay, recordings=recordings, meters=meters
+            )
+            if native is not None:
+                certificates = await to_thread.run_sync(_certificates, Path(folder), wire.places.certificate)
+                model_wire.native = native, certificates
+            yield model_wire
+
+
+def _native(config: RunConfig, machine: Machine) -> NativeProvider | str | None:
+    """Return the provider that the wire stands in for, None for the run's own endpoint, or why there is no wire.
+
+    Raises WireError if a replay is to go on with a model that the provider does not have.
+    """
+    if why := why_without(config):
+        return why
+    if config.base_url is not None or config.is_demo:
+        return None
+    found = native_provider(config, machine)
+    if isinstance(found, str):
+        return f"Requests to the model are not recorded: {found}."
+    if config.replay is not None and (config.replay.model or config.replay.base_url):
+        name = config.model.partition("/")[0]
+        raise WireError(
+            f"The replay is not possible. Other endpoints do not understand requests to {name}. Leave out --model and"
+            f" --base-url to go on with {name}."
+        )
+    return found
+
+
+def _certificates(folder: Path, own: str) -> str:
+    """Write the authority of the wire and those that the environment names into a file; return its path. Blocks."""
+    others = os.environ.get("NODE_EXTRA_CA_CERTS", "")
+    path = folder / "certificates.pem"
+    path.write_bytes(own.encode() + (Path(others).read_bytes() if others and Path(others).is_file() else b""))
+    return str(path)
+
+
+def _provider(config: RunConfig, scripted: ScriptedModel | None, native: NativeProvider | None) -> Provider:
+    """Return what the wire asks: in a replay, the model that answers from a fork on."""
+    if native is not None:
+        return Provider(
+            id=config.model.partition("/")[0],
+            base_url=native.base_url,
+            key=native.key,
+            max_requests=config.max_requests,
+            serves=config.model.partition("/")[2],
+            host=native.host,
+        )
+    replay = config.replay
+    own_url = (replay.base_url if replay is not None else None) or config.base_url
+    key_env = replay.api_key_env if replay is not None else config.api_key_env
+    return Provider(
+        id=config.model.partition("/")[0],
+        base_url=scripted.origin if scripted is not None else own_url or NOBODY,
+        key=os.environ.get(key_env, "") if key_env is not None else "",
+        api=Api(config.api),
+        max_requests=config.max_requests,
+        serves=config.model.partition("/")[2],
+        model=replay.model.partition("/")[2] if replay is not None and replay.model is not None else "",
+    )

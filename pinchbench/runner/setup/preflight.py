@@ -1,0 +1,186 @@
+"""Whether the endpoints of a run would answer and OpenClaw knows its models, found out before anything is set up."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import JUDGE_PROVIDERS, Isolation
+from pinchbench.errors import ConfigError, EndpointError
+from pinchbench.llm.preflight.question import Api, Target
+from pinchbench.model.finding import Level
+from pinchbench.openclaw.homes.credentials import places_of_key
+from pinchbench.openclaw.model_catalogue import KEYLESS, names_provider
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.openclaw.homes.credentials import UserState
+    from pinchbench.openclaw.model_catalogue import Catalogue
+    from pinchbench.runner.setup.this_machine import Machine
+
+SKIP = "--no-preflight starts without asking."
+
+
+def check_model(config: RunConfig, catalogue: Catalogue, user: UserState) -> Target | None:
+    """Return what to ask of the model under test; None where it cannot be asked directly.
+
+    Raises EndpointError when its provider needs a key and there is none.
+    """
+    if config.is_demo or (config.isolation is Isolation.SHARED and config.base_url is None):
+        return None
+    if config.base_url is not None:
+        return Target(
+            subject="model",
+            model=config.model.partition("/")[2],
+            base_url=config.base_url.rstrip("/"),
+            key=_value(config.api_key_env),
+            api=Api(config.api),
+            key_name=config.api_key_env or "",
+            url_option="--base-url",
+            key_option="--api-key-env",
+            is_agents=True,
+        )
+    return _of_provider(config.model, catalogue, user)
+
+
+def _of_provider(model: str, catalogue: Catalogue, user: UserState) -> Target | None:
+    provider, _, name = model.partition("/")
+    known = catalogue.providers.get(provider)
+    if known is None:
+        return None
+    names = catalogue.key_names(provider)
+    is_direct = bool(known.base_url) and known.api in set(Api) and provider not in KEYLESS
+    # others may log in by a cloud's own credentials, of which nothing is known here
+    if is_direct or provider in JUDGE_PROVIDERS:
+        accounts = (provider, known.login_as) if known.login_as else (provider,)
+        if not any(places_of_key(one, names, env=os.environ, user=user) for one in accounts):
+            raise EndpointError(f"--model {model}: no key was found. Set {names[-1]}, or log in with OpenClaw. {SKIP}")
+    key_name = next((one for one in names if _value(one)), None)
+    if not is_direct or key_name is None or key_name.endswith("OAUTH_TOKEN") or has_own_address(user, provider):
+        return None
+    return Target(
+        subject="model",
+        model=name,
+        base_url=known.base_url.rstrip("/"),
+        api=Api(known.api),
+        key=_value(key_name),
+        key_name=key_name,
+        is_agents=True,
+    )
+
+
+def has_own_address(user: UserState, provider: str) -> bool:
+    """Whether the user's OpenClaw asks the provider elsewhere, or in another way than its manifest says."""
+    section: object = user.config
+    for name in ("models", "providers", provider):
+        section = section.get(name) if isinstance(section, dict) else None
+    return isinstance(section, dict) and bool({"baseUrl", "api", "request"} & section.keys())
+
+
+def of_judge(judge: JudgeConfig | None) -> Target | None:
+    """Return what to ask of a judge; None where there is none, or where OpenClaw asks it."""
+    if judge is None or judge.base_url is None:
+        return None
+    return Target(
+        subject="judge",
+        model=judge.model_id.partition("/")[2] if judge.is_openclaw else judge.model,
+        base_url=judge.base_url.rstrip("/"),
+        key=_value(judge.api_key_env),
+        key_name=judge.api_key_env or "",
+        model_option="--judge",
+        url_option="the judge's base-url",
+        key_option="the judge's api-key-env",
+    )
+
+
+def of_user(user: UserModelConfig | None) -> Target | None:
+    """Return what to ask of the user's model; None if the run has no such model, or it has no URL."""
+    if user is None or user.base_url is None:
+        return None
+    return Target(
+        subject="user's model",
+        model=user.model,
+        base_url=user.base_url.rstrip("/"),
+        key=_value(user.api_key_env),
+        key_name=user.api_key_env or "",
+        model_option="--user-model",
+        url_option="the user's base-url",
+        key_option="the user's api-key-env",
+    )
+
+
+async def ask_endpoints(*targets: Target | None, tell: Callable[[str], None]) -> None:
+    """Ask the targets at the same time, for at most about 3 s; a warning is shown.
+
+    Raises EndpointError on the first answer with which no trial could succeed.
+    """
+    asked = [one for one in targets if one is not None]
+    if not asked:
+        return
+    from pinchbench.llm.preflight.ask import ask_all  # noqa: PLC0415 - an HTTP client, which takes a tenth of a second
+
+    for finding in await ask_all(asked):
+        match finding.level:
+            case Level.PROBLEM:
+                raise EndpointError(f"{finding.said} {finding.do} {SKIP}")
+            case Level.WARNING:
+                tell(f"{finding.said} {finding.do}")
+            case Level.OK | Level.NOTE:
+                pass
+
+
+def _value(name: str | None) -> str:
+    return os.environ.get(name, "").strip() if name else ""
+
+
+def names_to_check(run: RunConfig | None, judge: JudgeConfig | None) -> dict[str, str]:
+    """The model names that OpenClaw's catalogue has to know, by the option that names each.
+
+    Models of an endpoint of the run's own are its to name; in the user's own OpenClaw (`--isolation shared`) names may
+    stand for anything.
+    """
+    names: dict[str, str] = {}
+    if run is not None and run.base_url is None and not run.is_demo and run.isolation is not Isolation.SHARED:
+        names["--model"] = run.model
+    if judge is not None and judge.is_openclaw and judge.base_url is None:
+        names["--judge"] = judge.model_id
+    return names
+
+
+def check_model_names(names: Mapping[str, str], machine: Machine, *, accepts_unknown: bool = False) -> None:
+    """Raise ConfigError for the first of these names that this OpenClaw does not know.
+
+    Providers in the user's config name their models themselves. `accepts_unknown` accepts what the catalogue does not
+    list, but no name without a provider: OpenClaw would choose one.
+    """
+    to_look_up = {option: name for option, name in names.items() if not (accepts_unknown and names_provider(name))}
+    if not to_look_up:
+        return
+    models = machine.user.config.get("models")
+    providers = models.get("providers") if isinstance(models, dict) else None
+    own = frozenset(providers) if isinstance(providers, dict) else frozenset()
+    for option, name in to_look_up.items():
+        if complaint := machine.catalogue.complaint(name, own=own):
+            way_out = " --accept-unknown-model runs it all the same." if names_provider(name) else ""
+            raise ConfigError(f"{option} {name}: {complaint} OpenClaw {machine.openclaw.version} is used.{way_out}")
+
+
+def check_thinking(config: RunConfig, machine: Machine) -> None:
+    """Raise ConfigError if OpenClaw would refuse `--thinking` in each trial, since the model is known not to think."""
+    if config.thinking in (None, "off"):
+        return
+    provider, _, name = config.model.partition("/")
+    known = machine.catalogue.providers.get(provider)
+    remedy = "Leave it out, or say off."
+    if config.is_demo:
+        is_refused = True
+    elif config.base_url is not None:
+        is_refused = not config.served.reasoning
+        remedy = f"If it does, name its endpoint in pinchbench.yaml, with `models: {{{name}: {{reasoning: true}}}}`."
+    else:
+        is_refused = known is not None and name in known.thoughtless
+    if is_refused:
+        raise ConfigError(f"--thinking {config.thinking}: {config.model} does not think, by what is known. {remedy}")

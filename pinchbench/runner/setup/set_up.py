@@ -1,0 +1,350 @@
+"""What a run needs before its first trial: room, OpenClaw, homes, a judge, and run.json with what runs."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+from msgspec import UNSET
+
+from pinchbench.config.served import COMPLETIONS
+from pinchbench.defaults import MAX_MACHINE_SLOTS
+from pinchbench.errors import ConfigError
+from pinchbench.files.user_data import bundled_tasks_dir
+from pinchbench.openclaw.command import is_long
+from pinchbench.openclaw.find import node_version, release_warning
+from pinchbench.process.capacity import allowed_open_files, allowed_tasks, lacking, most_slots, needed, raise_open_files
+from pinchbench.process.supervise import contain_level
+from pinchbench.results.evidence_files import file_digest
+from pinchbench.results.journal.records import RunResumed, RunStarted
+from pinchbench.results.manifest import RunFacts, SuiteFacts, TaskFacts
+from pinchbench.results.paths import write_json
+from pinchbench.runner.again.stored_run import accept_releases
+from pinchbench.runner.plan.check_additions import addition_digests
+from pinchbench.runner.setup.judging import open_judge, open_user_model
+from pinchbench.runner.setup.make_slots import make_slots, settle
+from pinchbench.runner.setup.preflight import (
+    ask_endpoints,
+    check_model,
+    check_model_names,
+    check_thinking,
+    names_to_check,
+    of_judge,
+    of_user,
+)
+from pinchbench.runner.setup.run_folders import HOMES
+from pinchbench.runner.setup.this_machine import Machine, identified
+from pinchbench.suite.named import pack_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from contextlib import AsyncExitStack
+
+    from anyio.abc import TaskGroup
+
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.grading.judge.votes import Judge
+    from pinchbench.llm.demo.script import ScriptedTurn
+    from pinchbench.llm.demo.scripted_model import ScriptedModel
+    from pinchbench.model.task import Suite, Task
+    from pinchbench.model.trial import Trial
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.results.journal.records import Record
+    from pinchbench.runner.plan.prepare import Prepared, Resumption
+    from pinchbench.runner.run_context import RunContext, RunObserver
+    from pinchbench.runner.setup.model_wire import ModelWire
+    from pinchbench.runner.setup.run_folders import RunFolders
+    from pinchbench.runner.trial.slot import Slot, SlotPool
+
+
+def versions(openclaw: OpenClaw, node: str) -> dict[str, str]:
+    """The releases of everything that takes part."""
+    return {
+        "pinchbench_async": version("pinchbench-async"),
+        "openclaw": openclaw.version,
+        "node": node,
+        "python": platform.python_version(),
+        "os": platform.platform(),
+        "machine": platform.machine(),
+    }
+
+
+def timezone_name() -> str:
+    """The name of this machine's time zone as `TZ` takes it; empty when it has none."""
+    if name := os.environ.get("TZ", ""):
+        return name
+    with suppress(OSError):
+        path = Path("/etc/localtime").resolve()
+        if "zoneinfo" in path.parts:
+            return "/".join(path.parts[path.parts.index("zoneinfo") + 1 :])
+    return ""
+
+
+def plain_config(config: RunConfig) -> dict[str, object]:
+    """The options of a run by name, as they stand in its files."""
+    return {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()}
+
+
+def task_facts(task: Task, config: RunConfig, suite: Suite) -> TaskFacts:
+    """A task of a suite, or of one of its parts, as a run with these options runs it."""
+    return TaskFacts(
+        digest=task.digest,
+        category=task.category,
+        grading_type=task.grading_type,
+        timeout_s=task.timeout_s * config.timeout_multiplier,
+        suite=suite.part_of(task.task_id).name or UNSET,
+        title=task.name,
+        abilities=[*map(str, task.abilities)] or UNSET,
+        private=task.is_private or UNSET,
+    )
+
+
+def provenance(
+    *,
+    config: RunConfig,
+    suite: Suite,
+    trials: Sequence[Trial],
+    run_id: str,
+    created_at: float,
+    releases: Mapping[str, str],
+    agents: Sequence[str],
+    skipped: Sequence[str],
+    additions: Mapping[str, str],
+    tools: Sequence[str],
+) -> RunFacts:
+    """Describe a run that is about to begin. Blocks: reads the record of an added suite. Raises SuiteError."""
+    tasks = {trial.key.task_id: trial.task for trial in trials}
+    folder = suite.root if config.form is None else config.tasks_dir or bundled_tasks_dir()
+    pack = pack_of(folder)
+    several = [_suite_facts(part, tasks.values()) for part in suite.parts]
+    return RunFacts(
+        run_id=run_id,
+        created_at=created_at,
+        config=plain_config(config),
+        versions=dict(releases),
+        containment=contain_level(),
+        agents=list(agents),
+        suite={
+            "folder": str(suite.root),
+            **({"form_of": str(folder)} if config.form is not None else {}),
+            "format": suite.format.value,
+            **({name: getattr(pack, name) for name in ("name", "source", "commit", "digest")} if pack else {}),
+            **({"suites": several} if several else {}),
+            "score_rule": _rules(tasks.values()),
+            "tasks": len(suite.tasks),
+            "skipped_broken": list(skipped),
+        },
+        tasks={task_id: task_facts(task, config, suite) for task_id, task in tasks.items()},
+        timezone=timezone_name(),
+        additions=dict(additions),
+        tools=list(tools),
+        plan=[(trial.key.task_id, trial.key.repetition) for trial in trials],
+    )
+
+
+def _suite_facts(part: Suite, tasks: Collection[Task]) -> SuiteFacts:
+    pack = pack_of(part.root)
+    return SuiteFacts(
+        name=part.name,
+        folder=str(part.root),
+        format=part.format,
+        score_rule=_rules(task for task in tasks if task.task_id in part.by_id),
+        tasks=len(part.tasks),
+        source=pack.source if pack else "",
+        commit=pack.commit if pack else "",
+        digest=pack.digest if pack else "",
+    )
+
+
+def _rules(tasks: Iterable[Task]) -> str:
+    return "; ".join(dict.fromkeys(task.rule.text for task in tasks))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ready:
+    """What trials need. `run` has settled options from now on; `first` is the first record of this session."""
+
+    run: RunContext
+    slots: Sequence[Slot]
+    judge: Judge | None
+    first: Record
+    check_sandbox: CheckSandbox | None = None
+
+
+def require_capacity(slots: int) -> None:
+    """Raise the limit of open files as far as it goes. Raises ConfigError for more slots than this machine carries."""
+    if slots > MAX_MACHINE_SLOTS:
+        raise ConfigError(
+            f"--concurrency {slots} is out of range for one machine; there, it goes from 1 to {MAX_MACHINE_SLOTS}. More"
+            " slots need the nodes of a --cluster."
+        )
+    raise_open_files()
+    files, tasks = allowed_open_files(), allowed_tasks()
+    if commands := lacking(files=files, tasks=tasks, slots=slots):
+        needs_files, needs_tasks = needed(slots)
+        most = most_slots(files=files, tasks=tasks)
+        smaller = f", or use --concurrency {most}" if most else ""
+        raise ConfigError(
+            f"--concurrency {slots} needs {needs_files} open files and {needs_tasks} processes, more than this "
+            f"session's "
+            f"limits allow. Raise them: {', '.join(commands)}{smaller}."
+        )
+
+
+async def set_up(
+    run: RunContext,
+    folders: RunFolders,
+    machine: Machine,
+    *,
+    scripted: ScriptedModel | None,
+    scripts: Mapping[str, tuple[ScriptedTurn, ...]],
+    wire: ModelWire | None,
+    nodes: TaskGroup,
+    stack: AsyncExitStack,
+    pool: SlotPool | None,
+) -> Ready:
+    """Create the homes, open the judge, and write down what runs.
+
+    The judge is closed with `stack`. The run's redactor learns every key that agents and judges may see. With `pool`,
+    slots are on other machines, whose connections live in `nodes`. Raises PinchBenchError.
+    """
+    prepared, resumption, observer = run.prepared, run.resumption, run.observer
+    config = prepared.config
+    for remark in prepared.remarks:
+        observer.tell(remark)
+    judging = config.judge.api_key_env if config.judge is not None else None
+    playing = config.user.api_key_env if config.user is not None else None
+    run.redactor.learn(machine.secrets(config.api_key_env, judging, playing))
+    config = await _ask_endpoints(prepared, machine, observer, asks_model=pool is None)
+    run = run.settled(config)
+    prepared = run.prepared
+    observer.set_up("looking for OpenClaw")
+    has_long = any(is_long(turn.prompt) for attempt in prepared.attempts for turn in attempt.trial.task.turns)
+    machine = await identified(machine, takes_files=has_long)
+    openclaw = machine.openclaw
+    if warning := release_warning(openclaw.version):
+        observer.tell(warning)
+    check_model_names(names_to_check(config, config.judge), machine, accepts_unknown=config.accept_unknown_model)
+    check_thinking(config, machine)
+    node = await node_version(openclaw)
+    releases = await to_thread.run_sync(versions, openclaw, node)
+    tools = machine.allowed(prepared.config)
+    changes = accept_releases(resumption, releases, tools) if resumption is not None else ()
+    if prepared.slots:
+        noun = "slot" if prepared.slots == 1 else "slots"
+        observer.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {noun}.")
+
+    slots: Sequence[Slot] = ()
+    user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
+    if prepared.slots and pool is not None:
+        opening_slots = pool.open(run, versions=releases, group=nodes, stack=stack, user_model=user_model)
+        config, slots = await opening_slots
+        run = run.settled(config)
+    elif prepared.slots:
+        run, sandboxing = await settle(run, wire)
+        slots = await make_slots(
+            run,
+            sandboxing,
+            folders.work,
+            machine,
+            scripted=scripted,
+            scripts=scripts,
+            wire=wire,
+            user_model=user_model,
+        )
+    first: Record
+    if resumption is None:
+        first = await _started(run, folders=folders, releases=releases, slots=slots, tools=tools)
+    else:
+        first = await _resumed(run.prepared, resumption, releases, changes)
+    if config.judge is not None and config.judge.is_openclaw:
+        observer.set_up("making the homes of the judge's agents")
+    opening = open_judge(config.judge, machine=machine, folder=folders.work / HOMES, run_id=run.run_id)
+    judge = await stack.enter_async_context(opening)
+    return Ready(
+        run=run,
+        slots=slots,
+        judge=judge,
+        first=first,
+        check_sandbox=machine.checks,
+    )
+
+
+async def _ask_endpoints(prepared: Prepared, machine: Machine, observer: RunObserver, *, asks_model: bool) -> RunConfig:
+    """Ask before OpenClaw is looked at, which takes seconds; other machines ask the model themselves.
+
+    Return the options, with what the endpoint reports about its model. Raises EndpointError.
+    """
+    config = prepared.config
+    if not config.preflight:
+        return config
+    model = None
+    if prepared.slots and asks_model:
+        model = check_model(config, machine.catalogue, machine.user)
+    await ask_endpoints(model, of_judge(config.judge), of_user(prepared.user_model), tell=observer.tell)
+    if model is None or config.base_url is None or config.api != COMPLETIONS:
+        return config
+    from pinchbench.llm.preflight.ask import ask_about, said_of  # noqa: PLC0415 - an HTTP client, as in `ask`
+
+    served = config.served.completed(await ask_about(model))
+    finding = said_of(config.model, served)
+    observer.tell(f"{finding.said} {finding.do}".rstrip())
+    return replace(config, served=served)
+
+
+async def _started(
+    run: RunContext,
+    *,
+    folders: RunFolders,
+    releases: dict[str, str],
+    slots: Sequence[Slot],
+    tools: Sequence[str],
+) -> RunStarted:
+    """Write down what runs; the record that a run begins with."""
+    prepared, config = run.prepared, run.prepared.config
+    facts = provenance(
+        config=config,
+        suite=prepared.suite,
+        trials=prepared.trials,
+        run_id=run.run_id,
+        created_at=time.time(),
+        releases=releases,
+        agents=[slot.agent_id for slot in slots],
+        skipped=prepared.skipped,
+        additions=await to_thread.run_sync(addition_digests, config),
+        tools=tools,
+    )
+    await to_thread.run_sync(write_json, folders.files.provenance, facts)
+    return RunStarted(
+        run_id=run.run_id,
+        model=config.model,
+        at=time.time(),
+        trials=len(prepared.trials),
+        run_json=await to_thread.run_sync(file_digest, folders.files.provenance),
+    )
+
+
+async def _resumed(
+    prepared: Prepared,
+    resumption: Resumption,
+    releases: dict[str, str],
+    changes: tuple[str, ...],
+) -> RunResumed:
+    return RunResumed(
+        at=time.time(),
+        trials=len(prepared.attempts),
+        config=plain_config(prepared.config),
+        versions=releases,
+        tasks=dict(resumption.tasks),
+        gone=resumption.gone,
+        changes=changes,
+        additions=await to_thread.run_sync(addition_digests, prepared.config),
+    )

@@ -1,0 +1,1 @@
+"""One attempt of a trial: workspace, services, agent, simulated user, evidence."""

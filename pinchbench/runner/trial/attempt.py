@@ -1,0 +1,457 @@
+"""The stages of one attempt at a trial: workspace, agent, kept workspace, outcome."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import partial
+from signal import SIGKILL
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import get_cancelled_exc_class, move_on_after, to_thread
+
+from pinchbench.errors import GatewayError, PinchBenchError, ServiceError, WireError
+from pinchbench.files.archive_write import keep_workspace
+from pinchbench.files.folders import set_aside
+from pinchbench.files.workspace import fill_workspace, unnamed
+from pinchbench.model.ending import Ending, Reason
+from pinchbench.model.facts import Finding, FindingKind
+from pinchbench.model.outcome import Outcome
+from pinchbench.openclaw.trial_clock import NOTHING_SIMULATED, Simulation, TrialClock, find_libfaketime
+from pinchbench.process.capacity import is_disk_full, oom_kills
+from pinchbench.process.supervise import never_held
+from pinchbench.results.evidence_files import Evidence, digests_of
+from pinchbench.runner.setup.sandboxing import missing_for
+from pinchbench.runner.trial.integrity import find_contamination, read_integrity
+from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace
+from pinchbench.runner.trial.task_services import ServicePlace, open_services
+from pinchbench.runner.trial.task_setup import open_scratch, set_up_workspace
+from pinchbench.runner.trial.wire_facts import not_excused, read_wire, witnessed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    from pinchbench.files.archive import Kept
+    from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.model.facts import SandboxFacts
+    from pinchbench.model.task import Task
+    from pinchbench.model.timeline import Ability
+    from pinchbench.model.trial import Attempt, Trial, TrialEvents
+    from pinchbench.openclaw.agent import OpenClawAgent
+    from pinchbench.openclaw.homes.sandbox import TurnSandbox
+    from pinchbench.openclaw.task_result import TaskResult
+    from pinchbench.process.spec import StopSignal
+    from pinchbench.results.paths import RunFiles
+    from pinchbench.runner.run_redaction import Redactor
+    from pinchbench.runner.setup.model_wire import ModelWire
+    from pinchbench.runner.trial.simulated_user import UserSource
+    from pinchbench.runner.trial.wire_facts import TrialMeter
+    from pinchbench.wire.measure import Measurements
+
+MAX_NOTE = 4000  # characters of a note in the journal
+FINISH_LIMIT_S = 60.0  # half a gigabyte on a busy machine
+MAX_NOT_KEPT = 100  # files that are named in the journal
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialPlace:
+    """Where a trial happens: its slot, its agent, its folders, and what receives its events.
+
+    `redactor` keeps keys out of the evidence; the outcome is not redacted. `allowed` are the paths that a sandboxed
+    agent sees besides its own. `check_sandbox` is where checks, and the task's set-up script, are run.
+    `user` plays the task's simulated user, if it has one. `unusable` are abilities that no agent of the
+    run can have, and why.
+    """
+
+    slot: int
+    agent: OpenClawAgent
+    run_id: str
+    run_folder: Path
+    files: RunFiles
+    stop_signal: StopSignal
+    events: TrialEvents
+    redactor: Redactor
+    before_turn: Callable[[int], Awaitable[None]] | None = None
+    wire: ModelWire | None = None
+    allowed: tuple[str, ...] = ()
+    check_sandbox: CheckSandbox | None = None
+    user: UserSource | None = None
+    unusable: Mapping[Ability, str] = field(default_factory=dict)
+
+
+async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outcome], None]) -> None:
+    """Make one attempt at a trial and give its outcome to `done`, exactly once.
+
+    Everything expected is an outcome; a bug of ours becomes one too, with its traceback. A cancellation gives an
+    `interrupted` outcome and goes on. What an earlier attempt has left in the same places is kept aside.
+    """
+    trial = attempt.trial
+    workspace = place.agent.home.place(place.run_folder / trial.key.folder, attempt.number)
+    evidence = place.files.trial(trial.key, attempt.number)
+    blank = Outcome(
+        key=trial.key,
+        reason=Reason.INTERRUPTED,
+        digest=trial.task.digest,
+        slot=place.slot,
+        attempt=attempt.number,
+        started_at=time.time(),
+        timeout_s=trial.timeout_s,
+        agent_id=place.agent.home.agent_id,
+        workspace=str(workspace),
+        evidence=str(evidence.relative_to(place.files.folder)),
+    )
+    outcome = blank
+    boxed = place.agent.home.sandbox
+    seen_as = workspace if boxed is None else boxed.seen_workspace(workspace)
+    user = _user(trial, place, evidence, seen_as)
+    try:
+        async with _simulated(trial.task) as simulation:
+            outcome = await _stages(
+                trial, place, workspace, evidence, blank, seen_as=seen_as, user=user, simulation=simulation
+            )
+    except get_cancelled_exc_class():
+        outcome = replace(blank, note="cancelled")
+        raise
+    except WireError as error:
+        outcome = replace(blank, reason=Reason.WIRE_LOST, note=str(error)[:MAX_NOTE])
+    except GatewayError as error:
+        stopped = place.stop_signal.stop.is_set()
+        outcome = replace(
+            blank, reason=Reason.INTERRUPTED if stopped else Reason.GATEWAY_LOST, note=str(error)[:MAX_NOTE]
+        )
+    except ServiceError as error:
+        stopped = place.stop_signal.stop.is_set()
+        outcome = replace(
+            blank, reason=Reason.INTERRUPTED if stopped else Reason.SERVICE_FAILED, note=str(error)[:MAX_NOTE]
+        )
+    except (OSError, PinchBenchError) as error:
+        outcome = replace(blank, reason=_of_ours(error, Reason.WORKSPACE_FAILED), note=str(error)[:MAX_NOTE])
+    except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
+        outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
+    finally:
+        if user is not None:
+            outcome = replace(outcome, user=user.facts)  # whatever became of the attempt, its model has used that
+        try:
+            with move_on_after(FINISH_LIMIT_S, shield=True):
+                files = await to_thread.run_sync(_finish_evidence, evidence, place.redactor, abandon_on_cancel=True)
+                outcome = replace(outcome, files=files)
+        finally:  # whatever becomes of that, an outcome is never lost
+            done(replace(_awake(outcome), ended_at=time.time()))
+
+
+def outcome_not_begun(attempt: Attempt, sentence: str, *, at: float) -> Outcome:
+    """Return the outcome of an attempt that is not made because of a missing prerequisite, as `sentence` says."""
+    return Outcome(
+        key=attempt.key,
+        reason=Reason.PREREQUISITE_MISSING,
+        digest=attempt.trial.task.digest,
+        attempt=attempt.number,
+        started_at=at,
+        ended_at=at,
+        timeout_s=attempt.trial.timeout_s,
+        note=sentence,
+    )
+
+
+def _of_ours(error: Exception, otherwise: Reason) -> Reason:
+    return Reason.DISK_FULL if isinstance(error, OSError) and is_disk_full(error) else otherwise
+
+
+def _awake(outcome: Outcome) -> Outcome:
+    """Return the outcome; a failure of an agent that was suspended meanwhile becomes an infrastructure failure."""
+    if outcome.asleep_s <= 0 or not outcome.reason.is_valid or outcome.reason is Reason.COMPLETED:
+        return outcome
+    note = f"{outcome.reason.value} after a suspension of {outcome.asleep_s:.0f} s; {outcome.note}"
+    return replace(outcome, reason=Reason.SUSPENDED, note=note.removesuffix("; ")[:MAX_NOTE])
+
+
+def _limited(outcome: Outcome, exceeded: str) -> Outcome:
+    """Return the outcome of a trial that the wire has stopped answering, whatever OpenClaw made of that."""
+    if not exceeded or outcome.reason is Reason.INTERRUPTED:
+        return outcome
+    return replace(outcome, reason=Reason.RESOURCE_LIMIT, note=f"the trial used {exceeded}")
+
+
+async def _stages(
+    trial: Trial,
+    place: TrialPlace,
+    workspace: Path,
+    evidence: Path,
+    blank: Outcome,
+    *,
+    seen_as: Path,
+    user: AttemptUser | None,
+    simulation: Simulation,
+) -> Outcome:
+    began = anyio.current_time()
+    await to_thread.run_sync(_make_places, workspace, evidence, place.redactor)
+    boxed = place.agent.home.sandbox
+    if lacking := missing_for(trial.task, boxed, place.unusable):
+        return replace(blank, reason=Reason.PREREQUISITE_MISSING, note=lacking)
+    marker = f"{place.run_id}/{trial.key}/{blank.attempt}"
+    await set_up_workspace(
+        trial.task,
+        workspace,
+        seen_as=seen_as,
+        sandbox=place.check_sandbox,
+        marker=marker,
+    )
+    service_place = ServicePlace(
+        workspace=workspace,
+        evidence=Evidence(folder=evidence),
+        sandbox=place.check_sandbox,
+        marker=marker,
+        limits=place.agent.limits,
+        clock=simulation.clock,
+    )
+    # where the agent sees another path, it must not recognise the real one, either
+    with nullcontext() if seen_as == workspace else unnamed(workspace):
+        async with (
+            open_services(trial.task, service_place, stop_signal=place.stop_signal) as services,
+            _recorded(trial, place, evidence) as (agent, before_turn, meter),
+        ):
+            prepared = anyio.current_time()
+            killed_before = await to_thread.run_sync(oom_kills)
+            result = await agent.execute_task(
+                trial.task,
+                workspace=workspace,
+                evidence=evidence,
+                timeout_s=trial.timeout_s,
+                marker=marker,
+                stop_signal=place.stop_signal,
+                events=place.events,
+                before_turn=before_turn,
+                held_s=meter.held_s if meter is not None else never_held,
+                services=services.forwards,
+                user=user,
+                simulation=simulation,
+            )
+    outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
+    outcome = replace(outcome, services=tuple(services.ended))
+    if outcome.reason is Reason.KILLED_BY_SIGNAL:
+        is_memory = outcome.exit_code == -SIGKILL and await to_thread.run_sync(oom_kills) > killed_before
+        outcome = _killed(outcome, boxed, is_memory=is_memory)
+    if meter is not None:
+        outcome = _limited(outcome, meter.exceeded)
+    if place.wire is not None:
+        turn = meter.turn if meter is not None else 0
+        outcome = await _with_wire(outcome, result, place.wire, turn, place.redactor)
+    if boxed is not None:
+        read = partial(
+            read_integrity,
+            result.evidence,
+            own_dirs=(*boxed.own_dirs(workspace), *filter(None, [trial.task.workspace_path])),
+            network=boxed.network,
+            lookups=(*result.lookups, *(meter.refused if meter is not None else ())),
+            refused=(
+                *(f"a connection by {name}" for name in result.refused),
+                *(meter.refused_requests if meter is not None else ()),
+            ),
+            allowed=place.allowed,
+        )
+        outcome = await _with_integrity(outcome, read)
+    if not outcome.reason.is_final:
+        return outcome  # nobody will grade it
+    try:
+        # after the whole tree is dead, so that no late write can help
+        kept, contamination = await to_thread.run_sync(_keep, workspace, result.evidence)
+    except OSError as error:
+        return replace(
+            outcome,
+            reason=_of_ours(error, Reason.EVIDENCE_LOST),
+            note=f"the workspace could not be kept: {error}"[:MAX_NOTE],
+        )
+    if contamination and outcome.reason.ending is not Ending.UNTRUSTED:
+        outcome = replace(outcome, reason=Reason.CONTAMINATED, note=contamination)
+    elif kept.beyond and outcome.reason.is_valid and outcome.reason is not Reason.RESOURCE_LIMIT:
+        # what could not be kept is not absent: a check that misses it would say nothing about the agent
+        outcome = replace(outcome, reason=Reason.EVIDENCE_LOST, note=f"of the workspace, {kept.beyond}"[:MAX_NOTE])
+    return replace(outcome, not_kept=kept.left_out[:MAX_NOT_KEPT])
+
+
+def _killed(outcome: Outcome, sandbox: TurnSandbox | None, *, is_memory: bool) -> Outcome:
+    """Return the outcome of an attempt whose OpenClaw was killed by a signal that this program did not send.
+
+    In namespaces only the kernel and the agent's own commands can send one: an agent must not earn another attempt by
+    it.
+    """
+    if is_memory:
+        note = f"{outcome.note}: the machine ran out of memory meanwhile; use a lower --concurrency"
+        return replace(outcome, reason=Reason.OUT_OF_MEMORY, note=note)
+    if sandbox is None or not sandbox.has_own_root:
+        return outcome
+    return replace(outcome, reason=Reason.AGENT_KILLED, note=f"{outcome.note} from within its sandbox")
+
+
+def _user(trial: Trial, place: TrialPlace, evidence: Path, seen_as: Path) -> AttemptUser | None:
+    user = trial.task.simulated_user
+    if user is None or place.user is None:
+        return None
+    return AttemptUser(
+        place.user,
+        UserPlace(
+            user=user,
+            prompt=trial.task.turns[0].prompt,
+            record=Evidence(folder=evidence).user,
+            workspace=seen_as,
+            masked=place.redactor.text,
+        ),
+    )
+
+
+@asynccontextmanager
+async def _simulated(task: Task) -> AsyncGenerator[Simulation]:
+    """Give a trial the clock and the folder for its gateway that its task needs. Raises OSError."""
+    library = await to_thread.run_sync(find_libfaketime) if task.starts_at is not None else None
+    if library is None and not task.needs_gateway:
+        yield NOTHING_SIMULATED
+        return
+    async with open_scratch() as folder:
+        clock = None
+        if task.starts_at is not None and library is not None:
+            make = partial(TrialClock, folder / "clock", starts_at=task.starts_at, library=library)
+            clock = await to_thread.run_sync(make)
+        yield Simulation(clock=clock, folder=folder)
+
+
+def _keep(workspace: Path, evidence: Evidence) -> tuple[Kept, str]:
+    """Keep the workspace; return what was not kept, and how the evidence is contaminated. Blocks.
+
+    One call, in one thread: a cancellation between two would lose a completed attempt. Raises OSError.
+    """
+    return keep_workspace(workspace, evidence.workspace), find_contamination(evidence)
+
+
+@asynccontextmanager
+async def _recorded(
+    trial: Trial, place: TrialPlace, evidence: Path
+) -> AsyncGenerator[tuple[OpenClawAgent, Callable[[int], Awaitable[None]] | None, TrialMeter | None]]:
+    """Let the trial's requests pass the wire and be recorded.
+
+    Yields the agent that makes them, what is to be awaited before each turn, and what the wire reports of the trial.
+    """
+    if place.wire is None:
+        yield place.agent, place.before_turn, None
+        return
+    lease = place.wire.lease(
+        place.slot,
+        trial=trial.key,
+        recording=Evidence(folder=evidence).wire,
+        events=place.events,
+        simulated=trial.task.simulated_times,
+    )
+    async with lease as (recorded, meter):
+
+        async def before_turn(turn: int) -> None:
+            await recorded.set_turn(turn)
+            meter.turn = turn
+            if place.before_turn is not None:
+                await place.before_turn(turn)
+
+        home = place.agent.home.addressed((recorded.instead_of, recorded.token))
+        yield replace(place.agent, home=home), before_turn, meter
+
+
+async def _with_wire(outcome: Outcome, result: TaskResult, wire: ModelWire, turn: int, redactor: Redactor) -> Outcome:
+    """Return the outcome as the wire saw it; the transcript is what it saw then.
+
+    `turn` is the index of the last turn that was begun.
+    """
+    replayed, evidence = wire.recording_of(outcome.key), result.evidence
+    try:
+        # as the recording, in which keys are masked already
+        await to_thread.run_sync(redactor.files, (evidence.transcript,))
+        read = await to_thread.run_sync(read_wire, evidence, outcome.session_ids, replayed)
+    except (OSError, PinchBenchError) as error:
+        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
+    outcome = replace(outcome, wire=read.facts, replay=read.replay, findings=(*outcome.findings, *read.findings))
+    if read.events is not None:
+        outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
+        if not outcome.usage.requests:
+            outcome = replace(outcome, usage=read.facts.usage, models=read.facts.models)
+        outcome = _without_excuse(outcome, read.found, is_ours=result.is_ours)
+    if wire.has_failed:
+        return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
+    if read.replay is not None and read.replay.refused:
+        return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE])
+    reason, said = witnessed(
+        outcome.reason,
+        outcome.note,
+        read.found,
+        turn=turn,
+        timed_out=outcome.timed_out,
+        is_concurrent=result.is_concurrent,
+    )
+    outcome = replace(outcome, reason=reason, note=said[:MAX_NOTE])
+    if outcome.reason.is_valid and outcome.usage.requests and not read.facts.calls:
+        note = "the transcript has answers of a model, but no request went through the wire"
+        return replace(outcome, reason=Reason.EVIDENCE_LOST, note=note)
+    return outcome
+
+
+def _without_excuse(outcome: Outcome, found: Measurements, *, is_ours: bool) -> Outcome:
+    exit_code, timed_out = outcome.exit_code, outcome.timed_out
+    reason = not_excused(outcome.reason, found, exit_code=exit_code, timed_out=timed_out, is_ours=is_ours)
+    if reason is outcome.reason:
+        return outcome
+    return replace(outcome, reason=reason, note=f"{outcome.note} ({outcome.reason.value} by OpenClaw's files alone)")
+
+
+async def _with_integrity(outcome: Outcome, read: Callable[[], SandboxFacts]) -> Outcome:
+    """Return the outcome with what the agent attempted."""
+    try:
+        return replace(outcome, sandbox=await to_thread.run_sync(read))
+    except (OSError, PinchBenchError) as error:
+        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
+
+
+def _make_places(workspace: Path, evidence: Path, redactor: Redactor) -> None:
+    fill_workspace(workspace, ())
+    _redact_evidence(evidence, redactor)  # of an attempt that died with its runner
+    set_aside(evidence)
+    evidence.mkdir(mode=0o700, parents=True)
+
+
+def _finish_evidence(folder: Path, redactor: Redactor) -> dict[str, str] | None:
+    """Redact what is kept, which is its last change, and return the digests; None where the folder has vanished."""
+    _redact_evidence(folder, redactor)
+    return digests_of(Evidence(folder=folder).of_agent) if folder.is_dir() else None
+
+
+def _redact_evidence(folder: Path, redactor: Redactor) -> None:
+    """Keys have no business in what is kept: providers and programs like to print them."""
+    evidence = Evidence(folder=folder)
+    output = evidence.stdout, evidence.stderr, *evidence.service_logs
+    redactor.files((*output, evidence.user, evidence.chat, evidence.transcript, evidence.store))
+
+
+def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:
+    return replace(
+        blank,
+        reason=result.reason,
+        timed_out=result.timed_out,
+        exit_code=result.exit_code,
+        execution_time_s=result.execution_time_s,
+        setup_s=round(setup_s, 3),
+        session_ids=result.session_ids,
+        store=result.store,
+        transcript_length=result.facts.events,
+        damaged_lines=result.facts.damaged,
+        tool_calls=result.facts.tool_calls,
+        models=result.facts.models,
+        usage=result.usage,
+        cpu_s=result.cpu_s,
+        peak_rss_bytes=result.peak_rss_bytes,
+        leftovers=result.leftovers,
+        asleep_s=result.asleep_s,
+        rate_limits=result.rate_limits,
+        level=result.level,
+        findings=tuple(Finding(kind=FindingKind.SETTINGS, said=name) for name in result.changed),
+        witnessed=False,  # until the wire's recording is read
+        load=result.load,
+        note=result.note[:MAX_NOTE],
+    )

@@ -1,0 +1,193 @@
+"""What a worker needs of its slot, a slot on this machine, and what a run needs of slots on others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from pinchbench.process.spec import StopSignal
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.runner.setup.make_homes import home_for, slot_name
+from pinchbench.runner.trial.attempt import TrialPlace, run_attempt
+from pinchbench.runner.trial.simulated_user import ModelUser, RecordedUser, ScriptedUser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AsyncExitStack
+    from pathlib import Path
+
+    from anyio import Event
+    from anyio.abc import TaskGroup
+
+    from pinchbench.config.run_config import RunConfig
+    from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.llm.demo.script import ScriptedTurn
+    from pinchbench.llm.demo.scripted_model import ScriptedModel
+    from pinchbench.llm.openai_api import Endpoint
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.model.task import Task
+    from pinchbench.model.timeline import Ability
+    from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
+    from pinchbench.openclaw.agent import OpenClawAgent
+    from pinchbench.results.node_times import Hardware
+    from pinchbench.runner.run_context import RunContext
+    from pinchbench.runner.setup.model_wire import ModelWire
+    from pinchbench.runner.trial.simulated_user import UserSource
+
+
+class Slot(Protocol):
+    """Where a worker makes its attempts, one at a time."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the run, from 1."""
+
+    @property
+    def agent_id(self) -> str:
+        """The name of its agent in OpenClaw."""
+
+    @property
+    def machine(self) -> str:
+        """The name of its machine in a cluster; empty for this one."""
+
+    @property
+    def machine_id(self) -> str:
+        """What the cluster calls its machine; empty for this one."""
+
+    @property
+    def hardware(self) -> Hardware | None:
+        """That of its machine in a cluster, for the first of its slots; else None."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether no further attempt is made in it, because its machine is lost or left out."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether no attempt may be made in it now, because other runs use its machine; they tell when one ends."""
+
+    async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
+        """Make one attempt at a trial and give its outcome to `done`, exactly once.
+
+        `stop` is set when the attempt is to be ended in an orderly way, with the run or alone.
+        The evidence that the outcome names is in the run's folder by then. A cancellation gives an `interrupted`
+        outcome and propagates; nothing else is raised.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LocalSlot:
+    """A slot on this machine: an agent, its home, and its way to the model.
+
+    Workspaces are below `work`. `scripted` plays `scripts`, by task id, instead of a model; None without.
+    Set-up scripts run in `check_sandbox`. `user_model` plays simulated users, if no script and no record does.
+    `browser` is the program of one; None without. `unusable` are abilities that no agent can have, and why.
+    """
+
+    number: int
+    agent: OpenClawAgent
+    work: Path
+    context: RunContext
+    wire: ModelWire | None
+    scripted: ScriptedModel | None
+    scripts: Mapping[str, tuple[ScriptedTurn, ...]]
+    check_sandbox: CheckSandbox | None = None
+    user_model: Endpoint | None = None
+    browser: Path | None = None
+    unusable: Mapping[Ability, str] = field(default_factory=dict)
+
+    @property
+    def agent_id(self) -> str:
+        """The name of its agent in OpenClaw."""
+        return self.agent.home.agent_id
+
+    @property
+    def machine(self) -> str:
+        """This one."""
+        return ""
+
+    @property
+    def machine_id(self) -> str:
+        """Empty: this one is part of no cluster."""
+        return ""
+
+    @property
+    def hardware(self) -> None:
+        """None: it is recorded of nodes."""
+        return
+
+    @property
+    def is_closed(self) -> bool:
+        """Never: this machine is where the run is."""
+        return False
+
+    @property
+    def is_taken(self) -> bool:
+        """Never: the runs on one machine share what they have by number."""
+        return False
+
+    async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
+        """Make one attempt at a trial, as `Slot.run` says."""
+        context, config = self.context, self.context.prepared.config
+        place = TrialPlace(
+            slot=self.number,
+            agent=self._agent_for(attempt.trial.task),
+            run_id=context.run_id,
+            run_folder=self.work,
+            files=context.files,
+            stop_signal=StopSignal(stop=stop, hurry=context.interrupt.hurry),
+            events=events,
+            redactor=context.redactor,
+            before_turn=partial(self._play, attempt.key) if self.scripted is not None else None,
+            wire=self.wire,
+            allowed=tuple(path.removesuffix(":rw") for path in config.sandbox_allow),
+            check_sandbox=self.check_sandbox,
+            user=self._user_of(attempt.trial),
+            unusable=self.unusable,
+        )
+        await run_attempt(attempt, place, done)
+
+    def _user_of(self, trial: Trial) -> UserSource | None:
+        if trial.task.simulated_user is None:
+            return None
+        recording = self.wire.recording_of(trial.key) if self.wire is not None else None
+        if recording is not None:
+            return RecordedUser(record=Evidence(folder=recording.parent).user, endpoint=self.user_model)
+        if self.user_model is None or self.scripted is not None:
+            script = self.scripts.get(trial.key.task_id, ())
+            return ScriptedUser(messages=tuple(turn.user for turn in script if turn.user))
+        return ModelUser(endpoint=self.user_model)
+
+    def _agent_for(self, task: Task) -> OpenClawAgent:
+        return replace(self.agent, home=home_for(task, self.agent.home, self.browser))
+
+    async def _play(self, key: TrialKey, turn: int) -> None:
+        assert self.scripted is not None  # noqa: S101 - only called for scripted models
+        self.scripted.play(slot_name(self.number), key, self.scripts[key.task_id][turn])
+
+
+class SlotPool(Protocol):
+    """Other machines, on which the slots of one run are."""
+
+    async def open(
+        self,
+        run: RunContext,
+        *,
+        versions: Mapping[str, str],
+        group: TaskGroup,
+        stack: AsyncExitStack,
+        user_model: Endpoint | None = None,
+    ) -> tuple[RunConfig, Sequence[Slot]]:
+        """Set up slots for a run; return its options, settled, with them.
+
+        `versions` are the releases on this machine. `user_model` plays simulated users, and is asked from here. The
+        connections live in `group`; they are closed with `stack`, and everything on the other machines is gone when
+        `group` ends. Raises PinchBenchError.
+        """
+
+    async def watch(self, add: Callable[[Slot], None]) -> None:
+        """Give `add` the slots of machines that join while the run works.
+
+        Returns when every machine is lost, and none has joined for a while; else it is cancelled. Call it after `open`.
+        """

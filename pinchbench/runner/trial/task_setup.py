@@ -1,0 +1,105 @@
+"""Filling a workspace: the task's set-up script, then the task's files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
+
+from anyio import move_on_after, to_thread
+
+from pinchbench.files.folders import remove_folder
+from pinchbench.files.workspace import copy_files
+from pinchbench.model.task import HOME_FOLDERS
+from pinchbench.process.spec import EndReason, Limits, ProcessSpec
+from pinchbench.process.supervise import supervise
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.model.task import Task
+    from pinchbench.model.task_programs import SetupScript
+
+OUTPUT_BYTES = 4 * 1024 * 1024
+SHOWN_BYTES = 500  # of the output, in an error
+MAX_PROCESSES = 512
+REMOVE_LIMIT_S = 30.0
+
+
+async def set_up_workspace(
+    task: Task, workspace: Path, *, seen_as: Path, sandbox: CheckSandbox | None, marker: str
+) -> None:
+    """Run the task's set-up script, if it has one, in an empty workspace; then put the task's files and folders there.
+
+    `seen_as` is the path by which the agent will name the workspace, and so the script's argument if it has a sandbox.
+    A cancellation ends the script. Raises OSError if it can't be run or takes too long, or a file can't be copied.
+    """
+    if task.setup is not None:
+        async with open_scratch() as scratch:
+            await _run(task.setup, workspace, scratch, seen_as=seen_as, sandbox=sandbox, marker=marker)
+    await to_thread.run_sync(_copy_files, task, workspace)
+
+
+@asynccontextmanager
+async def open_scratch() -> AsyncGenerator[Path]:
+    """Make a private folder for temporary files, with a short path, and remove it at the end. Raises OSError."""
+    folder = await to_thread.run_sync(lambda: Path(mkdtemp()).resolve())
+    try:
+        yield folder
+    finally:
+        with move_on_after(REMOVE_LIMIT_S, shield=True):
+            await to_thread.run_sync(remove_folder, folder, abandon_on_cancel=True)
+
+
+async def _run(
+    setup: SetupScript, workspace: Path, scratch: Path, *, seen_as: Path, sandbox: CheckSandbox | None, marker: str
+) -> None:
+    copy, log = scratch / "task", scratch / "output.log"
+    await to_thread.run_sync(_copy, setup.folder, scratch)
+    env = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(scratch / "home"),
+        "TMPDIR": str(scratch / "tmp"),
+        "LANG": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",  # nothing but the script's own files may be left
+    }
+    spec = ProcessSpec(
+        argv=["bash", setup.script, str(workspace if sandbox is None else seen_as)],
+        cwd=copy,
+        env=env,
+        stdout=log,
+        stderr=log,
+        marker=marker,
+        limits=Limits(grace_s=0, sweep_s=0, output_limit_bytes=OUTPUT_BYTES, max_processes=MAX_PROCESSES),
+        sandbox=None
+        if sandbox is None
+        else sandbox.plan_setup(scratch, cwd=copy, workspace=workspace, seen_as=seen_as, path=env["PATH"]),
+    )
+    end = await supervise(spec, timeout_s=setup.limit_s)
+    if end.reason is not EndReason.EXITED:
+        said = await to_thread.run_sync(tail, log)
+        raise OSError(f"the set-up script {setup.script} ended as {end.reason.value} {end.error}: {said}".rstrip(": "))
+
+
+def _copy_files(task: Task, workspace: Path) -> None:
+    copy_files(workspace, task.workspace_files)
+    for name in task.home_folders:
+        (workspace / HOME_FOLDERS / name).mkdir(parents=True, exist_ok=True)
+
+
+def _copy(folder: Path, scratch: Path) -> None:
+    shutil.copytree(folder, scratch / "task", symlinks=True)
+    for name in ("home", "tmp"):
+        (scratch / name).mkdir(mode=0o700)
+
+
+def tail(log: Path) -> str:
+    """Return the end of what a program has printed, for an error; empty without a file. Blocks. Raises OSError."""
+    try:
+        return log.read_bytes()[-SHOWN_BYTES:].decode("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""

@@ -1,0 +1,282 @@
+"""What the wire says of an attempt: while it runs, and when it has ended from the recording."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, assert_never
+
+from anyio import current_time
+
+from pinchbench.model.ending import Reason
+from pinchbench.model.facts import ReplayFacts, WireFacts
+from pinchbench.model.usage import Usage
+from pinchbench.openclaw.sessions import read_lines
+from pinchbench.openclaw.transcript import TranscriptReader
+from pinchbench.transcript_lines import parse_line
+from pinchbench.wire.agent_thread import read_thread
+from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.measure import measure
+from pinchbench.wire.prompt_prefix import prompt_facts
+from pinchbench.wire.provider_fault import situation_of
+from pinchbench.wire.recording import read_recording
+from pinchbench.wire.wire_messages import (
+    CallFailed,
+    CallUsed,
+    DestinationRefused,
+    Held,
+    LimitExceeded,
+    PaceChanged,
+    RequestRefused,
+)
+from pinchbench.wire.witnessed_transcript import witnessed_transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
+    from pinchbench.model.facts import Finding
+    from pinchbench.model.trial import TrialEvents
+    from pinchbench.results.evidence_files import Evidence
+    from pinchbench.transcript_lines import Event
+    from pinchbench.wire.agent_thread import Thread
+    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.measure import FailedCall, Measurements
+    from pinchbench.wire.wire_messages import WireEvent
+
+
+DIGITS = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WireReading:
+    """What a recording says.
+
+    Attributes:
+        facts: the figures of the attempt.
+        replay: how its requests compare with those it replays; None without a replay.
+        found: what the calls measure.
+        findings: how OpenClaw's store differs from the transcript.
+        events: how many events the transcript has, and `tool_calls` how many calls; None if it is the store's own.
+    """
+
+    facts: WireFacts
+    found: Measurements
+    replay: ReplayFacts | None = None
+    findings: tuple[Finding, ...] = ()
+    events: int | None = None
+    tool_calls: int = 0
+
+
+def read_wire(evidence: Evidence, session_ids: Collection[str] = (), replayed: Path | None = None) -> WireReading:
+    """Read the recording of an attempt, and make its transcript what the wire saw of these sessions. Blocks.
+
+    The transcript that OpenClaw stored is kept as `store`. Where the wire saw no conversation, nothing is written.
+    `replayed` is the recording of the attempt that was replayed.
+
+    Raises OSError if a file can't be read or written.
+    """
+    exchanges = read_recording(evidence.wire).exchanges
+    found = measure(exchanges)
+    facts = WireFacts(
+        calls=found.calls,
+        failed=tuple(call.status for call in found.failed),
+        usage=found.usage,
+        unreported=found.unreported,
+        models=found.models,
+        first_token_s=_rounded(found.first_token_median_s),
+        output_tokens_per_s=_rounded(found.output_tokens_per_s),
+        model_s=round(found.model_s, DIGITS),
+        queued_s=round(found.queued_s, DIGITS),
+        between_s=round(found.gaps_s, DIGITS),
+        prompts=prompt_facts(exchanges),
+    )
+    replay = _replay_facts(exchanges, read_recording(replayed).exchanges) if replayed is not None else None
+    reading = WireReading(facts=facts, found=found, replay=replay)
+    thread = read_thread(exchanges, session_ids)
+    return _witness(evidence, thread, reading) if thread.steps else reading
+
+
+def _witness(evidence: Evidence, thread: Thread, reading: WireReading) -> WireReading:
+    stored: list[Event] = []
+    if evidence.transcript.is_file():
+        stored = [event for line in read_lines(evidence.transcript) for event in parse_line(line).events]
+        evidence.transcript.rename(evidence.store)
+    seen = witnessed_transcript(thread, stored)
+    with evidence.transcript.open("xb") as file:
+        file.writelines(_line(event) for event in seen.events)
+    reader = TranscriptReader()  # as graders will: of a very long event only the beginning is read
+    for line in read_lines(evidence.transcript):
+        reader.feed(line)
+    return replace(reading, findings=seen.findings, events=reader.facts.events, tool_calls=reader.facts.tool_calls)
+
+
+def _line(event: Event) -> bytes:
+    try:
+        return f"{json.dumps(event, ensure_ascii=False)}\n".encode()
+    except UnicodeEncodeError:  # an unpaired surrogate
+        return f"{json.dumps(event)}\n".encode()
+
+
+CAUSABLE = frozenset(
+    {Reason.NO_TRANSCRIPT, Reason.MODEL_FALLBACK, Reason.EVIDENCE_LOST, Reason.AGENT_NOT_STARTED, Reason.DISK_FULL}
+)
+"""What OpenClaw's files and output say, which an agent can delete, edit or print."""
+
+
+def not_excused(
+    reason: Reason, found: Measurements, *, exit_code: int | None, timed_out: bool, is_ours: bool = False
+) -> Reason:
+    """Return the reason of an attempt's end, which nothing that the agent could have caused excuses (pure).
+
+    Once the model has replied, such a failure would be a retry, and the best of several attempts is better than one.
+    The attempt counts as its process ended, and graders read what the wire saw. `exit_code` is None if the process of
+    the last turn did not start; `is_ours` is as in `TaskResult`.
+    """
+    is_causable = reason in CAUSABLE or (reason is Reason.NO_MODEL_CALL and exit_code not in (None, 0))
+    if is_ours or not is_causable or not found.last:
+        return reason
+    if timed_out:
+        return Reason.TIMED_OUT
+    if exit_code is None:
+        return reason
+    return Reason.COMPLETED if exit_code == 0 else Reason.NONZERO_EXIT
+
+
+JUDGED = frozenset(
+    {Reason.PROVIDER_ERROR, Reason.MODEL_ERROR, Reason.NONZERO_EXIT, Reason.TIMED_OUT, Reason.NO_MODEL_CALL}
+)
+"""What OpenClaw says of a failed call, or hides: the wire decides whose doing it is."""
+SILENCE_S = 60.0  # OpenClaw gives up a silent stream after 120 s; less is no failure of the provider
+
+
+def witnessed(
+    reason: Reason, note: str, found: Measurements, *, turn: int, timed_out: bool, is_concurrent: bool = False
+) -> tuple[Reason, str]:
+    """Return the reason of an attempt's end, and its note, as the wire saw the calls (pure).
+
+    A complete reply that OpenClaw could not use is the model's doing, whatever OpenClaw, or who forged its words, says;
+    and only a failure that the wire saw is one of the provider, and earns a retry. An attempt without a call, or whose
+    reason is not one of `JUDGED`, keeps it. Prompts that the server truncated say nothing about the model at all.
+
+    Args:
+        reason: the reason that OpenClaw's files and output give.
+        note: details of it.
+        found: the calls.
+        turn: the index of the last turn that was begun.
+        timed_out: whether the attempt was ended at its time limit.
+        is_concurrent: whether several sessions called the model side by side.
+    """
+    if found.truncated_to and (reason.is_valid or reason in JUDGED):
+        return Reason.PROMPT_TRUNCATED, f"of each long prompt, the server read at most {found.truncated_to:,} tokens"
+    # where several sessions called, the last call need not be that of the one that failed
+    is_seen = is_concurrent and reason is Reason.PROVIDER_ERROR and any(map(_is_providers, found.failed))
+    if reason not in JUDGED or not found.calls or is_seen:
+        return reason, note
+    if not found.last:
+        silence = f"not one byte of a reply came to {found.calls} requests"
+        return (Reason.NO_REPLY if timed_out else Reason.PROVIDER_ERROR), silence
+    failure = found.last_failure
+    if failure is not None and failure.end is not ExchangeEnd.CLIENT_LEFT:
+        return _after_failure(reason, note, failure, timed_out=timed_out)
+    is_silent = found.silent_s >= SILENCE_S and not timed_out
+    if (reason is Reason.PROVIDER_ERROR and not is_silent) or (
+        reason is Reason.NO_MODEL_CALL and found.last_turn == turn
+    ):
+        said = "the model's reply had no end" if failure else "the model had replied completely"
+        return (Reason.TIMED_OUT if timed_out else Reason.MODEL_ERROR), f"{note} ({said})"
+    return reason, note
+
+
+def _is_providers(failure: FailedCall) -> bool:
+    return not situation_of(failure.error, failure.status).is_models
+
+
+def _after_failure(reason: Reason, note: str, failure: FailedCall, *, timed_out: bool) -> tuple[Reason, str]:
+    """Return the reason of an attempt that ended after this failure of a call."""
+    situation = situation_of(failure.error, failure.status)
+    status = f"{failure.status} " if failure.status >= HTTPStatus.BAD_REQUEST else ""
+    said = f"{status}{failure.error or 'the reply had no end'}"
+    if failure.end is not ExchangeEnd.COMPLETE or not situation.is_models:
+        late = " (still so when the time was up)" if timed_out else ""
+        return Reason.PROVIDER_ERROR, note if reason is Reason.PROVIDER_ERROR else f"{said}{late}"
+    if reason in (Reason.TIMED_OUT, Reason.MODEL_ERROR):
+        return reason, note
+    return Reason.MODEL_ERROR, note if reason is Reason.PROVIDER_ERROR else f"{situation.name}: {said}"
+
+
+def _replay_facts(exchanges: Sequence[Exchange], recorded: Sequence[Exchange]) -> ReplayFacts:
+    notes = [(one.number, one.divergence) for one in exchanges if one.divergence and not one.divergence.repeated]
+    served = {one.served for one in exchanges if one.served is not None}
+    refused = [one for one in exchanges if one.served is None and one.end is ExchangeEnd.NOT_REACHED and one.divergence]
+    return ReplayFacts(
+        served=sum(one.served is not None for one in exchanges),
+        live=sum(one.served is None for one in exchanges) - len(refused),
+        refused=len(refused),
+        divergences=len(notes),
+        unused=sum(one.number not in served for one in recorded),
+        first=f"request {notes[0][0]}: {notes[0][1].summary}" if notes else "",
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, DIGITS)
+
+
+MAX_REFUSED = 200  # a trial can name any number of them
+
+
+class TrialMeter:
+    """Sums up the usage of a running trial, and the time in which it waited for nothing but the wire's queue.
+
+    Attributes:
+        refused: the hosts with which the wire did not connect it.
+        refused_requests: the endpoints and models for which the wire did not pass a request on.
+        exceeded: what it used too much of, so that the wire answers it no more; empty if nothing.
+        turn: the index of the turn that was begun last.
+    """
+
+    def __init__(self, events: TrialEvents) -> None:
+        """Report to `events` when the usage grows, and each call without a complete reply: OpenClaw may hide those."""
+        self._events = events
+        self._usage = Usage()
+        self.refused: dict[str, None] = {}
+        self.refused_requests: dict[str, None] = {}
+        self.exceeded = ""
+        self.turn = 0
+        self._held_s = 0.0
+        self._held_since: float | None = None
+
+    def held_s(self) -> float:
+        """Return for how many seconds the wire has held all requests of the trial back."""
+        return self._held_s + (current_time() - self._held_since if self._held_since is not None else 0.0)
+
+    def take(self, event: WireEvent) -> None:
+        """Take an event about the trial."""
+        match event:
+            case CallUsed():
+                self._usage += event.usage
+                self._events.used(self._usage)
+            case Held(is_held=True):
+                self._held_since = current_time()
+            case Held():
+                self._held_s, self._held_since = self.held_s(), None
+            case CallFailed():
+                status = f"was answered with {event.status}" if event.status else "got no reply"
+                self._events.waits(f"model call {event.number} {status}", 0.0)
+            case DestinationRefused():
+                _keep(self.refused, event.host)
+            case RequestRefused():
+                _keep(self.refused_requests, event.what)
+            case LimitExceeded():
+                self.exceeded = event.used
+            case PaceChanged():
+                pass
+            case _:
+                assert_never(event)
+
+
+def _keep(names: dict[str, None], name: str) -> None:
+    if len(names) < MAX_REFUSED:
+        names[name] = None

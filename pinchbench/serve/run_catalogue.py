@@ -1,0 +1,272 @@
+"""The runs and experiments of an output folder, read once and again only where their files have changed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from pinchbench.errors import PinchBenchError, ResultsError
+from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, ExperimentFiles
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.lock import is_written
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.paths import runs_of
+from pinchbench.results.run_list import RunEntry, State, run_entry
+from pinchbench.results.task_statistics import Item, ItemStatistics, find_subjects, item_statistics
+from pinchbench.serve.live_run import LiveRun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinchbench.results.finished_run import PastRun
+    from pinchbench.results.manifest import TaskFacts
+    from pinchbench.results.paths import RunFiles
+
+SHARE = 0.05  # of the time at most, to read a growing run again: a large one takes seconds
+LIVE_S = 0.5  # between two readings of a growing journal
+MOST_TRIALS = 200_000  # of runs that are kept in memory, about a kilobyte each
+MOST_PAST = 4  # whole runs that are kept in memory, for comparisons
+
+Signature = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class _Known:
+    """A run of the list, as its files were. `due` is when they may be read again, `cost_s` how long that took."""
+
+    signature: Signature
+    entry: RunEntry
+    due: float
+
+
+@dataclass(slots=True)
+class _Followed:
+    """A run whose trials are in memory."""
+
+    run: LiveRun
+    lock: Lock = field(default_factory=Lock)
+    used: float = 0.0
+    due: float = 0.0
+
+
+class RunBusyError(PinchBenchError):
+    """Another thread reads the run: it is there soon."""
+
+
+class Catalogue:
+    """The runs of an output folder. Every method blocks and may be called from any thread."""
+
+    def __init__(self, output_dir: Path) -> None:
+        """Nothing is read yet."""
+        self.output_dir = output_dir
+        self._known: dict[str, _Known] = {}
+        self._reading = Lock()
+        self._followed: dict[str, _Followed] = {}
+        self._past: dict[str, tuple[Signature, PastRun]] = {}
+        self._lock = Lock()  # of the two above, held for moments only
+        self._is_closed = False
+
+    def close(self) -> None:
+        """End a reading that goes on, after the run that it is at."""
+        self._is_closed = True
+
+    def find(self, name: str) -> RunFiles | None:
+        """Find a run by its whole name among those of the folder: a name is never joined to a path."""
+        return next((files for files in runs_of(self.output_dir) if files.name == name), None)
+
+    def runs(self) -> tuple[RunFiles, ...]:
+        """Return the runs of the folder, newest first by id."""
+        return runs_of(self.output_dir)
+
+    def experiments(self) -> tuple[ExperimentFiles, ...]:
+        """Return the experiments of the folder, newest first by id."""
+        found = [path.parent.name for path in self.output_dir.glob(f"*/{EXPERIMENT_JSON}")]
+        found.sort(key=lambda name: name.rpartition("_")[2], reverse=True)
+        return tuple(ExperimentFiles(output_dir=self.output_dir, name=name) for name in found)
+
+    def entries(self) -> tuple[RunEntry | None, ...]:
+        """Return the runs in brief as far as they are known, newest first; None for one that was not read yet."""
+        return tuple(
+            known.entry if (known := self._known.get(files.name)) is not None else None
+            for files in runs_of(self.output_dir)
+        )
+
+    def refresh(self, wait_s: float) -> None:
+        """Read the runs that are new or have changed, or wait so long for another thread that does."""
+        if not self._reading.acquire(timeout=wait_s):
+            return
+        try:
+            there = runs_of(self.output_dir)
+            for files in there:
+                if self._is_closed:
+                    return
+                self._refresh(files)
+            for name in self._known.keys() - {files.name for files in there}:
+                del self._known[name]
+        finally:
+            self._reading.release()
+
+    def _refresh(self, files: RunFiles) -> None:
+        signature, began = _signature(files), time.monotonic()
+        known = self._known.get(files.name)
+        if known is not None and (known.signature == signature or began < known.due):
+            return
+        entry = run_entry(files)
+        due = time.monotonic() + (time.monotonic() - began) / SHARE if entry.state is State.RUNNING else 0.0
+        self._known[files.name] = _Known(signature=signature, entry=entry, due=due)
+
+    def follow(self, files: RunFiles, *, wait_s: float = -1) -> Followed:
+        """Return the trials of a run. Raises ResultsError if it can't be read.
+
+        Where another thread reads them, it is waited for so long; -1 is for as long as it takes.
+        """
+        with self._lock:
+            followed = self._followed.get(files.name)
+            if followed is None:
+                followed = self._followed[files.name] = _Followed(run=LiveRun(files))
+            followed.used = time.monotonic()
+            self._forget(followed)
+        return Followed(followed, wait_s)
+
+    def _forget(self, newest: _Followed) -> None:
+        """Keep no more trials than fit, the last used first."""
+        room = MOST_TRIALS
+        for name, one in sorted(self._followed.items(), key=lambda item: -item[1].used):
+            room -= len(one.run.facts.plan)
+            if room < 0 and one is not newest:
+                del self._followed[name]
+
+    def past(self, files: RunFiles) -> PastRun:
+        """Return a whole run, for comparisons. Raises ResultsError if it can't be read."""
+        signature = _signature(files)
+        with self._lock:
+            known = self._past.pop(files.name, None)
+        run = known[1] if known is not None and known[0] == signature else read_run(files)
+        with self._lock:
+            self._past[files.name] = signature, run
+            for name in list(self._past)[:-MOST_PAST]:
+                del self._past[name]
+        return run
+
+
+class Followed:
+    """A run in memory, which several clients look at: it is read again for all of them at once."""
+
+    def __init__(self, followed: _Followed, wait_s: float) -> None:
+        """`followed` is the catalogue's; `wait_s` is as in `Catalogue.follow`."""
+        self._followed = followed
+        self._wait_s = wait_s
+
+    def __enter__(self) -> LiveRun:
+        """Take the run, read up to now, or to half a second ago.
+
+        Raises ResultsError if it can't be read, and RunBusyError if another thread reads it for too long.
+        """
+        one = self._followed
+        if not one.lock.acquire(timeout=self._wait_s):
+            raise RunBusyError("The run is being read.")
+        try:
+            began = time.monotonic()
+            if began >= one.due:
+                one.run.read()
+                one.due = max(began + LIVE_S, time.monotonic() + (time.monotonic() - began) / SHARE)
+        except BaseException:
+            one.lock.release()
+            raise
+        return one.run
+
+    def __exit__(self, *_: object) -> None:
+        """Let others have it."""
+        self._followed.lock.release()
+
+
+def _signature(files: RunFiles) -> Signature:
+    """Return what changes when the files of a run do, or when nobody writes them any more."""
+    return (*_stats(files), _is_running(files))
+
+
+def _stats(files: RunFiles) -> Iterator[tuple[int, int, int] | None]:
+    for path in (files.provenance, files.journal, files.aggregate):
+        try:
+            info = path.stat()
+            yield info.st_ino, info.st_size, info.st_mtime_ns
+        except OSError:
+            yield None
+
+
+def _is_running(files: RunFiles) -> bool:
+    try:
+        return is_written(files.journal)
+    except (OSError, ResultsError):
+        return False
+
+
+EMPTY = ItemStatistics(items=(), subjects=0, noise_share=None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ListedItem:
+    """A task of the page: its statistics, its title and its category."""
+
+    item: Item
+    title: str
+    category: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FoundItems:
+    """The statistics of all tasks; `excluded` are sentences on what is not used."""
+
+    items: tuple[ListedItem, ...]
+    statistics: ItemStatistics
+    excluded: tuple[str, ...]
+
+
+class ItemTable:
+    """The item statistics of an output folder. Blocks; may be called from any thread."""
+
+    def __init__(self, output_dir: Path) -> None:
+        """Nothing is read yet."""
+        self._output_dir = output_dir
+        self._lock = Lock()
+        self._known: tuple[object, FoundItems] | None = None
+
+    def find(self) -> FoundItems:
+        """Return the statistics, of the version of each task that the newest run has."""
+        with self._lock:
+            signature = tuple((files.name, _changed(files.aggregate)) for files in runs_of(self._output_dir))
+            if self._known is None or self._known[0] != signature:
+                self._known = signature, _find(self._output_dir)
+            return self._known[1]
+
+
+def _find(output_dir: Path) -> FoundItems:
+    tasks = _newest_tasks(output_dir)
+    found = find_subjects((), output_dir, digests={task_id: task.digest for task_id, task in tasks.items()})
+    statistics = item_statistics([one.scores for one in found.subjects]) if found.subjects else EMPTY
+    items = tuple(
+        ListedItem(item=item, title=tasks[item.task_id].title, category=tasks[item.task_id].category)
+        for item in statistics.items
+    )
+    return FoundItems(items=items, statistics=statistics, excluded=found.excluded)
+
+
+def _newest_tasks(output_dir: Path) -> dict[str, TaskFacts]:
+    tasks: dict[str, TaskFacts] = {}
+    for files in reversed(runs_of(output_dir)):  # a newer run replaces what an older one says
+        try:
+            tasks |= read_facts(files.provenance).tasks
+        except ResultsError:
+            continue
+    return tasks
+
+
+def _changed(path: Path) -> object:
+    try:
+        info = path.stat()
+    except OSError:
+        return None
+    return info.st_size, info.st_mtime_ns

@@ -1,0 +1,184 @@
+"""Reading a folder of tasks, of whatever format, into a suite."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pinchbench.defaults import SuiteFormat
+from pinchbench.errors import SuiteError
+from pinchbench.files.user_data import bundled_tasks_dir
+from pinchbench.suite.formats.claw_bench import ClawBenchReader
+from pinchbench.suite.formats.clawbench_core import ClawBenchCoreReader
+from pinchbench.suite.formats.harbor import HarborReader
+from pinchbench.suite.formats.markdown_folder import PinchBenchReader
+from pinchbench.suite.formats.qwenclaw import QwenClawReader
+from pinchbench.suite.formats.wildclaw import WildClawReader
+from pinchbench.suite.reading import LoadedSuite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pinchbench.model.task import Suite, Task
+    from pinchbench.suite.reading import SuiteReader, TaskProblem
+    from pinchbench.suite.solution import Solution
+
+
+_PINCHBENCH = PinchBenchReader()
+_OTHERS: tuple[SuiteReader, ...] = (
+    QwenClawReader(),
+    WildClawReader(),
+    ClawBenchReader(),
+    ClawBenchCoreReader(),
+    HarborReader(),
+)
+# Where the tasks lie in a checkout of a suite, below its folder.
+_PLACES = ("tasks", "data/*/tasks", "tasks-public")
+_TASKS = {
+    SuiteFormat.PINCHBENCH: "task_*.md, or */task.md",
+    SuiteFormat.QWENCLAW: "task_12345_*.md with assets/<id>",
+    SuiteFormat.WILDCLAW: "<category>/*.md with ## Workspace Path",
+    SuiteFormat.CLAW_BENCH: "<domain>/*/task.toml with verifier/test_output.py",
+    SuiteFormat.CLAWBENCH_CORE: "MANIFEST.yaml with tier*/*.yaml",
+    SuiteFormat.HARBOR: "*/task.toml with tests/test.sh",
+}
+# Suites that can't be run here: a file by which they are known unless their README names them, and why not.
+_FOREIGN = (
+    ("claw-eval", "T*/grader.py", "its graders take the records of an agent loop of its own"),
+    ("UniClawBench", "*/*/references/eval_rule.md", "a hidden model supervises the agent and scores it"),
+    ("SafeClawBench", "SafeClawBench/*", "its judge and its attacks are part of a runner of its own"),
+)
+_LISTED = 3  # problems of one kind that are written out; of more, the first stands for all
+_COUNTED_FILES = 5_000  # of an unknown folder, which could be a home
+_README_BYTES = 1_000  # in which a suite names itself
+_PARTICULARS = re.compile(r"'[^']*'|(?<!\w)/\S+|\d+")
+
+
+def reader_of(name: SuiteFormat) -> SuiteReader:
+    """Return the reader of a format."""
+    return next(reader for reader in (_PINCHBENCH, *_OTHERS) if reader.format is name)
+
+
+def find_reader(root: Path, wanted: SuiteFormat | None) -> tuple[SuiteReader, Path]:
+    """Return the reader for a folder, or for the checkout of a suite, and the folder that holds the tasks.
+
+    Without `wanted`, the format is detected from the files; a folder that no other reader recognises is PinchBench's.
+    Blocks. Raises SuiteError if tasks of several formats lie side by side, and OSError.
+    """
+    readers = _OTHERS if wanted is None else (reader_of(wanted),)
+    for folder in _folders(root):
+        found = [reader for reader in readers if reader.recognises(folder)]
+        if len(found) > 1:
+            names = " and ".join(reader.format for reader in found)
+            raise SuiteError(f"{folder} holds tasks of the formats {names}. Name one of them with --suite-format.")
+        if found:
+            return found[0], folder
+        if wanted is None and _PINCHBENCH.recognises(folder):
+            return _PINCHBENCH, folder
+    return (_PINCHBENCH if wanted is None else reader_of(wanted)), root
+
+
+def _folders(root: Path) -> Iterator[Path]:
+    yield root
+    for pattern in _PLACES:
+        found = sorted(path for path in root.glob(pattern) if path.is_dir())
+        yield from found if len(found) == 1 else ()
+
+
+__all__ = [
+    "LoadedSuite",
+    "RefusedSuiteError",
+    "bundled_tasks_dir",
+    "load_suite",
+    "problem_list",
+    "read_suite",
+    "solution_of",
+]
+
+
+class RefusedSuiteError(SuiteError):
+    """Files of a suite can't be used; `problems` says which and why."""
+
+    def __init__(self, message: str, problems: Sequence[TaskProblem]) -> None:
+        """Keep the problems next to the message, which may be shorter."""
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+
+def load_suite(root: Path, *, suite_format: SuiteFormat | None = None, skip_broken: bool = False) -> LoadedSuite:
+    """Read a suite as `read_suite` does, and check that it can be used.
+
+    Raises:
+        SuiteError: the folder is missing, unreadable or without tasks.
+        RefusedSuiteError: a file is broken and `skip_broken` is not set, or all of them are broken.
+    """
+    loaded = read_suite(root, suite_format=suite_format)
+    if not (loaded.suite.by_id or loaded.problems):
+        raise SuiteError(_unknown(root, suite_format))
+    if loaded.problems and not (skip_broken and loaded.suite.by_id):
+        advice = (
+            "--skip-broken leaves them out and runs the rest."
+            if loaded.suite.by_id
+            else "No task is left to run without them, so --skip-broken does not help."
+        )
+        raise RefusedSuiteError(f"{problem_list(root, loaded.problems)}\n{advice}", loaded.problems)
+    return loaded
+
+
+def read_suite(root: Path, *, suite_format: SuiteFormat | None = None) -> LoadedSuite:
+    """Read the tasks of a folder, or of a suite's checkout; what can't be used becomes problems. Blocks.
+
+    The format is detected from the files unless it is given. Raises SuiteError if the folder can't be read, or holds
+    tasks of several formats.
+    """
+    try:
+        if not root.is_dir():
+            raise SuiteError(f"The tasks folder {root} does not exist. Name one that does with --tasks-dir.")
+        reader, folder = find_reader(root, suite_format)
+        return reader.read(folder)
+    except OSError as error:
+        raise SuiteError(f"The tasks folder {root} can't be read: {error.strerror}.") from error
+
+
+def solution_of(suite: Suite, task: Task) -> Solution | None:
+    """Return the worked solution of a suite's task, None without one. Blocks. Raises SuiteError if it can't be used."""
+    own = suite.part_of(task.task_id)
+    return reader_of(own.format).solution(own, task)
+
+
+def problem_list(root: Path, problems: Sequence[TaskProblem]) -> str:
+    """Return all problems of a folder as text, one per line; many of one kind are one line with their number."""
+    kinds: dict[str, list[TaskProblem]] = {}
+    for problem in problems:
+        kinds.setdefault(_PARTICULARS.sub("", problem.reason), []).append(problem)
+    lines: list[str] = []
+    for alike in kinds.values():
+        if len(alike) > _LISTED:
+            lines.append(f"{alike[0]} (and {len(alike) - 1} more like this; `tasks list --json` has them all)")
+        else:
+            lines += map(str, alike)
+    listed = "\n".join(lines)
+    return f"The tasks folder {root} has problems:\n{listed}"
+
+
+def _unknown(root: Path, wanted: SuiteFormat | None) -> str:
+    """Return what a folder without tasks looks like, and what tasks of each format look like. Blocks."""
+    formats = [wanted] if wanted else [*SuiteFormat]
+    known = "\n".join(f"  {name:<15} {_TASKS[name]}" for name in formats)
+    return f"The tasks folder {root} holds no task files. {_looks_like(root)}\nTasks are, by format:\n{known}"
+
+
+def _looks_like(root: Path) -> str:
+    places = (root / "README.md", root.resolve().parent / "README.md")
+    readmes = [path.read_bytes()[:_README_BYTES].decode("utf-8", "replace") for path in places if path.is_file()]
+    for name, mark, why in _FOREIGN:
+        marked = (next(root.glob(f"{place}{mark}"), None) for place in ("", "*/", "../injection/"))
+        if any(marked) or any(name in readme for readme in readmes):
+            return f"It looks like {name}, which is not supported: {why}."
+    paths = islice(root.rglob("*"), _COUNTED_FILES)
+    found = Counter(f"{path.suffix or 'other'} files" for path in paths if path.is_file())
+    counts = ", ".join(f"{number} {kind}" for kind, number in found.most_common(4))
+    return f"It holds {counts}." if found else "It is empty."

@@ -1,1 +1,0 @@
-"""What an agent wrote and did, as lines and as a conversation."""

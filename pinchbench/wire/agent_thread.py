@@ -1,0 +1,200 @@
+"""The conversation of a trial's own sessions as the wire saw it, without sub-agents, recaps and summaries (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, ReplyFacts, Role
+from pinchbench.wire.protocols.json_values import object_at, parse, text_at
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.protocols.call_facts import ExchangeFacts
+
+# OpenClaw's line about itself, which 2026.9.6 writes with the session into the system prompt or the first message.
+ABOUT_ITSELF = re.compile(r"^Runtime: .*$", re.MULTILINE)
+SESSION_ID = re.compile(r"\bsessionId=([^\s|]+)")
+# An automation's run is named by the key of its job alone, which all its runs share.
+SESSION_KEY = re.compile(r"\bsession=([^\s|]+)")
+INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
+SENDING = ("message", "sessions_spawn")  # tools
+RUN = "#"  # between the key of an automation and the number of its run
+SAME_CHARS = 1000  # of a system prompt: sub-agents and summaries have another beginning, or other tools
+GEMINI_RESULTS = ("output", "error", "result", "content")  # where Google's function responses have their text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A request of the conversation and its reply.
+
+    Attributes:
+        number: that of the exchange.
+        session: the session that the request names, or the key of an automation, `#`, and which of its runs it is.
+            Empty if it names none.
+        at: when the reply had ended, in seconds since the epoch.
+        brought: the results of tools at the end of the request, which answer the reply before.
+        users: the texts of the user's messages there.
+        replayed: the last message of the model in the request: how OpenClaw keeps an earlier reply in memory.
+        length: how many messages the request has.
+        tools: the names of the tools that were offered.
+        is_discarded: whether OpenClaw asked the same again instead of going on with the reply.
+        results: what came back for the reply's calls; None if no later request says so.
+    """
+
+    number: int
+    session: str
+    turn: int
+    at: float
+    provider: str
+    model: str
+    brought: tuple[Message, ...]
+    users: tuple[str, ...]
+    replayed: Message | None
+    length: int
+    tools: frozenset[str]
+    reply: ReplyFacts
+    is_discarded: bool = False
+    results: tuple[Message, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Thread:
+    """The steps in their order, and every text of any request or reply but tools' results, which the agent makes.
+
+    `said` are those of replies alone, and what they send to others.
+    """
+
+    steps: tuple[Step, ...] = ()
+    texts: frozenset[str] = frozenset()
+    said: frozenset[str] = frozenset()
+
+    def by_session(self) -> dict[str, Thread]:
+        """Return the conversation of each session by its id, in the order of their beginnings."""
+        sessions = dict.fromkeys(step.session for step in self.steps)
+        return {
+            name: replace(self, steps=tuple(step for step in self.steps if step.session == name)) for name in sessions
+        }
+
+
+def read_thread(exchanges: Iterable[Exchange], session_ids: Collection[str]) -> Thread:
+    """Return the conversation of the sessions with these ids.
+
+    A release that does not name the session in its requests is understood by its system prompt and its tools, which
+    sub-agents do not share.
+    """
+    read = [(one, facts_of(one)) for one in sorted(exchanges, key=lambda one: one.number)]
+    known = [(one, facts) for one, facts in read if facts.protocol is not None]
+    named = _names([facts.request.conversation for _, facts in known])
+    own = {_signature(facts) for (_, facts), name in zip(known, named, strict=True) if name in session_ids}
+    if not own and (first := next((facts for _, facts in known if facts.request.conversation.tools), None)):
+        own = {_signature(first)}
+    steps = [
+        _step(one, facts, name)
+        for (one, facts), name in zip(known, named, strict=True)
+        if name in session_ids or RUN in name or (not name and (not own or _signature(facts) in own))
+    ]
+    messages = [message for _, facts in known for message in facts.request.conversation.messages]
+    texts = {message.text for message in messages if message.role is not Role.TOOL}
+    replies = [facts.reply.message for _, facts in known if facts.reply.message is not None]
+    said = {reply.text for reply in replies} | {text for reply in replies for text in _sent_texts(reply)}
+    texts |= {reply.text for reply in replies}
+    read_steps = (
+        step for part in Thread(steps=tuple(steps)).by_session().values() for step in _with_results(part.steps)
+    )
+    return Thread(
+        steps=tuple(sorted(read_steps, key=lambda step: step.number)), texts=frozenset(texts), said=frozenset(said)
+    )
+
+
+def _names(conversations: Iterable[Conversation]) -> list[str]:
+    """Return the session of each request, as `Step.session` says."""
+    runs: Counter[str] = Counter()
+    last: dict[str, tuple[Message, ...]] = {}
+    names = []
+    for said in conversations:
+        line = _line_about_itself(said)
+        name = found[1] if (found := SESSION_ID.search(line)) else ""
+        if not name and (found := SESSION_KEY.search(line)):
+            key, messages = found[1], tuple(said.messages)
+            is_first = all(message.role is not Role.ASSISTANT for message in messages)
+            runs[key] += is_first and messages != last.get(key)  # else it is asked again
+            last[key] = messages
+            name = f"{key}{RUN}{runs[key]}"
+        names.append(name)
+    return names
+
+
+def _line_about_itself(said: Conversation) -> str:
+    """Return OpenClaw's line about itself, which comes last, after what an agent may have written; empty without."""
+    first = next((one.text for one in said.messages if one.role is Role.USER), "")
+    for text in (said.system, first):
+        if lines := ABOUT_ITSELF.findall(text):
+            return str(lines[-1])
+    return ""
+
+
+def _sent_texts(reply: Message) -> Iterable[str]:
+    """Yield the texts that a reply sends to somebody, which OpenClaw writes down as said."""
+    for call in reply.tool_calls:
+        if call.name not in SENDING:
+            continue
+        arguments = parse(call.arguments.encode("utf-8", "replace"))
+        if isinstance(arguments, dict):
+            yield from (value for value in arguments.values() if isinstance(value, str))
+
+
+def _signature(facts: ExchangeFacts) -> tuple[str, frozenset[str]]:
+    said = facts.request.conversation
+    return said.system[:SAME_CHARS], frozenset(tool.name for tool in said.tools)
+
+
+def _step(exchange: Exchange, facts: ExchangeFacts, session: str) -> Step:
+    messages = facts.request.conversation.messages
+    last = next((at for at in reversed(range(len(messages))) if messages[at].role is Role.ASSISTANT), -1)
+    new = messages[last + 1 :]
+    results = [one for one in new if one.role is Role.TOOL]
+    if facts.protocol is ProtocolName.GEMINI:
+        results = [replace(one, text=_of_gemini(one.text)) for one in results]
+    return Step(
+        number=exchange.number,
+        session=session,
+        turn=exchange.turn,
+        at=exchange.began_at + exchange.ended_s,
+        provider=exchange.provider,
+        model=facts.request.model,
+        brought=tuple(results),
+        users=tuple(one.text for one in new if one.role is Role.USER),
+        replayed=messages[last] if last >= 0 else None,
+        length=len(messages),
+        tools=frozenset(tool.name for tool in facts.request.conversation.tools),
+        reply=facts.reply,
+    )
+
+
+def _of_gemini(text: str) -> str:
+    value = object_at(parse(text.encode("utf-8", "replace")))
+    return (text_at(value, *GEMINI_RESULTS) if len(value) == 1 else "") or text
+
+
+def _with_results(steps: Sequence[Step]) -> Iterable[Step]:
+    for step, following in zip_longest(steps, steps[1:]):
+        message = step.reply.message
+        is_discarded = following is not None and _is_repeated(step, following)
+        is_answered = message is not None and message.tool_calls and not is_discarded
+        # a request without results is one after a compaction or of a new session, and says nothing of them
+        results = (following.brought or None) if is_answered and following is not None else None
+        yield replace(step, is_discarded=is_discarded, results=results)
+
+
+def _is_repeated(step: Step, following: Step) -> bool:
+    """Return whether the following request asks the same again, possibly with a word on why."""
+    if following.turn != step.turn or following.length >= step.length + 2:
+        return False  # a call and its result, which may be the same as before
+    return (following.brought, following.replayed) == (step.brought, step.replayed)

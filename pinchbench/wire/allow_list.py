@@ -1,0 +1,133 @@
+"""What the wire passes on: requests to a model's own endpoints, for the model of the run (pure)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+import msgspec
+
+from pinchbench.decoding import decode_json
+from pinchbench.wire.exchange_facts import request_body
+from pinchbench.wire.protocols.gemini import MODEL
+from pinchbench.wire.wire_messages import Api
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from pinchbench.wire.protocols.encoding import Headers
+
+# The ends of the paths at which a model answers. What stands before them is the provider's own.
+ENDPOINTS = {
+    Api.OPENAI_COMPLETIONS: re.compile(r"/chat/completions$"),
+    Api.OPENAI_RESPONSES: re.compile(r"/responses$"),
+    Api.ANTHROPIC_MESSAGES: re.compile(r"/messages$"),
+    Api.GOOGLE_GENERATIVE_AI: re.compile(r"/models/[^/]+:(?:g|streamG)enerateContent$"),
+}
+MODELS = re.compile(r"/models(?:/.*)?$")  # which OpenClaw may ask for their names
+LISTING_METHODS = frozenset({"GET", "HEAD"})
+UNSAFE = re.compile(r"[\x00-\x20\x7f%\\?#]|//|/\.{1,2}(?:/|$)")
+SAFE_SIGNS = "/:@!$&'()*+,;=~"
+
+
+NOTHING = msgspec.Raw(b"null")
+
+
+class NotAllowedError(Exception):
+    """A request that the wire does not pass on.
+
+    Attributes:
+        named: what was asked for, for the trial's ledger; empty if OpenClaw may ask for it of its own accord.
+    """
+
+    def __init__(self, reason: str, *, named: str = "") -> None:
+        """Take the reason, as a sentence for the client."""
+        super().__init__(reason)
+        self.named = named
+
+
+def canonical_target(target: str) -> str:
+    """Return a request's target with its path decoded as far as a path can be.
+
+    Raises NotAllowedError for a path that a provider could understand in another way than the wire.
+    """
+    path, mark, query = target.partition("?")
+    decoded = unquote(path)
+    if not path.startswith("/") or UNSAFE.search(decoded):
+        raise NotAllowedError("The wire passes no path like this on.", named=target)
+    return quote(decoded, safe=SAFE_SIGNS) + mark + query
+
+
+def require_endpoint(method: str, target: str, api: Api | None) -> None:
+    """Raise NotAllowedError unless a canonical target is an endpoint of the protocol; of any protocol without one."""
+    path = unquote(target.partition("?")[0])
+    if method in LISTING_METHODS and MODELS.search(path):
+        return
+    patterns: Iterable[re.Pattern[str]] = ENDPOINTS.values() if api is None else (ENDPOINTS[api],)
+    endpoint = any(pattern.search(path) for pattern in patterns)
+    if endpoint and method == "POST":
+        return
+    # OpenClaw itself asks for a web socket at some endpoints first.
+    raise NotAllowedError(
+        f"The wire does not pass {method} {path} on: it is no endpoint of the run's model.",
+        named="" if endpoint else f"{method} {path}",
+    )
+
+
+class _Request(msgspec.Struct):
+    """What a request's body says about models. `models` are further choices, as OpenRouter has them."""
+
+    model: object = None
+    models: object = None
+    tools: msgspec.Raw = NOTHING
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Named:
+    """The models that a request names, and whether it has tools: then the model would play the agent."""
+
+    models: tuple[str, ...]
+    has_tools: bool
+
+
+def named_models(target: str, body: bytes, headers: Headers) -> Named:
+    """Return which models a request with a canonical target names. Raises NotAllowedError if that can't be read."""
+    request = _parsed(request_body(body, headers)) if body else _Request()
+    others = request.models if isinstance(request.models, list) else []
+    in_path = MODEL.search(target.partition("?")[0])
+    named = [unquote(in_path[1]) if in_path else request.model, *others]
+    return Named(
+        models=tuple(dict.fromkeys(str(name) for name in named if name is not None)),
+        has_tools=bytes(request.tools) not in (b"null", b"[]"),
+    )
+
+
+def require_models(named: Named, allowed: Collection[str]) -> None:
+    """Raise NotAllowedError if a request names a model that is not allowed."""
+    for model in named.models:
+        if model not in allowed:
+            # Without tools, it may be OpenClaw's own: it has small models write titles and recaps.
+            raise NotAllowedError(
+                f"The wire does not pass requests for {model} on: it is not the run's model.",
+                named=f"model {model}" if named.has_tools else "",
+            )
+
+
+def _parsed(body: bytes) -> _Request:
+    try:
+        return decode_json(body, _Request)
+    except msgspec.ValidationError:
+        return _Request()  # no object, and so no request for a model
+    except msgspec.DecodeError:
+        pass
+    try:  # what msgspec is stricter about, such as half a surrogate pair
+        value = json.loads(body.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        raise NotAllowedError("The wire passes JSON on, and the body is none.") from None
+    if not isinstance(value, dict):
+        return _Request()
+    tools = msgspec.Raw(msgspec.json.encode(len(value.get("tools") or ()) or None))
+    return _Request(model=value.get("model"), models=value.get("models"), tools=tools)

@@ -1,0 +1,186 @@
+"""What an exchange says, whatever its protocol (pure)."""
+
+from __future__ import annotations
+
+import typing
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from pinchbench.wire.exchange import Chunk, ExchangeEnd
+from pinchbench.wire.protocols.anthropic import AnthropicMessages
+from pinchbench.wire.protocols.call_facts import ExchangeFacts, ReplyFacts, RequestFacts
+from pinchbench.wire.protocols.encoding import Unreadable, decoded, encoding_of, events
+from pinchbench.wire.protocols.gemini import Gemini
+from pinchbench.wire.protocols.json_values import EMPTY, error_in, error_text, parse
+from pinchbench.wire.protocols.openai_chat import OpenAIChat
+from pinchbench.wire.protocols.openai_responses import OpenAIResponses
+from pinchbench.wire.protocols.reply_builder import ReplyBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.protocols.call_facts import ProtocolName
+    from pinchbench.wire.protocols.encoding import Headers
+    from pinchbench.wire.protocols.json_values import Object
+
+
+class Protocol(typing.Protocol):
+    """Reads what requests and replies say. Nothing raises: what a body does not say is empty.
+
+    Attributes:
+        end_mark: the data of the event that ends a stream and is no JSON; empty if there is none.
+    """
+
+    name: ProtocolName
+    end_mark: bytes
+
+    def read_request(self, path: str, body: Object) -> RequestFacts:
+        """Read path and body of a request."""
+
+    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
+        """Read one event of a streamed reply."""
+
+    def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
+        """Read a reply that is not streamed."""
+
+    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
+        """Return whether a stream whose events are all read is complete without a mark of its end."""
+
+
+ANTHROPIC = AnthropicMessages()
+BY_PATH: tuple[tuple[str, Protocol], ...] = (
+    ("/chat/completions", OpenAIChat()),
+    ("/responses", OpenAIResponses()),
+    ("/messages", ANTHROPIC),
+    (":generateContent", Gemini()),
+    (":streamGenerateContent", Gemini()),
+)
+
+
+def protocol_of(path: str, body: bytes) -> Protocol | None:
+    """Return the protocol of a request; None if none here knows it.
+
+    Args:
+        path: The path, whose query and what stands before its last part do not matter.
+        body: The body, which decides for clouds that serve Anthropic's models under paths of their own.
+    """
+    plain = path.partition("?")[0].rstrip("/")
+    for end, protocol in BY_PATH:
+        if plain.endswith(end):
+            return protocol
+    if b'"anthropic_version"' in body:
+        value = parse(body)
+        if isinstance(value, dict) and "anthropic_version" in value and "messages" in value:
+            return ANTHROPIC
+    return None
+
+
+JSON_STARTS = (b"{", b"[")
+SSE_STARTS = (b"data:", b"event:", b"id:", b"retry:", b":", b"\xef\xbb\xbf")
+SNIFFED_BYTES = 4096
+
+
+def facts_of(exchange: Exchange) -> ExchangeFacts:
+    """Return what an exchange says. Never raises: of a damaged body it returns what can be read."""
+    body = request_body(exchange.request, exchange.request_headers)
+    protocol = protocol_of(exchange.path, body)
+    if protocol is None:
+        return ExchangeFacts(reply=_plain_reply(exchange))
+    return ExchangeFacts(
+        protocol=protocol.name,
+        request=_read_request(protocol, exchange.path, body),
+        reply=_read_reply(protocol, exchange),
+    )
+
+
+def request_facts(path: str, body: bytes) -> RequestFacts:
+    """Return what a request asks for, given its path and its body without `Content-Encoding`."""
+    protocol = protocol_of(path, body)
+    return RequestFacts() if protocol is None else _read_request(protocol, path, body)
+
+
+def request_body(body: bytes, headers: Headers) -> bytes:
+    """Return the body of a request without its `Content-Encoding`; unchanged if that can not be read."""
+    try:
+        return b"".join(chunk.data for chunk in decoded([Chunk(at_s=0.0, data=body)], encoding_of(headers)))
+    except Unreadable:
+        return body
+
+
+def is_success(exchange: Exchange) -> bool:
+    """Return whether the provider accepted the request."""
+    return HTTPStatus.OK <= exchange.status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _read_request(protocol: Protocol, path: str, body: bytes) -> RequestFacts:
+    value = parse(body)
+    return protocol.read_request(path, value if isinstance(value, dict) else EMPTY)
+
+
+def _plain_reply(exchange: Exchange) -> ReplyFacts:
+    is_complete = is_success(exchange) and exchange.end is ExchangeEnd.COMPLETE
+    return ReplyFacts(complete=is_complete, error=_failure(exchange))
+
+
+def _failure(exchange: Exchange) -> str:
+    """Return why there is no reply of a model; empty if the provider accepted the request."""
+    if not exchange.status:
+        return exchange.error or "no reply"
+    if is_success(exchange):
+        return ""
+    try:
+        chunks = decoded(exchange.chunks, encoding_of(exchange.reply_headers))
+    except Unreadable as problem:
+        return f"status {exchange.status}. {problem}"
+    return error_text(b"".join(chunk.data for chunk in chunks), exchange.status)
+
+
+def _read_reply(protocol: Protocol, exchange: Exchange) -> ReplyFacts:
+    failure = _failure(exchange)
+    if failure:
+        return ReplyFacts(error=failure)
+    try:
+        chunks = decoded(exchange.chunks, encoding_of(exchange.reply_headers))
+    except Unreadable as problem:
+        return ReplyFacts(error=str(problem))
+    reply = ReplyBuilder()
+    if _is_stream(exchange.reply_headers, chunks):
+        for event in events(chunks):
+            reply.at_s = event.at_s
+            _read_event(protocol, event.data, reply)
+        is_clean = exchange.end is ExchangeEnd.COMPLETE
+        reply.complete = reply.complete or protocol.is_ended(reply, closed_cleanly=is_clean)
+    else:
+        value = parse(b"".join(chunk.data for chunk in chunks))
+        # Gemini streams a list of chunks where it is not asked for events.
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict):
+                reply.error = error_in(part) or reply.error
+                protocol.read_whole(part, reply)
+    return reply.facts()
+
+
+def _read_event(protocol: Protocol, data: bytes, reply: ReplyBuilder) -> None:
+    if protocol.end_mark and data.strip() == protocol.end_mark:
+        reply.complete = True
+        return
+    value = parse(data)
+    if isinstance(value, dict):
+        reply.error = error_in(value) or reply.error
+        protocol.read_event(value, reply)
+
+
+def _is_stream(headers: Headers, chunks: Sequence[Chunk]) -> bool:
+    """Return whether a reply is events; its beginning decides, as some servers send a wrong content type."""
+    start, size = [], 0
+    for chunk in chunks:
+        start.append(chunk.data[:SNIFFED_BYTES])
+        size += len(chunk.data)
+        if size >= SNIFFED_BYTES:
+            break
+    begin = b"".join(start).lstrip()
+    if begin.startswith(JSON_STARTS):
+        return False
+    declared = any(name.lower() == "content-type" and "event-stream" in value for name, value in headers)
+    return declared or begin.startswith(SSE_STARTS)

@@ -1,0 +1,214 @@
+"""Passes a request on to its provider, and the reply back as it arrives."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from anyio import CancelScope, create_task_group
+
+from pinchbench.redaction import known_secrets
+from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, body_of
+from pinchbench.wire.pacing import Pacer
+from pinchbench.wire.redact import Masking, masked
+from pinchbench.wire.request_route import Origin, end_to_end, error_response, recorded_headers, response_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import h11
+    from anyio.abc import TaskGroup
+
+    from pinchbench.wire.exchange import Draft
+    from pinchbench.wire.lease import TrialLease
+    from pinchbench.wire.pacing import Permit
+    from pinchbench.wire.request_route import Header
+    from pinchbench.wire.wire_messages import Provider
+
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+SAME_METHOD = frozenset({307, 308})  # the others turn a POST into a GET, which no model answers
+MAX_REDIRECTS = 5
+
+
+def retry_after_s(headers: Iterable[Header], *, now: float) -> float | None:
+    """Return what `Retry-After-Ms` or `Retry-After` asks for, in seconds from now, which is a Unix time."""
+    values = {name.lower(): value.decode("latin-1").strip() for name, value in headers}
+    if (number := _number(values.get(b"retry-after-ms", ""))) is not None:
+        return number / 1000
+    text = values.get(b"retry-after", "")
+    if (number := _number(text)) is not None:
+        return number
+    try:
+        date = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    aware = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, (aware - datetime.fromtimestamp(now, UTC)).total_seconds())
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+HTTP_TOO_MANY_REQUESTS = 429
+
+
+class RedirectError(Exception):
+    """A provider redirects a request to where the wire does not follow. The message is a sentence."""
+
+
+class Upstream:
+    """A provider, its connections and its pacing. `secret` is its key, if that is no word that may stand anywhere."""
+
+    def __init__(self, provider: Provider, changed: Callable[[int], None]) -> None:
+        """Take a provider. Raises ValueError if its base URL is not one of HTTP."""
+        self.provider = provider
+        self.origin = Origin.parse(provider.base_url)
+        self.secret = provider.key if known_secrets({"KEY": provider.key}) else ""
+        self.pool = ConnectionPool(self.origin)
+        self.pacer = Pacer(provider.max_requests, changed=changed)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """A request on its way."""
+
+    inbound: Inbound
+    head: h11.Request
+    target: bytes
+    headers: list[Header]
+    lease: TrialLease
+    upstream: Upstream
+    draft: Draft
+
+
+class Relay:
+    """Passes requests on, and their replies as they arrive."""
+
+    def __init__(self, report_held: Callable[[TrialLease], None]) -> None:
+        """`report_held` is called when a trial may begin or cease to wait for its turn."""
+        self._report_held = report_held
+
+    async def relay(self, call: Call) -> bool:
+        """Ask the provider, pass its reply on, and return whether the client's connection stays open."""
+        stays_open = False
+        async with create_task_group() as group:
+            group.start_soon(_watch, call, group.cancel_scope)
+            try:
+                stays_open = await self._ask(call, group)
+            except LOST:
+                call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
+            group.cancel_scope.cancel()
+        return stays_open
+
+    async def _ask(self, call: Call, group: TaskGroup) -> bool:
+        permit = await self._admitted(call)
+        call.draft.queued_s += permit.queued_s
+        with call.upstream.pacer.released(permit):
+            return await _exchange(call, permit, group)
+
+    async def _admitted(self, call: Call) -> Permit:
+        """Wait until the request may be sent."""
+        lease = call.lease
+        lease.waiting += 1
+        try:
+            return await call.upstream.pacer.acquire(lease.trial, waits=partial(self._report_held, lease))
+        finally:
+            lease.waiting -= 1
+            self._report_held(lease)
+
+
+async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
+    """Ask the provider, pass its reply on, and return whether the client's connection stays open."""
+    fresh, targets = False, [call.target]
+    while True:
+        try:
+            async with call.upstream.pool.connection(fresh=fresh) as connection:
+                group.start_soon(_upload, call, connection, targets[-1])
+                try:
+                    response = await connection.head()
+                except NotReachedError:
+                    if not connection.is_reused:
+                        raise
+                    # the provider closed an idle connection just then, as it may: retry on a new connection
+                    fresh = True
+                    continue
+                if response.status_code in REDIRECTS:
+                    targets.append(redirected(call.upstream.origin, targets, response))
+                    continue
+                if response.status_code == HTTP_TOO_MANY_REQUESTS:
+                    permit.refuse(retry_after_s(response.headers, now=time.time()))
+                else:
+                    permit.succeed()
+                return await _pass_on(call, connection, response)
+        except NotReachedError as error:
+            call.draft.finish(ExchangeEnd.NOT_REACHED, str(error))
+            return False
+        except RedirectError as error:
+            permit.succeed()
+            call.draft.finish(ExchangeEnd.NOT_REACHED, str(error))
+            await call.inbound.stream.send(error_response(HTTPStatus.NOT_FOUND, str(error)))
+            return False
+
+
+async def _watch(call: Call, scope: CancelScope) -> None:
+    await call.inbound.wait_until_closed()
+    call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
+    scope.cancel()
+
+
+def redirected(origin: Origin, targets: Sequence[bytes], response: h11.Response) -> bytes:
+    """Return the target of a redirect within a provider, after those that were asked (pure). Raises RedirectError."""
+    location = next((value for name, value in response.headers if name == b"location"), b"").decode("latin-1")
+    at = urlsplit(urljoin(f"{origin.url}{targets[-1].decode('latin-1')}", location))
+    place = f"{at.scheme}://{at.netloc}{at.path}"  # what follows may hold a key
+    advice = "Name the address at which the model answers."
+    if not location or response.status_code not in SAME_METHOD:
+        raise RedirectError(f"The provider redirects to {place} by a {response.status_code}. {advice}")
+    if Origin.parse(f"{at.scheme}://{at.netloc}").url != origin.url:
+        raise RedirectError(f"The provider redirects to another server, {place}. {advice}")
+    if len(targets) > MAX_REDIRECTS:
+        raise RedirectError(f"The provider redirects again and again, at last to {place}. {advice}")
+    return f"{at.path or '/'}{'?' if at.query else ''}{at.query}".encode("latin-1")
+
+
+async def _upload(call: Call, connection: Outbound, target: bytes) -> None:
+    """Send the request. A provider that stops reading says why in its reply, or else in closing the connection."""
+    draft = call.draft
+    try:
+        await connection.send(call.head.method, target, call.headers, draft.request)
+    except LOST:
+        return
+    draft.sent_s = draft.elapsed_s
+
+
+async def _pass_on(call: Call, connection: Outbound, response: h11.Response) -> bool:
+    """Pass a reply on as it arrives; return whether the client's connection stays open."""
+    draft, client = call.draft, call.inbound.stream
+    secret = call.upstream.secret.encode()
+    headers = end_to_end((name, masked(value, secret)) for name, value in response.headers.raw_items())
+    draft.status = response.status_code
+    draft.reply_headers = recorded_headers(headers, secret=call.upstream.secret)
+    body = body_of(call.head.method, response)
+    if not body.has_end:
+        headers.append((b"Connection", b"close"))
+    await client.send(response_head(response.status_code, masked(bytes(response.reason), secret), headers))
+    try:
+        await connection.forward_body(body, client, draft.add_chunk, Masking(secret) if secret else None)
+    except CutError as error:
+        draft.finish(ExchangeEnd.CUT, str(error))
+        return False
+    draft.finish()
+    return body.has_end and call.inbound.keeps_alive

@@ -1,0 +1,196 @@
+"""Whose doing a failed model call is: that of the model, which is counted, or of its provider (pure).
+
+The HTTP status decides where it can. Words decide only between the situations of `SITUATIONS`, in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+NOT_THE_REQUEST = frozenset({401, 402, 404, 407, 408, 409, 414, 425, 429, *range(501, 600)})
+"""Statuses that no content of a request causes, whatever words follow: account, address, rate, proxy, time."""
+BAD_REQUEST, TOO_LARGE, SERVER_ERROR = 400, 413, 500
+STATUS = re.compile(r"^(?:HTTP |status )?([45]\d\d)\b|^[\w. -]{0,60}\b([45]\d\d): ", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Situation:
+    """A situation in which a call fails.
+
+    Attributes:
+        name: what happened, as the reference names it.
+        source: servers and providers that use these words.
+        is_models: whether that is the model's doing: what it wrote, or how long it let its conversation become.
+        pattern: matches the provider's words and codes.
+        with_500: whether that also holds for status 500, with which some servers refuse a request.
+    """
+
+    name: str
+    source: str = ""
+    is_models: bool
+    pattern: re.Pattern[str]
+    with_500: bool = False
+
+
+_IN_CONVERSATION = r"(?:messages|input|contents)\b[\w.\[\]]*\b"  # the path of a field
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+SITUATIONS = (
+    Situation(
+        name="tool call that the server cannot parse",
+        source="Groq, Ollama, llama.cpp, vLLM, Gemini, Mistral, Anthropic",
+        is_models=True,
+        with_500=True,
+        pattern=_words(
+            r"\btool_use_failed\b|failed to call a function",
+            r"\bpars(?:e|ing) (?:the )?(?:tool[ _]calls?|function call|input at pos)\b",
+            r"\bharmony ?error\b|unexpected tokens remaining in message header",
+            r"\bmalformed.?function.?call\b",
+            # what a model wrote is sent again as a part of the conversation
+            r"\bfunction name was\b.{0,80}\bmust be",
+            rf"{_IN_CONVERSATION}(?:arguments|(?:tool_use|function(?:_call|_response)?)\.(?:name|input)|input\[\d+\]\.name)'?:",
+            r"\btool_use\W+ids? must be unique|duplicate.{0,30}\btool.?(?:call|use)|tool_call_id.{0,30}\bduplicate",
+            r"^[^'\"]{0,60}(?:expecting (?:',' delimiter|property name|value)|unterminated string)",
+            r"^[^'\"]{0,60}invalid control character",
+        ),
+    ),
+    Situation(
+        name="throttling",
+        source="Bedrock, OpenAI, Groq (413 for tokens per minute), Google",
+        is_models=False,
+        pattern=_words(
+            r"throttl|rate.{0,3}limit|\btoo many (?:concurrent |connections|requests)",
+            r"please wait\b|overloaded|slow.?down",
+            r"\bper.?(?:second|minute|min|hour|day)\b|\b[rt]p[md]\b|\bdaily\b|(?:at|over) capacity|capacity exceeded",
+            r"resource.?(?:has been )?exhausted|concurren|try again (?:later|in|shortly)|retry (?:in|after)\b",
+        ),
+    ),
+    Situation(
+        name="account or budget",
+        source="OpenAI, OpenRouter, LiteLLM, Anthropic, Google",
+        is_models=False,
+        pattern=_words(
+            r"\bquota\b|\bcredits?\b(?! card)|\bbilling\b|\bbalance\b",
+            r"\bpayment\b|(?<!thinking.)\bbudget|exceeded.?budget",
+            r"\bspend(?:ing)?\b.{0,10}(?:cap|limit)|key limit|api.?key|unauthori[sz]ed|permission",
+            r"\b(?:account|organi[sz]ation|project)\b.{0,60}(?:suspend|disabl|terminat|bann|deactivat|block|flag|violat)",
+        ),
+    ),
+    Situation(
+        name="time-out",
+        source="Cloudflare, nginx, OpenRouter, Ollama",
+        is_models=False,
+        pattern=_words(
+            r"too long to|took (?:too long|longer)|\btimed?.?out\b",
+            r"\btimeout|deadline|\bidle\b|context cancel+ed|aborted",
+        ),
+    ),
+    Situation(
+        name="server out of memory, crashed or unavailable",
+        source="Ollama, llama.cpp, vLLM, proxies",
+        is_models=False,
+        pattern=_words(
+            r"out of memory|\boom\b|cuda|\ballocat|memory limit|resource limitation|unexpectedly stopped|enginecore",
+            r"\bengine (?:is )?dead|unavailable|not available",
+            r"connection (?:error|refused|reset)|bad gateway|disconnected",
+            r"(?:moderation|safety|inspection|filter\w*) (?:service|system).{0,20}(?:fail|error|down)",
+        ),
+    ),
+    Situation(
+        name="limit of the reply's length that OpenClaw asked for",
+        source="OpenAI, vLLM",
+        is_models=False,
+        pattern=_words(
+            r"max_(?:\w+_)?tokens'? (?:is too large|must|should|cannot|can't|has to)",
+            r"max_(?:\w+_)?tokens.{0,20} at (?:least|most)",
+            r"^(?!.*(?:context|input|prompt)).*(?:max_(?:\w+_)?tokens|maxoutputtokens|output tokens)",
+        ),
+    ),
+    Situation(
+        name="text too long for a field of the conversation",
+        source="OpenAI",
+        is_models=True,
+        pattern=_words(rf"{_IN_CONVERSATION}(?:content|text|output)'?: .{{0,40}}too (?:long|large)"),
+    ),
+    Situation(
+        name="field that OpenClaw wrote",
+        source="OpenAI, Anthropic, Azure",
+        is_models=False,
+        pattern=_words(
+            r"\bprompt_cache_key\b|(?:\.|_|\b)id'?: |(?:should|does not) match pattern|string_(?:above|below)_m",
+            r"unrecogni[sz]ed request argument|extra inputs? (?:is|are) not permitted|does not support",
+            r"(?:un(?:supported|known|expected|recogni[sz]ed)|extra) (?:parameter|value|argument|field|name|key)s?\b",
+            r"\btools?(?:\.\d|\[\d)|input_schema|invalid schema|\.metadata\b",
+        ),
+    ),
+    Situation(
+        name="context overflow",
+        source="OpenAI, Anthropic, Google, xAI, GLM, Kimi, Qwen, Mistral, llama.cpp, vLLM, LM Studio, LiteLLM",
+        is_models=True,
+        with_500=True,
+        pattern=_words(
+            r"context_length_exceeded|exceed_context_size|context_?window_?exceeded|request_too_large|prompt_too_long",
+            r"\b1261\b|maximum (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?length",
+            r"exceed\w*.{0,40}\b(?:context|model token limit|maximum number of tokens)",
+            r"exceed\w*.{0,40}\bmax(?:imum)? (?:input|prompt|length)",
+            r"\b(?:prompt|input|context|conversation|(?:prompt|input|request(?:ed)?|total) tokens?)\b.{0,60}"
+            r"\b(?:exceed\w*|longer than|greater than|larger than)\b.{0,60}(?:context|limit|max|length|\d)",
+            r"\bcontext (?:length|size|window|limit)\b.{0,30}\b(?:exceed\w*|reached|overflow\w*|full)",
+            r"context.?overflow",
+            r"reduce the length|range of input length|tokens to keep from the initial prompt|keep the first \d+ tokens",
+            r"\bis too large to process\b|too many tokens: |`?inputs`? tokens \+|上下文.{0,12}(?:超|过长)|超.{0,4}长",
+        ),
+    ),
+    Situation(
+        name="content filter",
+        source="Azure, OpenAI, Anthropic, Google, Qwen, DeepSeek, xAI, GLM, Kimi, OpenRouter",
+        is_models=True,
+        pattern=_words(
+            r"content.?(?:management|filter|policy|moderation|safety|exists risk|violat)",
+            r"data_?inspection|responsibleai",
+            r"\bflagged\b|\bmoderation\b|\bsafety\b|\bguardrail|\binappropriate\b|prohibited|\bharm(?:ful|_category)",
+            r"\bunsafe\b|usage (?:policy|policies|guidelines)|(?:polic(?:y|ies)|guidelines|terms).{0,20}violat",
+            r"violat.{0,40}(?:polic|guideline|terms)|\binvalid_prompt\b|\bsensitive (?:content|words?|information)",
+            r"敏感|不安全|违规|high risk|\b1301\b",
+        ),
+    ),
+    Situation(
+        name="context overflow",
+        source="Bedrock, GitHub, Google, proxies",
+        is_models=True,
+        pattern=_words(
+            r"\b(?:prompt|input|request|messages?|conversation|context|payload|body|entity|content)s?\b.{0,60}"
+            r"\b(?:too (?:long|large|big|many)|exceeds?|exceeded)\b",
+            r"too many (?:input |prompt )?tokens|max(?:imum)? length|context (?:length|window|limit)",
+        ),
+    ),
+)
+UNKNOWN = Situation(name="anything else", source="all", is_models=False, pattern=_words())
+BY_STATUS = Situation(
+    name="status that no content of a request causes", source="all", is_models=False, pattern=_words()
+)
+REQUEST_TOO_LARGE = SITUATIONS[-1]
+
+
+def situation_of(words: str, status: int = 0) -> Situation:
+    """Return the situation of a failed call.
+
+    Args:
+        words: the provider's message, after its type and code.
+        status: the HTTP status; a stream that has begun with 200 may name another one in its error, and OpenClaw puts
+            it first.
+    """
+    if status < BAD_REQUEST:
+        found = STATUS.search(words)
+        status = int(found[1] or found[2]) if found else 0
+    if status in NOT_THE_REQUEST:
+        return BY_STATUS
+    for one in SITUATIONS:
+        if (status != SERVER_ERROR or one.with_500 or not one.is_models) and one.pattern.search(words):
+            return one
+    return REQUEST_TOO_LARGE if status == TOO_LARGE else UNKNOWN

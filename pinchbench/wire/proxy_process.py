@@ -1,0 +1,211 @@
+"""The proxy's process: listens, and does what the runner says."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, assert_never
+
+import anyio
+import msgspec
+from anyio import (
+    create_memory_object_stream,
+    create_task_group,
+    create_tcp_listener,
+    create_unix_listener,
+    move_on_after,
+    to_thread,
+)
+from anyio.abc import SocketAttribute, UNIXSocketStream
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+from pinchbench.redaction import is_key
+from pinchbench.wire.playback import Playback
+from pinchbench.wire.proxy import Proxy
+from pinchbench.wire.recording import RecordingWriter
+from pinchbench.wire.transport import serve_clients
+from pinchbench.wire.tunnel import Tunnel
+from pinchbench.wire.wire_messages import (
+    Answered,
+    Command,
+    Configure,
+    Failed,
+    Lease,
+    Ready,
+    Release,
+    Report,
+    SetTurn,
+    decode_command,
+    encode,
+)
+
+if TYPE_CHECKING:
+    import socket
+
+    from anyio.abc import SocketListener, SocketStream, TaskGroup
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from anyio.streams.stapled import MultiListener
+
+    from pinchbench.wire.tunnel import Authority
+
+
+LOG = logging.getLogger(__name__)
+MESSAGE_BYTES = 16 * 1024 * 1024  # of one line: the configuration with all secrets
+SOCKET_NAME = "wire.sock"
+TUNNEL_SOCKET_NAME = "tunnel.sock"
+SOCKET_MODE = 0o600
+END_LIMIT_S = 5.0  # for what is still to be recorded when the runner has gone; a trial's recording is a few MB
+LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
+
+
+async def serve_wire(control: socket.socket) -> None:
+    """Serve until the runner closes its end of the socket; `control` is this end, and owned by this function."""
+    async with await UNIXSocketStream.from_socket(control) as stream:
+        lines = BufferedByteReceiveStream(stream)
+        try:
+            first = decode_command(await lines.receive_until(b"\n", MESSAGE_BYTES))
+        except LOST:
+            return
+        if not isinstance(first, Configure):
+            await stream.send(encode(Failed(reason=f"its first message was {type(first).__name__}")))
+            return
+        try:
+            await _Server(stream, lines, first).run()
+        except* (OSError, ValueError) as errors:
+            await stream.send(encode(Failed(reason=_first_message(errors))))
+
+
+class _Server:
+    """One configuration, from its beginning to its end."""
+
+    def __init__(self, stream: UNIXSocketStream, lines: BufferedByteReceiveStream, configure: Configure) -> None:
+        self._stream = stream
+        self._lines = lines
+        self._configure = configure
+        self._secrets = tuple(one.key for one in configure.providers if is_key(one.key))
+
+    async def run(self) -> None:
+        """Listen and obey until the runner has gone. Raises OSError, or ValueError for a bad base URL."""
+        path = Path(self._configure.folder) / SOCKET_NAME
+        # Unbounded: reports are small, and nothing may wait for the runner to read them.
+        send, receive = create_memory_object_stream[Report](float("inf"))
+        async with (
+            send,
+            await create_tcp_listener(local_host="127.0.0.1") as tcp,
+            await create_unix_listener(path, mode=SOCKET_MODE) as unix,
+            create_task_group() as group,
+        ):
+            proxy = Proxy(
+                self._configure.providers,
+                report=send.send_nowait,
+                group=group,
+                reports_usage=self._configure.reports_usage,
+                max_recording_bytes=self._configure.max_recording_bytes,
+            )
+            group.start_soon(self._send_reports, receive)
+            group.start_soon(serve_clients, tcp, proxy.serve)
+            group.start_soon(serve_clients, unix, proxy.serve)
+            port: int = tcp.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
+            ready = Ready(port=port, socket=str(path))
+            send.send_nowait(await self._open_tunnel(ready, proxy, group, send))
+            await self._obey(proxy, group, send)
+            await self._finish(proxy)
+            group.cancel_scope.cancel()
+
+    async def _open_tunnel(
+        self, ready: Ready, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]
+    ) -> Ready:
+        """Listen for clients that ask providers at their own addresses, if there are such providers."""
+        providers = {one.host: one.id for one in self._configure.providers if one.host}
+        if not providers:
+            return ready
+        authority = await to_thread.run_sync(_authority, tuple(providers))
+        listener = await create_tcp_listener(local_host="127.0.0.1")
+        group.start_soon(_listen, listener, Tunnel(proxy, authority, providers))
+        # The way out of an empty network leads here, so that nothing else can be reached through it.
+        path = Path(self._configure.folder) / TUNNEL_SOCKET_NAME
+        only_exit = await create_unix_listener(path, mode=SOCKET_MODE)
+        group.start_soon(_listen, only_exit, Tunnel(proxy, authority, providers, refused=send.send_nowait))
+        port: int = listener.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
+        certificate = authority.pem.decode()
+        return msgspec.structs.replace(ready, tunnel_port=port, tunnel_socket=str(path), certificate=certificate)
+
+    async def _send_reports(self, reports: MemoryObjectReceiveStream[Report]) -> None:
+        with reports:
+            async for report in reports:
+                try:
+                    await self._stream.send(encode(report))
+                except LOST:
+                    return  # the runner has gone, which ends the loop that reads from it
+
+    async def _obey(self, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]) -> None:
+        while True:
+            try:
+                command = decode_command(await self._lines.receive_until(b"\n", MESSAGE_BYTES))
+            except LOST:
+                return
+            except (msgspec.MsgspecError, anyio.DelimiterNotFound) as error:
+                raise ValueError(f"a message could not be read: {error}") from error
+            await self._do(command, proxy, group, send)
+
+    async def _do(self, command: Command, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]) -> None:
+        match command:
+            case Configure():
+                raise ValueError("it was configured twice")
+            case Lease():
+                send.send_nowait(await self._lease(command, proxy))
+            case SetTurn():
+                proxy.set_turn(command.token, command.turn)
+            case Release():
+                group.start_soon(_release, proxy, command.token, send)
+            case _:
+                assert_never(command)
+
+    async def _lease(self, command: Lease, proxy: Proxy) -> Answered:
+        try:
+            recorder = None
+            if command.path is not None:
+                secrets = (*self._secrets, command.token)
+                recorder = await to_thread.run_sync(RecordingWriter, Path(command.path), secrets)
+            playback = None
+            if command.replay is not None:
+                playback = await to_thread.run_sync(Playback.open, command.replay)
+            proxy.lease(
+                command.token,
+                trial=command.trial,
+                recorder=recorder,
+                playback=playback,
+            )
+        except (OSError, ValueError) as error:
+            return Answered(token=command.token, problem=str(error))
+        return Answered(token=command.token)
+
+    async def _finish(self, proxy: Proxy) -> None:
+        with move_on_after(END_LIMIT_S, shield=True):
+            async with create_task_group() as group:
+                for token in proxy.tokens:
+                    group.start_soon(partial(proxy.release, token))
+        await proxy.close()
+
+
+def _first_message(errors: BaseExceptionGroup[OSError | ValueError]) -> str:
+    first: BaseException = errors
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]
+    return str(first)
+
+
+def _authority(hosts: tuple[str, ...]) -> Authority:
+    from pinchbench.wire.tunnel import Authority  # noqa: PLC0415 - a library that few runs need
+
+    return Authority(hosts)
+
+
+async def _listen(listener: SocketListener | MultiListener[SocketStream], tunnel: Tunnel) -> None:
+    async with listener:
+        await serve_clients(listener, tunnel.serve)
+
+
+async def _release(proxy: Proxy, token: str, send: MemoryObjectSendStream[Report]) -> None:
+    send.send_nowait(Answered(token=token, problem=await proxy.release(token)))

@@ -1,0 +1,172 @@
+"""Tasks that are written: as ordinary ones, with the old conversation as the solution, and without secrets."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from history_states import BEGAN, Said, UserState, transcript
+from pinchbench.authoring.check import check_tasks
+from pinchbench.authoring.history.conversations import conversations_of
+from pinchbench.authoring.history.privacy import Masker
+from pinchbench.authoring.history.proposals import proposals_of
+from pinchbench.authoring.history.rebuild import restore
+from pinchbench.authoring.history.stored_sessions import StoredSession
+from pinchbench.authoring.history.task_writer import HistoryTask, title_of, write_task
+from pinchbench.authoring.history.workspace_past import WorkspacePast
+from pinchbench.suite.loading import load_suite, solution_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pinchbench.model.task import Task
+
+HOSTILE = "\n## Automated Checks\n\n```python\nraise SystemExit\n```\n---\nid: x\n\x85\u2028'''\"\\"
+
+
+def written(
+    state: UserState, turns: Sequence[Said], folder: Path, *, masker: Masker | None = None, clock: bool = False
+) -> Task:
+    events = transcript(turns, at=BEGAN, cwd=str(state.workspace))
+    (one,) = conversations_of(StoredSession(agent="main", session_id="s", events=tuple(events)))
+    restored = restore(one, WorkspacePast(folder=state.workspace))
+    task = HistoryTask(
+        conversation=one,
+        restored=restored,
+        proposals=proposals_of(one, restored),
+        share=0.25,
+        monthly=3.0,
+        has_clock=clock,
+    )
+    task_id = write_task(folder, task, masker or Masker())
+    (loaded,) = load_suite(folder).suite.tasks
+    assert loaded.task_id == task_id
+    return loaded
+
+
+def scores(folder: Path, run_root: Path) -> dict[str, tuple[float | None, tuple[str, ...]]]:
+    suite = load_suite(folder).suite
+    tasks = [(task, solution_of(suite, task)) for task in suite.tasks]
+    results = anyio.run(partial(check_tasks, tasks, show=lambda _: None, run_root=run_root))
+    return {one.part.value: (one.check, one.problems) for one in results}
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> UserState:
+    return UserState(folder=tmp_path / "state")
+
+
+def test_the_old_conversation_scores_one_a_corrupted_result_less_and_nothing_next_to_nothing(
+    state: UserState, tmp_path: Path
+) -> None:
+    state.put({"orders.csv": "a\nb\nb\n"})
+    state.put({"count.txt": "2\n", "sum.json": '{"n": 2}', "calc.py": "x = 1\n"}, at=BEGAN + 2)
+    turns = [
+        Said(
+            prompt="Count orders.csv into count.txt, sum.json",
+            calls=[
+                ("read", {"path": "orders.csv"}, "a\nb\nb\n"),
+                ("write", {"path": "count.txt", "content": "3\n"}, ""),
+                ("exec", {"command": "python3 -c 'print()' > sum.json"}, ""),
+            ],
+        ),
+        Said(prompt="No, it is 2", calls=[("write", {"path": "count.txt", "content": "2\n"}, "")]),
+        Said(prompt="Thank you!", answer="Any time."),
+    ]
+
+    task = written(state, turns, tmp_path / "tasks")
+    result = scores(tmp_path / "tasks", tmp_path / "runs")
+
+    assert [turn.prompt for turn in task.turns] == [turns[0].prompt, turns[1].prompt]
+    assert (task.frontmatter["share"], task.frontmatter["monthly"], task.is_private) == (0.25, 3.0, True)
+    assert {part: problems for part, (_, problems) in result.items()} == {"oracle": (), "near_miss": (), "nothing": ()}
+    assert (result["oracle"][0], result["nothing"][0]) == (1.0, 0.0)
+    assert result["near_miss"][0] == pytest.approx(1 / 3)
+
+
+def test_repaired_tests_are_run_and_changed_tests_earn_nothing(state: UserState, tmp_path: Path) -> None:
+    test = "import calc, unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        assert calc.x == 1\n"
+    state.put({"calc.py": "x = 2\n", "test_calc.py": test})
+    state.commit()
+    state.put({"calc.py": "x = 1\n"}, at=BEGAN + 3)
+    run = "python3 -m unittest"
+    turn = Said(
+        prompt="Repair calc.py",
+        calls=[
+            ("exec", {"command": run}, "FAILED (failures=1)"),
+            ("edit", {"path": "calc.py", "oldText": "x = 2", "newText": "x = 1"}, ""),
+            ("exec", {"command": run}, "OK"),
+        ],
+    )
+
+    written(state, [turn], tmp_path / "tasks")
+    result = scores(tmp_path / "tasks", tmp_path / "runs")
+    (task,) = (tmp_path / "tasks").glob("*/solution.yaml")
+    cheat = task.read_text(encoding="utf-8").replace(
+        '"path": "calc.py", "content": "x = 1\\n"', '"path": "test_calc.py", "content": ""'
+    )
+    task.write_text(cheat, encoding="utf-8")
+
+    assert (result["oracle"][0], result["nothing"][0]) == (1.0, 0.0)
+    assert scores(tmp_path / "tasks", tmp_path / "runs")["oracle"][0] == 0.0
+
+
+def test_secrets_names_and_paths_are_in_none_of_the_files(state: UserState, tmp_path: Path) -> None:
+    key = "sk-proj-abcDEF0123456789abcd"
+    secret = f"{key} of Ada Lovelace <ada@lovelace.org> in {state.workspace}/x and /home/ada/y"
+    state.put({"in.txt": secret, "blob.bin": b"\xff\xfe" + key.encode()})
+    state.commit()
+    state.put({"Ada Lovelace.txt": secret, "short.txt": key}, at=BEGAN + 2)
+    calls = [
+        ("read", {"path": "in.txt"}, secret),
+        ("write", {"path": "Ada Lovelace.txt", "content": secret}, ""),
+        ("write", {"path": "short.txt", "content": key}, ""),
+    ]
+    masker = Masker(home="/home/ada", names=("Ada Lovelace", "lovelace"), addresses=True)
+
+    written(state, [Said(prompt=f"Copy {secret}", calls=calls, answer=secret)], tmp_path / "tasks", masker=masker)
+
+    texts = {
+        path.name: path.read_bytes().decode("latin-1") for path in (tmp_path / "tasks").rglob("*") if path.is_file()
+    }
+    everything = "\n".join([*texts, *texts.values()]).casefold()
+    assert "blob.bin" not in texts
+    assert "Person 1.txt" in texts["solution.yaml"]
+    for private in (key, "lovelace", str(state.workspace), "/home/ada"):
+        assert private.casefold() not in everything
+    assert scores(tmp_path / "tasks", tmp_path / "runs")["oracle"] == (1.0, ())
+
+
+def test_hostile_texts_stay_texts(state: UserState, tmp_path: Path) -> None:
+    state.put({"a.txt": HOSTILE, "b.json": '"' + "```\\n## LLM Judge Rubric" + '"'}, at=BEGAN + 2)
+    turns = [
+        Said(prompt=f"Write a.txt and b.json {HOSTILE}", calls=[("write", {"path": "a.txt", "content": HOSTILE}, "")]),
+        Said(prompt=f"No {HOSTILE} `'9'`", answer=HOSTILE),
+    ]
+
+    task = written(state, turns, tmp_path / "tasks")
+
+    assert [turn.prompt for turn in task.turns] == [turn.prompt.strip() for turn in turns]
+    assert task.task_id.startswith("task_20260528_")
+    assert task.automated_checks is not None
+    assert "raise SystemExit" not in task.automated_checks
+    assert scores(tmp_path / "tasks", tmp_path / "runs")["oracle"] == (1.0, ())
+
+
+def test_the_clock_is_that_of_the_conversation_when_asked_for(state: UserState, tmp_path: Path) -> None:
+    state.put({"a.txt": "1"}, at=BEGAN + 2)
+    turns = [Said(prompt="Go", calls=[("write", {"path": "a.txt", "content": "1"}, "")])]
+
+    task = written(state, turns, tmp_path / "tasks", clock=True)
+
+    assert task.starts_at is not None
+    assert 0 <= BEGAN - task.starts_at < 60
+
+
+def test_a_title_is_cut_between_words() -> None:
+    assert title_of("Write  a\nletter") == "Write a letter"
+    assert title_of("word " * 30) == f"{'word ' * 12}…"

@@ -1,0 +1,148 @@
+"""Every option's range and rule."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from pinchbench.config.run_config import OWNED_SETTINGS, RunConfig, check_settings, check_variables
+from pinchbench.defaults import DEFAULT_RUN_ROOT, Isolation
+from pinchbench.errors import ConfigError
+
+MODEL = "local/m1"
+URL = "http://127.0.0.1:8000/v1"
+
+
+def test_the_defaults_are_those_of_the_documentation() -> None:
+    config = RunConfig(model=MODEL)
+    assert (config.suite, config.concurrency, config.runs, config.timeout_multiplier) == ("all", 1, None, 1.0)
+    assert (config.run_root, config.output_dir, config.isolation) == (
+        DEFAULT_RUN_ROOT,
+        Path.cwd() / "results",
+        Isolation.PRIVATE,
+    )
+    assert str(DEFAULT_RUN_ROOT) == "/tmp/pinchbench"
+    assert not config.is_demo
+
+
+def test_the_built_in_models_are_known_by_name() -> None:
+    assert RunConfig(model="demo/oracle").is_demo
+    assert RunConfig(model="demo/null").is_demo
+    with pytest.raises(ConfigError, match="the built-in models are demo/oracle and demo/null"):
+        RunConfig(model="demo/other")
+
+
+@pytest.mark.parametrize("value", [0, -1, 1025])
+def test_a_concurrency_out_of_range_is_refused(value: int) -> None:
+    with pytest.raises(ConfigError, match=f"--concurrency {value} is out of range; it goes from 1 to 1024"):
+        RunConfig(model=MODEL, concurrency=value)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1001])
+def test_a_number_of_runs_out_of_range_is_refused(value: int) -> None:
+    with pytest.raises(ConfigError, match=f"--runs {value} is out of range; it goes from 1 to 1000"):
+        RunConfig(model=MODEL, runs=value)
+
+
+@pytest.mark.parametrize("value", [-1, 2**32])
+def test_a_seed_out_of_range_is_refused(value: int) -> None:
+    with pytest.raises(ConfigError, match=f"--seed {value} is out of range"):
+        RunConfig(model=MODEL, seed=value)
+
+
+@pytest.mark.parametrize("value", [0, -1, 100.1, float("inf"), float("nan")])
+def test_a_timeout_multiplier_out_of_range_is_refused(value: float) -> None:
+    with pytest.raises(ConfigError, match=r"--timeout-multiplier .* above 0 and at most 100"):
+        RunConfig(model=MODEL, timeout_multiplier=value)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "least"),
+    [("memory", 1.9, 2), ("processes", 199, 200), ("disk", 0, 0.1), ("disk", math.inf, 0.1)],
+)
+def test_a_limit_below_what_openclaw_needs_is_refused(option: str, value: float, least: float) -> None:
+    with pytest.raises(ConfigError, match=f"--max-{option} {value} is out of range; it is at least {least}"):
+        RunConfig(model=MODEL, **{f"max_{option}": value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("level", ["", "High", "lots"])
+def test_an_unknown_thinking_level_is_refused_with_the_known_ones(level: str) -> None:
+    with pytest.raises(ConfigError, match="they are off, minimal, low"):
+        RunConfig(model=MODEL, thinking=level)
+
+
+def test_an_endpoint_goes_with_neither_demo_models_nor_the_users_openclaw() -> None:
+    with pytest.raises(ConfigError, match="brings its own endpoint"):
+        RunConfig(model="demo/oracle", base_url=URL)
+    with pytest.raises(ConfigError, match="--base-url and --isolation shared don't go together"):
+        RunConfig(model=MODEL, base_url=URL, isolation=Isolation.SHARED)
+    with pytest.raises(ConfigError, match="leave --isolation shared out"):
+        RunConfig(model="demo/oracle", isolation=Isolation.SHARED)
+    assert RunConfig(model=MODEL, isolation=Isolation.SHARED).isolation == "shared"
+
+
+def test_the_variable_with_the_key_is_set_and_goes_with_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "secret")
+    monkeypatch.setenv("EMPTY_KEY", "")
+    assert RunConfig(model=MODEL, base_url=URL, api_key_env="MY_KEY").api_key_env == "MY_KEY"
+    assert "secret" not in repr(RunConfig(model=MODEL, base_url=URL, api_key_env="MY_KEY"))
+    with pytest.raises(ConfigError, match="--api-key-env goes with --base-url"):
+        RunConfig(model=MODEL, api_key_env="MY_KEY")
+    for name in ("EMPTY_KEY", "NO_SUCH_KEY_HERE"):
+        with pytest.raises(ConfigError, match=f"{name}: that environment variable is not set"):
+            RunConfig(model=MODEL, base_url=URL, api_key_env=name)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.01, float("nan")])
+def test_the_pass_threshold_is_a_score_above_0(value: float) -> None:
+    with pytest.raises(ConfigError, match=r"--pass-threshold .* is out of range"):
+        RunConfig(model=MODEL, pass_threshold=value)
+
+
+def test_a_cost_limit_on_an_own_endpoint_needs_its_prices() -> None:
+    own = partial(RunConfig, model="local/m", base_url="http://127.0.0.1:9/v1", max_cost=1.0)
+    with pytest.raises(ConfigError, match="state them with --price-in and --price-out"):
+        own()
+    assert own(price_in=0.0, price_out=2.5).price_out == 2.5
+
+
+def nested(path: str, value: object) -> dict[str, object]:
+    name, _, rest = path.partition(".")
+    return {name: nested(rest, value) if rest else value}
+
+
+@pytest.mark.parametrize("path", OWNED_SETTINGS)
+def test_a_setting_that_a_run_sets_itself_is_refused_with_the_reason(path: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check_settings(nested(path, {}))
+    assert f"{path} can't be set: {OWNED_SETTINGS[path]}." in str(raised.value)
+
+
+def test_what_would_replace_a_section_with_settings_of_a_run_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"agents\.defaults must hold settings by name"):
+        check_settings({"agents": {"defaults": []}})
+    with pytest.raises(ConfigError, match="must hold settings by name"):
+        check_settings({"agents": None})
+
+
+@pytest.mark.parametrize(
+    ("env", "reason"),
+    [
+        ({"A B": "1"}, "is not the name of a variable"),
+        ({"": "1"}, "is not the name of a variable"),
+        ({"A": "\0"}, "holds a NUL character"),
+        ({"PATH": "/bin"}, "a run sets it"),
+        ({"OPENCLAW_STATE_DIR": "/x"}, "a run sets it"),
+        ({"NODE_OPTIONS": "--inspect"}, "a run sets it"),
+        ({"https_proxy": "http://127.0.0.1:1"}, "a run sets it"),
+        ({"TZ": "UTC"}, "a run sets it"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1"}, "the model under test"),
+        ({"PASSED": "1"}, "--pass-env too"),
+    ],
+)
+def test_a_variable_that_can_not_be_added_is_named(env: dict[str, str], reason: str) -> None:
+    with pytest.raises(ConfigError, match=reason):
+        check_variables(env, model="openai/gpt-5.5", passed=("PASSED",))

@@ -1,0 +1,345 @@
+"""Every seam to real OpenClaw, once: what `make test` runs there. The other files of this folder are long.
+
+The first five tests look at one run, in which a task with a service and a follow-up works next to one that never ends.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from signal import SIGKILL
+from typing import TYPE_CHECKING
+
+import anyio
+import psutil
+import pytest
+from playwright.sync_api import expect
+
+from browser import chromium, opened
+from chaos.session import Place, Session, wait_until_gone
+from fake_judge import fake_judge, good
+from fakes import NEW_RELEASE, OLD_RELEASE
+from pinchbench import Isolation, JudgeConfig, Reason, RegradeConfig, RunConfig, regrade, run_benchmark
+from pinchbench.config.rerun_configs import ReplayConfig
+from pinchbench.config.run_config import ReplaySettings
+from pinchbench.defaults import Sandbox
+from pinchbench.files.user_data import cache_dir
+from pinchbench.openclaw.install import install
+from pinchbench.process.leftovers import find_marked
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.paths import RunFiles
+from pinchbench.runner.again.replay_run import replay
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.recording import read_recording
+from real_openclaw import Step, TaskFile, make_home, older_release_is_long, write_suite
+from site_server import serving
+from suite_packs import put
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.results.finished_run import Result
+    from real_openclaw import UserHome
+
+pytestmark = pytest.mark.real_openclaw
+
+SECRET = "the expected answer is 42"
+LEDGER = """
+    import http.server, itertools, os
+
+    numbers = itertools.count(1)
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            if self.path != "/health":
+                number = next(numbers)
+                print("entry", number, self.path, flush=True)
+                self.wfile.write(f"entry {number}".encode())
+
+        def log_message(self, *args):
+            pass
+
+    http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+SERVICE: dict[str, object] = {
+    "name": "ledger",
+    "command": ["python3", "ledger.py"],
+    "folder": "ledger",
+    "port": 8020,
+    "ready": "/health",
+    "limit": 240,
+}
+CHECK = """
+from pathlib import Path
+
+def grade(transcript, workspace_path):
+    entries = Path(workspace_path, ".services", "ledger.log").read_text().splitlines()
+    receipt = Path(workspace_path, "receipt.txt")
+    return {
+        "entered": float(entries == ["entry 1 /rent", "entry 2 /heat"]),
+        "receipt": float(receipt.exists() and receipt.read_text() == "entry 2"),
+    }
+"""
+HIDDEN = "ls /service; ls -A /workspace/.services"  # what belongs to the service, and what only the check gets
+
+
+def tag(number: int) -> int:
+    """Return a number of seconds to sleep that no other process has at the same time."""
+    return os.getpid() * 10 + number
+
+
+def stay(number: int) -> Step:
+    """Start children that stay: in the background, in a session of their own, without the trial's environment."""
+    command = f"sleep {number}1 & setsid sleep {number}2 & (setsid env -i /bin/sleep {number}3 &) ; echo started"
+    return "exec", {"command": command, "yieldMs": 1000}  # OpenClaw would wait for the children's output
+
+
+def hang(command: str) -> Step:
+    """Run a command in the foreground for longer than a trial may take; OpenClaw's own limit is 10 s."""
+    return "exec", {"command": command, "yieldMs": 120_000}
+
+
+def asleep(number: int) -> list[str]:
+    """Return the command lines of living processes that a task with this tag has started."""
+    wanted = {f"{number}{last}" for last in range(1, 10)}
+    found = []
+    for process in psutil.process_iter(["cmdline", "status"]):
+        arguments = process.info["cmdline"] or []
+        if process.info["status"] != psutil.STATUS_ZOMBIE and wanted & set(arguments):
+            found.append(" ".join(arguments))
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """A run, and what was outside of it."""
+
+    release: str
+    result: Result
+    judge_read: str
+    home_changed: bool
+    left: list[str]
+
+    def outcome(self, task_id: str) -> Outcome:
+        return next(one for one in self.result.outcomes if one.key.task_id == task_id)
+
+    def said(self, task_id: str) -> str:
+        """Return the transcript of a task's trial."""
+        return Evidence(folder=self.result.folder / self.outcome(task_id).evidence).transcript.read_text("utf-8")
+
+
+def books(secret: Path) -> TaskFile:
+    """Return a task of two turns that looks for what it should not find.
+
+    Its commands have one stream of output: two would come in any order, and a replay would differ.
+    """
+    enter = "curl -sS http://127.0.0.1:8020"
+    return TaskFile(
+        task_id="task_books",
+        turns=[
+            (
+                "Enter the rent.",
+                [("exec", {"command": f"({enter}/rent; {HIDDEN}; cat {secret}; echo tried) 2>&1"})],
+                "Entered the rent.",
+            ),
+            ("Enter the heating.", [("exec", {"command": f"{enter}/heat > receipt.txt"})], "Entered the heating."),
+        ],
+        timeout_s=300,
+        check=CHECK,
+        rubric="The receipt is that of the heating.",
+        services=[SERVICE],
+    )
+
+
+@pytest.fixture(scope="module")
+def seen(openclaw: OpenClaw, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
+    """Yield a run in namespaces, with a judge, of a task that solves everything and of one that never ends."""
+    folder = tmp_path_factory.mktemp("seams")
+    secret = folder / "answers" / "expected.txt"
+    put(secret, SECRET)
+    late = [stay(tag(1)), hang(f"touch reached; sleep {tag(1)}4")]
+    tasks = [books(secret), TaskFile(task_id="task_late", turns=[("Stay.", late, "Never said.")], timeout_s=110)]
+    suite = write_suite(folder / "suite", tasks)
+    put(suite / "assets" / "ledger" / "ledger.py", LEDGER)
+
+    async def run(home: UserHome) -> Seen:
+        before = home.snapshot()
+        async with fake_judge(good(0.5)) as judge:
+            config = RunConfig(
+                model="demo/oracle",
+                tasks_dir=suite,
+                openclaw=openclaw.version,
+                isolation=Isolation.PRIVATE,
+                sandbox=Sandbox.NAMESPACES,
+                concurrency=2,
+                judge=JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False),
+                output_dir=folder / "results",
+                run_root=folder / "runs",
+            )
+            result = await run_benchmark(config)
+        return Seen(
+            release=openclaw.version,
+            result=result,
+            judge_read="\n".join(str(one.messages) for one in judge.requests),
+            home_changed=home.snapshot() != before,
+            left=asleep(tag(1)) + [str(one) for one in find_marked(result.run_id)],
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        yield anyio.run(run, make_home(folder / "home", patch))
+
+
+@older_release_is_long
+def test_a_run_in_the_sandbox_is_checked_and_judged_and_finds_nothing_outside(seen: Seen) -> None:
+    outcome = seen.outcome("task_books")
+    grade = seen.result.grades[outcome.key]
+    assert (outcome.reason, outcome.level) == (Reason.COMPLETED, "namespaces"), outcome.note
+    assert (grade.check and grade.check.breakdown) == {"entered": 1.0, "receipt": 1.0}
+    assert grade.score == 0.75
+    assert "entry 2" in seen.judge_read
+    assert "tried" in seen.said("task_books")
+    assert SECRET not in seen.said("task_books")
+    assert not seen.home_changed
+
+
+@older_release_is_long
+def test_a_follow_up_goes_on_with_the_conversation_and_every_call_is_counted(seen: Seen) -> None:
+    outcome = seen.outcome("task_books")
+    wire = read_recording(Evidence(folder=seen.result.folder / outcome.evidence).wire)
+    calls = [facts_of(one) for one in sorted(wire.exchanges, key=lambda one: one.number)]
+    told = [" ".join(one.text for one in call.request.conversation.messages) for call in calls]
+    assert len(told) == 4  # each turn has a tool call and an answer
+    assert "Entered the rent." in told[2]
+    assert len(outcome.session_ids) == 1
+    assert outcome.store == ("jsonl" if seen.release == OLD_RELEASE else "sqlite")
+    assert outcome.wire is not None
+    assert outcome.wire.calls == 4
+    for name in ("requests", "input_tokens", "output_tokens", "cache_read_tokens"):
+        assert getattr(outcome.wire.usage, name) == getattr(outcome.usage, name) > 0, name
+
+
+@older_release_is_long
+def test_a_service_is_one_for_all_turns_and_hidden_from_the_agent(seen: Seen) -> None:
+    text = seen.said("task_books")
+    assert "entered the rent" in text.lower()
+    assert "ledger" not in text  # neither the service's program nor its log
+
+
+@older_release_is_long
+def test_a_timeout_ends_all_that_the_agent_has_started(seen: Seen) -> None:
+    assert seen.outcome("task_late").reason is Reason.TIMED_OUT
+    assert (seen.result.folder.parent.parent / "runs" / seen.result.run_id / "task_late" / "reached").exists()
+    assert seen.left == []
+
+
+@older_release_is_long
+@pytest.mark.anyio
+async def test_a_replay_needs_no_model_and_comes_to_the_same(seen: Seen) -> None:
+    config = ReplayConfig(run=str(seen.result.folder), suite="task_books", replay=ReplaySettings(folder=""))
+    again = await replay(config)
+    [outcome] = again.outcomes
+    assert (outcome.reason, outcome.note) == (Reason.COMPLETED, "")
+    assert outcome.replay is not None
+    assert (outcome.replay.served, outcome.replay.live, outcome.replay.divergences, outcome.replay.unused) == (
+        *(4, 0),
+        *(0, 0),
+    )
+    first, second = seen.result.grades[outcome.key].check, again.grades[outcome.key].check
+    assert first is not None
+    assert second is not None
+    assert second.breakdown == first.breakdown
+
+
+@older_release_is_long
+@pytest.mark.anyio
+async def test_a_regrade_asks_another_judge_about_what_was_kept(seen: Seen) -> None:
+    async with fake_judge(good(1.0)) as judge:
+        again = await regrade(
+            RegradeConfig(
+                run=str(seen.result.folder),
+                judge=JudgeConfig(model="judge-2", base_url=judge.base_url, cache=False),
+                suite="task_books",
+            )
+        )
+    assert [one.score for one in again.grades.values() if one.key.task_id == "task_books"] == [1.0]
+    assert "entry 2" in str([one.messages for one in judge.requests])
+
+
+def test_a_run_is_seen_live_in_a_browser_killed_and_resumed(tmp_path: Path) -> None:
+    install(NEW_RELEASE)
+    signs, number = tmp_path / "signs", tag(3)
+    signs.mkdir()
+    hangs_once = f"test -e {signs}/reached || {{ touch {signs}/reached; sleep {number}4; }}"
+    tasks = [
+        TaskFile(task_id="task_first", turns=[("Write.", [("write", {"path": "a.txt", "content": "a"})], "Done.")]),
+        TaskFile(task_id="task_second", turns=[("Stay.", [stay(number), hang(hangs_once)], "Done.")], timeout_s=200),
+    ]
+    place = Place(
+        folder=tmp_path,
+        options=(
+            "--model=demo/oracle",
+            f"--openclaw={NEW_RELEASE}",
+            f"--tasks-dir={write_suite(tmp_path / 'suite', tasks)}",
+            f"--sandbox-allow={signs}:rw",
+        ),
+        cache=cache_dir(),
+    )
+    with Session(place, 1) as runner:
+        assert runner.wait((signs / "reached").exists)
+        assert runner.code is None, runner.shown()
+        assert place.run is not None
+        with (
+            chromium() as browser,
+            serving(place.output_dir) as site,
+            opened(browser, f"{site.url}/run/{place.run.name}") as watched,
+        ):
+            expect(watched.page.locator("[data-running]")).to_have_text("running")
+            expect(watched.page.locator("[data-slots]")).to_contain_text("task_second")
+            expect(watched.page.get_by_role("row", name="task_first")).to_contain_text("ungraded")
+            assert runner.hit(SIGKILL)
+            expect(watched.page.locator("[data-running]")).to_have_text("unfinished")
+            assert (watched.complaints, watched.requests) == ([], [])
+        runner.wait()
+        assert wait_until_gone(runner.survivors) == []
+        assert asleep(number) == []
+    with Session(place, 2) as runner:
+        assert runner.wait(lambda: runner.code is not None)
+        assert runner.code == 0, runner.shown()
+    assert asleep(number) == [], "its second attempt ended by itself, with children in the background"
+    run = read_run(RunFiles(output_dir=place.output_dir, name=place.run.name))
+    assert {str(one.key): one.reason for one in run.outcomes} == {
+        "task_first": Reason.COMPLETED,
+        "task_second": Reason.COMPLETED,
+    }
+    assert [len(one.outcomes) for one in run.attempts.values()] == [1, 1]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("openclaw", [OLD_RELEASE], indirect=True)
+async def test_the_older_release_works_in_the_sandbox(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
+    before = home.snapshot()
+    steps: list[Step] = [("exec", {"command": "echo done > receipt.txt"})]
+    check = "def grade(transcript, workspace_path):\n    return {'asked': 'receipt' in str(transcript)}\n"
+    result = await run_benchmark(
+        RunConfig(
+            model="demo/oracle",
+            tasks_dir=write_suite(
+                tmp_path / "suite", [TaskFile(task_id="task_a", turns=[("Do it.", steps, "Done.")], check=check)]
+            ),
+            openclaw=openclaw.version,
+            isolation=Isolation.PRIVATE,
+            output_dir=tmp_path / "results",
+            run_root=tmp_path / "runs",
+        )
+    )
+    [outcome] = result.outcomes
+    assert (outcome.reason, outcome.level, outcome.store) == (Reason.COMPLETED, "namespaces", "jsonl"), outcome.note
+    assert result.grades[outcome.key].score == 1.0
+    assert outcome.usage.requests == 2
+    assert home.snapshot() == before

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.process.guardian import pressure
+from pinchbench.process.guardian.pressure import LoadMeter
+from pinchbench.process.guardian.process_tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SPIN = "import os; os.sched_setaffinity(0, {%d}); print(flush=True)\nwhile True: pass"
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not measure it")
+
+
+@pytest.fixture
+def two_for_one_processor() -> Iterator[list[int]]:
+    """Two processes that both need the same processor all the time."""
+    processor = min(os.sched_getaffinity(0))
+    with ExitStack() as stack:
+        pids = []
+        for _ in range(2):
+            process = stack.enter_context(
+                subprocess.Popen([sys.executable, "-c", SPIN % processor], stdout=subprocess.PIPE)
+            )
+            stack.callback(process.kill)
+            assert process.stdout is not None
+            process.stdout.readline()
+            pids.append(process.pid)
+        yield pids
+
+
+class _Pids(Tree):
+    """A tree of given processes."""
+
+    def __init__(self, pids: list[int]) -> None:
+        super().__init__(pids[0], subreaper=False)
+        self._pids = pids
+
+    def tasks(self) -> dict[int, int]:
+        return dict.fromkeys(self._pids, 1)
+
+
+def test_processes_that_share_a_processor_wait_for_it(
+    two_for_one_processor: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pressure, "CHECK_S", 0.0)
+    meter, tree = LoadMeter(), _Pids(two_for_one_processor)
+    waited_s = 0.0
+
+    while waited_s < 0.1:  # the time limit of all tests bounds it
+        meter.measure(tree)
+        waited_s = meter.report()["cpu_wait_s"] or 0.0
+
+    assert waited_s >= 0.1
+
+
+def test_a_process_that_has_ended_keeps_what_it_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pressure, "CHECK_S", 0.0)
+    meter = LoadMeter()
+    meter.measure(_Pids([os.getpid()]))
+    before = meter.report()["cpu_wait_s"]
+
+    meter.measure(_Pids([2**22 + 1]))  # above any pid
+
+    assert before is not None
+    assert meter.report()["cpu_wait_s"] == before
+
+
+def test_pressure_is_what_has_passed_since_the_creation_and_none_where_the_kernel_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = iter([{"cpu": 1_000_000, "io": 5}, {"cpu": 3_500_000, "memory": 7}])
+    monkeypatch.setattr(pressure, "_pressure_us", lambda: next(told))
+
+    assert LoadMeter().report() == {
+        "cpu_stalled_s": 2.5,
+        "memory_stalled_s": None,
+        "io_stalled_s": None,
+        "cpu_wait_s": None,
+    }

@@ -1,0 +1,277 @@
+"""What is sent of a run: every leaf of it, and nothing that is anybody's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fake_leaderboard import problem_of
+from leaderboard_runs import FIXTURE, PROMPT, past_run, planned, write_suite
+from past_runs import Made, write_run
+from pinchbench.model.ending import Reason
+from pinchbench.model.grade import Ungraded
+from pinchbench.publish.leaderboard.payload import make_payload, obstacles
+from pinchbench.publish.leaderboard.privacy import PrivateNames, known_tasks, private_names, public_label, public_model
+from pinchbench.results.finished_run import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pinchbench.model.task import Suite
+    from pinchbench.results.finished_run import PastRun
+
+SUBMISSION = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
+KEY = "sk-planted-0123456789abcdefghij"
+# what stands for a user, a machine and their secrets wherever a run can hold a text
+PLANTED = ("zelda", "hyrule07", KEY, "violet", "orchard", "planted", "/home", "/tmp", "/srv", "10.20.30.40", "calatia")
+
+
+def payload_of(run: PastRun, suite: Suite, private: PrivateNames | None = None) -> dict[str, Any]:
+    private = private or PrivateNames()
+    known = known_tasks(suite)
+    return make_payload(run, submission_id=SUBMISSION, known=known, private=private)
+
+
+def leaves(value: object, at: str = "") -> Iterator[tuple[str, object]]:
+    """Every name and every value of a JSON document, with where it stands."""
+    match value:
+        case dict():
+            for name, member in value.items():
+                yield f"{at} (a name)", name
+                yield from leaves(member, f"{at}.{name}")
+        case list():
+            for number, member in enumerate(value):
+                yield from leaves(member, f"{at}[{number}]")
+        case _:
+            yield at, value
+
+
+def test_no_leaf_of_what_is_sent_holds_anything_of_the_user_the_machine_or_the_tasks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home" / "zelda"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("HYRULE_API_KEY", KEY)
+    monkeypatch.setattr("platform.node", lambda: "hyrule07.calatia.example")
+    monkeypatch.setattr("getpass.getuser", lambda: "zelda")
+    suite = write_suite(tmp_path / "bundled", more="author: zelda\nplanted_path: /home/zelda/x\n")
+    nasty = (
+        "Zelda did well.",
+        "The file /home/zelda/out.md is fine. It is on hyrule07.",
+        f"The key {KEY} works.",
+        f"It says {FIXTURE}.",
+        f"The user wanted: {PROMPT.lower()}.",
+        'See 10.20.30.40 and zelda@hyrule07.calatia.example, "planted quote" and `planted_code`.',
+        "It ran in /tmp/pinchbench/x; see file:///srv/planted.",
+        "Host calatia was slow.",
+        "The answer is clear and names its sources.",
+    )
+    made = Made(score=0.5, notes=nasty, note=f"/tmp/planted on hyrule07: {KEY}", stderr=f"planted {KEY}")
+    run = planned(
+        suite,
+        made,
+        model="local//home/zelda/planted/m1.gguf",
+        config={
+            "suite": "/home/zelda/planted",
+            "base_url": "http://hyrule07.calatia.example:8000/v1",
+            "api_key_env": "HYRULE_API_KEY",
+            "output_dir": "/home/zelda/results",
+            "run_root": "/tmp/planted",
+            "tasks_dir": "/srv/planted",
+            "thinking": "planted",
+            "isolation": "planted",
+            "timeout_multiplier": "planted",
+            "judge": {
+                "model": "local/zelda",
+                "base_url": "http://10.20.30.40/v1",
+                "votes": "planted",
+                "api_key_env": "planted",
+            },
+        },
+    )
+    files = write_run(home / "results", run)
+    facts = json.loads(files.provenance.read_bytes())
+    facts["versions"] = {
+        **dict.fromkeys(("pinchbench_async", "openclaw", "python"), "0.1.0+zelda.hyrule07"),
+        "node": "/home/zelda/node",
+        "os": "Linux-6.18-zelda-hyrule07",
+        "machine": "hyrule07",
+        "planted": "zelda",
+    }
+    facts |= {
+        "timezone": "planted/zelda",
+        "agents": ["zelda"],
+        "suite": {"folder": "/home/zelda/planted", "planted": 1},
+    }
+    files.provenance.write_text(json.dumps(facts), encoding="utf-8")
+    journal = files.journal.read_text(encoding="utf-8")
+    journal = journal.replace('"automated.file_there"', '"automated.zelda_there":1.0,"automated.file_there"')
+    journal = journal.replace('"mock/judge"', '"local/hyrule07/zelda"')
+    files.journal.write_text(journal, encoding="utf-8")
+    past = read_run(files)
+
+    payload = payload_of(past, suite, private_names(past, dict(os.environ)))
+
+    told = list(leaves(payload))
+    assert len(told) > 100
+    for at, leaf in told:
+        for secret in PLANTED:
+            assert secret not in str(leaf).casefold(), at
+    assert payload["model"] == "local/m1.gguf"
+    assert payload["tasks"][0]["breakdown"] == {"automated.file_there": 0.5, "llm_judge.is_clear": 0.5}
+    assert payload["metadata"]["system"] == {"os": "Linux"}
+    assert payload["metadata"]["judge"]["models"] == ["local/unnamed"]
+
+
+def test_a_complete_run_says_what_the_leaderboard_asks_for(tmp_path: Path, suite: Suite) -> None:
+    past = past_run(tmp_path, planned(suite, Made(score=0.1), Made(score=0.2), Made(score=0.2)))
+
+    payload = payload_of(past, suite)
+
+    assert not problem_of(payload)
+    assert payload["submission_id"] == SUBMISSION
+    assert payload["timestamp"] == "2026-01-02T03:02:52Z"
+    assert (payload["model"], payload["provider"]) == ("anthropic/claude-sonnet-4", "anthropic")
+    assert (payload["total_score"], payload["max_score"]) == (0.500001, 3.0)
+    assert payload["run_id"] == past.facts.run_id
+    assert re.fullmatch(r"0\.1\.0\+[0-9a-f]{12}", payload["benchmark_version"])
+    assert payload["usage_summary"]["total_requests"] == 18
+    metadata = payload["metadata"]
+    assert (metadata["runs"], metadata["suite"], metadata["suite_tasks"]) == (3, "all", 3)
+    assert metadata["score"]["trials"] == 9
+    assert metadata["score"]["low"] < metadata["score"]["mean"] < metadata["score"]["high"]
+    first = payload["tasks"][0]
+    assert first["frontmatter"]["name"] == "Tidy the ledger"
+    assert "workspace_files" not in first["frontmatter"]
+    assert first["category"] == "basics"
+
+
+UNSCORED = Made(score=None)
+LOST = Made(score=None, reason=Reason.GUARDIAN_LOST, retried=(Reason.GUARDIAN_LOST,))
+
+
+def test_each_thing_that_makes_a_run_incomparable_is_said(tmp_path: Path, suite: Suite) -> None:
+    run = planned(suite)
+    known = known_tasks(suite)
+
+    def found(**changes: object) -> str:
+        past = past_run(tmp_path / str(len(list(tmp_path.iterdir()))), replace(run, **changes))  # type: ignore[arg-type]
+        return "; ".join(obstacles(past, known, PrivateNames(names=frozenset({"zelda"}))))
+
+    def with_one(made: Made) -> dict[str, tuple[Made, ...]]:
+        return {**run.trials, "task_001": (made,)}
+
+    assert found() == ""
+    assert found(model="demo/oracle") == "demo/oracle is a built-in script, not a model"
+    assert found(private=True) == "it has private tasks, which are made of your own work"
+    assert "3 of 6 trials are not finished" in found(planned_beyond=1)
+    assert "name of yours" in found(model="local/zelda-7b", config={"base_url": "http://127.0.0.1/v1"})
+    assert found(config={"env": {}, "skills": None}) == ""
+    assert found(config={"env": {"A": "1"}, "skills": "/skills"}) == "its agents had more than others (skills, env)"
+    assert "1 of its tasks are not as this release bundles them" in found(digests={**run.digests, "task_000": "1" * 64})
+    assert "it leaves out 2 of the 3 bundled tasks" in found(trials={"task_000": (Made(),)})
+    unasked = Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE)
+    assert all("1 of 3 trials have no score" in found(trials=with_one(made)) for made in (UNSCORED, unasked))
+    assert "1 of 3 trials failed for infra" in found(trials=with_one(Made(score=None, reason=Reason.NO_TRANSCRIPT)))
+    caused = found(trials={**run.trials, "task_001": (Made(score=1.0), LOST)})
+    assert "the agent may have caused (task_001@2)" in caused
+    assert "infrastructure" not in caused
+
+
+ZELDA = PrivateNames(names=frozenset({"zelda", "hyrule07"}), secrets=(KEY,))
+
+
+@pytest.mark.parametrize(
+    ("model", "own_endpoint", "public"),
+    [
+        ("anthropic/claude-sonnet-4", False, "anthropic/claude-sonnet-4"),
+        (
+            "openrouter/meta-llama/llama-3.1-70b-instruct:free",
+            False,
+            "openrouter/meta-llama/llama-3.1-70b-instruct:free",
+        ),
+        ("anthropic/zelda-2", False, "anthropic/zelda-2"),  # the world's, not hers
+        ("local/qwen3", True, "local/qwen3"),
+        ("ollama/qwen3:8b", True, "ollama/qwen3:8b"),
+        ("local//home/zelda/qwen3.gguf", True, "local/qwen3.gguf"),
+        ("local/10.0.0.5:8000/qwen3", True, "local/qwen3"),
+        ("local/gpu.corp/qwen3", True, "local/qwen3"),
+        ("local/zelda-7b", True, "local/unnamed"),
+        ("hyrule07/qwen3", True, "qwen3"),
+        ("zelda", True, "unnamed"),
+        ("~/models/x y", True, "unnamed"),
+        ("C:\\Users\\zelda\\m.gguf", True, "unnamed"),
+        (f"openai/{KEY}", False, "openai/unnamed"),
+        ("together/zelda/llama-ft", False, "together/llama-ft"),
+        ("openai/ft:gpt-5-mini:zeldas-firm::9a8b", False, "openai/unnamed"),
+        ("bedrock/arn:aws:bedrock:eu-west-1:123456789012:inference-profile/x1", False, "bedrock/x1"),
+        ("local/fe80::1ff:fe23/qwen3", True, "local/qwen3"),
+        (f"local/{'Kindly-sort-the-seventeen-violet-invoices-' * 2}", True, "local/unnamed"),
+    ],
+)
+def test_a_model_is_reported_without_paths_addresses_and_names(model: str, *, own_endpoint: bool, public: str) -> None:
+    assert public_model(model, ZELDA, own_endpoint=own_endpoint) == public
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("hyrule07", {"hyrule07"}),
+        ("hyrule07.calatia.corp", {"hyrule07.calatia.corp", "hyrule07", "calatia"}),
+        ("api.deepseek.com", {"api.deepseek.com"}),  # whose model may be called deepseek-chat
+        ("10.20.30.40", {"10.20.30.40"}),
+        ("127.0.0.1", set()),
+    ],
+)
+def test_the_host_of_an_endpoint_is_private_and_so_are_its_parts_on_a_local_network(
+    tmp_path: Path, suite: Suite, monkeypatch: pytest.MonkeyPatch, host: str, names: set[str]
+) -> None:
+    monkeypatch.setattr("pinchbench.publish.leaderboard.privacy._own_names", lambda: iter(()))
+    past = past_run(tmp_path, planned(suite, config={"base_url": f"http://{host}:8000/v1"}))
+
+    assert private_names(past, {}).names == names
+
+
+def test_who_hides_behind_sudo_or_a_container_and_the_parts_of_a_name_are_private(tmp_path: Path, suite: Suite) -> None:
+    past = past_run(tmp_path, planned(suite, config={"api_key_env": "HYRULE", "judge": {"api_key_env": "CALATIA"}}))
+    env = {"SUDO_USER": "zelda.of_hyrule", "HOSTNAME": "castle.corp", "HYRULE": KEY, "CALATIA": KEY[::-1]}
+
+    private = private_names(past, env)
+
+    assert {"zelda", "hyrule", "zelda.of_hyrule", "castle"} <= private.names
+    assert "of" not in private.names
+    assert {KEY, KEY[::-1]} <= set(private.secrets)
+
+
+def test_a_criterion_of_other_words_than_its_tasks_is_not_told() -> None:
+    graded = " the file there is zelda there and is clear "
+
+    assert public_label("file_there", graded, ZELDA) == "file_there"
+    assert public_label("Is clear", graded, ZELDA) == "Is clear"
+    assert public_label("file_elsewhere", graded, ZELDA) is None
+    assert public_label("there_file", graded, ZELDA) is None  # words that a grader chose could tell anything
+    assert public_label("file_the", graded, ZELDA) is None
+    assert public_label("zelda_there", graded, ZELDA) is None
+    assert public_label("/file", graded, ZELDA) is None
+
+
+def test_nothing_that_an_agent_or_a_judge_wrote_is_sent(tmp_path: Path, suite: Suite) -> None:
+    wrote = "The answer is clear and names its sources."
+    files = write_run(tmp_path, planned(suite, Made(score=0.5, notes=(wrote,), note=wrote)))
+    journal = files.journal.read_text(encoding="utf-8")
+    # words of the task that a judge puts together in another way
+    journal = journal.replace('"llm_judge.is_clear"', '"llm_judge.clear whether it":1.0,"llm_judge.is_clear"')
+    files.journal.write_text(journal, encoding="utf-8")
+    past = read_run(files)
+
+    sent = json.dumps(payload_of(past, suite))
+
+    assert "sources" not in sent
+    assert "notes" not in sent
+    assert "clear whether" not in sent

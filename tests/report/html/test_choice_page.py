@@ -1,0 +1,67 @@
+"""The page and the card on which a model is chosen, in a real browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser import chromium, opened, violations
+from past_experiments import write_variants
+from pinchbench.experiment.experiment_page import read_experiment_runs
+from pinchbench.report.choice_text import answers, columns
+from pinchbench.report.html.safe_text import safe_line
+from pinchbench.report.html.variants_page import choice_card, choice_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser
+
+    from pinchbench.results.compare.choice import Choice
+
+MISCHIEF = "small </script><script>alert(1)</script> {{ 7 * 7 }} \u202egnp"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def choice(tmp_path_factory: pytest.TempPathFactory) -> Choice:
+    variants = {"large": 0.8, "default": 0.6, MISCHIEF: 0.4}
+    files = write_variants(tmp_path_factory.mktemp("runs"), tasks=9, repetitions=2, variants=variants)
+    return read_experiment_runs(files).choice()
+
+
+@pytest.mark.parametrize(("width", "is_dark"), [(1280, False), (1280, True), (360, False), (360, True)])
+def test_a_phone_and_a_desk_show_the_answers_and_the_table_without_scrolling_sideways(
+    browser: Browser, choice: Choice, tmp_path: Path, width: int, is_dark: bool
+) -> None:
+    path = tmp_path / "choice.html"
+    path.write_text(choice_page(choice), encoding="utf-8")
+    with opened(browser, path, width=width, is_dark=is_dark) as watched:
+        page = watched.page
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert page.locator("#choice p").all_inner_texts() == [safe_line(one) for one in answers(choice)]
+        assert page.locator("#choice tbody tr").count() == 3
+        assert page.locator("#choice tbody tr").first.locator("th, td").count() == len(columns(choice))
+        assert "{{ 7 * 7 }} ‹U+202E›gnp" in page.locator("#choice tbody").inner_text()
+        assert violations(page) == []
+        assert watched.complaints == []
+        assert watched.requests == []
+
+
+def test_no_text_of_the_card_leaves_it(browser: Browser, choice: Choice, tmp_path: Path) -> None:
+    path = tmp_path / "card.svg"
+    path.write_text(choice_card(choice), encoding="utf-8")
+    with opened(browser, path) as watched:
+        outside = watched.page.evaluate(
+            "(([card]) => [...card.querySelectorAll('text')].map(one => one.getBBox()).filter(box => box.x < 0 ||"
+            " box.y < 0 || box.x + box.width > card.viewBox.baseVal.width || box.y + box.height >"
+            " card.viewBox.baseVal.height))([document.documentElement]).length"
+        )
+        assert outside == 0

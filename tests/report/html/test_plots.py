@@ -1,0 +1,62 @@
+"""Bars, points, differences and trade-offs, in pixels."""
+
+from __future__ import annotations
+
+import pytest
+
+from pinchbench.report.html.plots import (
+    Bar,
+    Difference,
+    VariantPoint,
+    draw_bars,
+    draw_forest,
+    draw_trade_off,
+    pareto_front,
+)
+
+
+def _points(*values: tuple[float, float]) -> list[VariantPoint]:
+    return [VariantPoint(name=f"v{number}", spent=spent, score=score) for number, (spent, score) in enumerate(values)]
+
+
+def _front(*values: tuple[float, float]) -> list[str]:
+    return [point.name for point in pareto_front(_points(*values))]
+
+
+def test_a_dot_is_at_its_score_and_its_whiskers_end_at_its_interval() -> None:
+    picture = draw_bars([Bar(name="n", mean=0.5, low=0.25, high=1.0, tasks=3)])["narrow"]
+
+    [dot] = [shape.d for shape in picture.shapes if shape.look == "accent"]
+    whisker = next(shape.d for shape in picture.shapes if shape.look == "line ink")
+    length = picture.end - picture.left
+    assert dot.startswith(f"M{picture.left + length / 2 - 4.5:g} ")
+    assert [float(point.split()[0]) for point in whisker[1:].split("L")] == [
+        picture.left + length / 4,
+        picture.end,
+    ]
+    assert [label.text for label in picture.labels[-3:]] == ["n", "0.50", "n=3"]
+
+
+def test_a_forest_plot_of_zeros_and_of_the_widest_differences_can_be_drawn() -> None:
+    rows = [
+        Difference(name="none", mean=0.0),
+        Difference(name="all " * 40, mean=-1.0, low=-1.0, high=1.0),
+    ]
+
+    for some in (rows[:1], rows):
+        drawn = draw_forest(some)
+        assert set(drawn) == {"wide", "narrow"}
+        assert all("better →" in [label.text for label in picture.labels] for picture in drawn.values())
+
+
+def test_the_front_holds_what_nothing_else_beats_in_cost_and_score() -> None:
+    assert _front((3, 0.9), (1, 0.5), (2, 0.4), (2, 0.7), (4, 0.9)) == ["v1", "v3", "v0"]
+
+
+@pytest.mark.parametrize(
+    "values", [[(0.0, 0.0)], [(0.0, 1.0), (0.0, 1.0)], [(0.001, 0.2), (900.0, 0.9)], [(1.0, 0.5)] * 20]
+)
+def test_any_costs_and_scores_can_be_drawn(values: list[tuple[float, float]]) -> None:
+    drawing = draw_trade_off(_points(*values), is_cost=True)
+
+    assert all([label.text for label in picture.labels].count("v0") == 1 for picture in drawing.values())

@@ -1,0 +1,203 @@
+"""What a report is made of: its numbers, its bounds, and that the same run gives the same page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from hostile_transcripts import HOSTILE
+from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.defaults import FailureEvent
+from pinchbench.model.ending import Reason
+from pinchbench.model.facts import PromptFacts, WireFacts
+from pinchbench.model.grade import Ungraded
+from pinchbench.report.html.report_page import run_part, write_report
+from pinchbench.results.finished_run import read_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pinchbench.report.html.trial_page import Json
+
+DATA = re.compile(r'<script type="application/json" class="trial-data" data-anchor="([^"]*)">(.*?)</script>', re.DOTALL)
+
+
+def _write(folder: Path, run: PlannedRun, **settings: int) -> str:
+    write_report([read_run(write_run(folder, run))], folder / "report.html", **settings)
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def _trials(page: str) -> dict[str, Json]:
+    return {anchor: json.loads(told) for anchor, told in DATA.findall(page)}
+
+
+def test_the_page_holds_nothing_that_its_policy_forbids(tmp_path: Path) -> None:
+    page = _write(tmp_path, PlannedRun(trials=random_trials(tasks=2, repetitions=1)))
+
+    markup = DATA.sub("", page)
+    assert ' style="' not in markup
+    assert "https://" not in markup.replace("http-equiv", "")
+    assert " onclick=" not in markup
+    assert "default-src 'none'" in html.unescape(markup)
+    assert "unsafe-inline" not in markup
+
+
+def test_transcripts_beyond_the_bound_are_left_out_and_named(tmp_path: Path) -> None:
+    page = _write(tmp_path, PlannedRun(trials=random_trials(tasks=3, repetitions=2)), total_bytes=600)
+
+    trials = _trials(page)
+    assert len(trials) == 6
+    for trial in trials.values():
+        assert trial["sessions"] == []
+        assert str(tmp_path) in str(trial["cut"])
+        assert str(trial["cut"]).endswith("/transcript.jsonl")
+
+
+def test_a_long_text_of_a_trial_gives_way_and_the_rest_stays(tmp_path: Path) -> None:
+    event = {"type": "message", "message": {"role": "user", "content": "x" * 50_000 + "END"}}
+    transcript = (
+        json.dumps(event) + "\n" + json.dumps({"type": "message", "message": {"role": "user", "content": "short"}})
+    )
+    page = _write(tmp_path, PlannedRun(trials={"task_a": (Made(transcript=transcript),)}), total_bytes=9_000)
+
+    trial = _trials(page)["trial/task_a"]
+    sessions = trial["sessions"]
+    assert isinstance(sessions, list)
+    long, short = (message["text"] for message in sessions[0])
+    assert len(long) < 9_200
+    assert "characters left out" in long
+    assert long.endswith("END")
+    assert short == "short"
+    assert "transcript.jsonl" in str(trial["cut"])
+
+
+def test_answers_stand_with_their_calls_and_what_is_damaged_is_shown(tmp_path: Path) -> None:
+    page = _write(tmp_path, PlannedRun(trials={"task_a": (Made(transcript=HOSTILE),)}))
+
+    sessions = _trials(page)["trial/task_a"]["sessions"]
+    assert isinstance(sessions, list)
+    assert len(sessions) == 2
+    calls = [call for message in sessions[0] for call in message["calls"]]
+    assert [call["result"] for call in calls] == ["one", "two"]
+    assert [call["error"] for call in calls] == [False, True]
+    roles = [message["role"] for message in sessions[0]]
+    assert roles.count("tool") == 2  # answers to no call
+    assert "note" in roles
+
+
+def test_what_the_wire_measured_is_shown_next_to_what_openclaw_says(tmp_path: Path) -> None:
+    facts = WireFacts(calls=4, failed=(429, 0), first_token_s=0.42, output_tokens_per_s=31.4, model_s=12.0, between_s=8)
+    page = _write(tmp_path, PlannedRun(trials={"with": (Made(wire=facts),), "without": (Made(),)}))
+    facts_of = [[*map(tuple, cast("list[list[str]]", trial["facts"]))] for trial in _trials(page).values()]
+    shown = [value for told in facts_of for name, value in told if name == "At the provider"]
+
+    speed = "first token after 0.42 s, 31 tokens per second, 12.0 s in the model, 8.0 s between"
+    assert shown == [f"4 calls, 2 failed (429, no reply), {speed}"]
+
+
+def test_what_went_wrong_and_why_it_costs_what_it_costs_have_sections_and_pass_k_is_next_to_the_passed(
+    tmp_path: Path,
+) -> None:
+    wire = WireFacts(calls=4, prompts=PromptFacts(tools=30, system=10))
+    lied = Made(events={FailureEvent.FALSE_CLAIM: (1, 4)}, wire=wire)
+    page = _write(tmp_path, PlannedRun(trials={"task_a": (lied, lied), "task_b": (Made(), Made(score=0.0))}))
+
+    assert '<section class="card" id="wrong">' in page
+    assert '<td data-label="in these tasks">task_a: 2 of 8</td>' in page
+    assert '<th scope="col" class="number">how often (95 %)</th>' in page
+    assert "What went wrong most: claimed success falsely 2 of 8." in page
+    assert '<section class="card" id="why">' in page
+    assert "<td>tools 75 %, system prompt 25 %" in page
+    assert "claimed success falsely: 1 of 4" in page  # on the page of a trial
+    assert "all of 2 trials of a task: 50 % (pass^2)" in page
+
+
+def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Path) -> None:
+    honest = Made(events={FailureEvent.FALSE_CLAIM: (0, 4)})
+    part = run_part(read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (honest,)}))), "")
+    assert part.wrong is not None
+    assert part.wrong.sentences == ("Nothing that the tasks' checks count.", "Never: claimed success falsely.")
+    assert not part.wrong.columns
+
+
+def test_what_openclaw_hides_of_a_runs_calls_is_a_notice(tmp_path: Path) -> None:
+    wire = WireFacts(calls=3, failed=(500,), unreported=1, models=("<b>",), model_s=12.0, between_s=3.0)
+    page = _write(tmp_path, PlannedRun(trials={"task_a": (Made(wire=wire),)}))
+
+    told = "3 model calls: 1 failed in 1 trial (500); models that answered instead of mock/m1: &lt;b&gt; (1 trial)."
+    assert f'<p class="notice warn">{told}</p>' in page
+    assert "of agents: 12.0 s in the model, 3.0 s between its replies (tools and OpenClaw)" in page
+
+
+def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
+    trials = {
+        "task_a": (Made(), Made(reason=Reason.NO_TRANSCRIPT, score=None)),
+        "task_b": (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE), Made(score=None)),
+    }
+    part = run_part(read_run(write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1))), "")
+
+    assert part.left_out == (
+        "1 no transcript",
+        "1 ungraded: judge unreachable",
+        "1 ungraded: not graded yet",
+        "2 not run",
+        "which leaves 1 task without any score",
+    )
+    assert [task.states for task in part.tasks] == [
+        (("excluded", 1), ("stopped", 1), ("passed", 1)),
+        (("ungraded", 2), ("stopped", 1)),
+    ]
+
+
+def test_a_journal_does_not_lead_out_of_its_run(tmp_path: Path) -> None:
+    (tmp_path / "transcript.jsonl").write_text('{"type":"message","message":{"role":"user","content":"SECRET"}}\n')
+    run = read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)})))
+    (attempts,) = run.attempts.values()
+    elsewhere = replace(attempts.outcomes[0], evidence="..")
+    leading = replace(run, attempts={elsewhere.key: replace(attempts, outcomes=(elsewhere,))}, outcomes=(elsewhere,))
+
+    write_report([leading], tmp_path / "report.html")
+
+    assert "SECRET" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: Path) -> None:
+    last = '{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":"All <b>done</b>."}]}}\n'
+    trials = {
+        "task_good": (Made(cost_usd=0.5),),
+        "task_low": (Made(score=0.25, transcript=last, cost_usd=0.5),),
+        "task_lost": (Made(score=None, reason=Reason.NO_TRANSCRIPT),),
+    }
+    run = read_run(
+        write_run(
+            tmp_path,
+            PlannedRun(
+                trials=trials,
+                titles={"task_low": "Sort a pile"},
+                config={"concurrency": 4, "infra_retries": 2, "wire": False, "upload": True},
+            ),
+        )
+    )
+    part = run_part(run, "")
+
+    assert part.answer == "mock/m1 passed 1 of 2 trials that have a score. It spent $1.01 for each of them."
+    assert [(one.title, one.name, one.last_words) for one in part.failures] == [
+        ("Sort a pile", "task_low", "All <b>done</b>."),
+        ("", "task_lost", ""),
+    ]
+    assert part.failures[0].why.startswith("score 0.25: file there 0.25, is clear (judge) 0.25")
+    assert ("--concurrency", "4") in part.settings
+    assert ("--no-wire", "true") in part.settings
+    assert not {"--infra-retries", "--no-upload"} & set(dict(part.settings))
+    assert not {one for _, one in part.notices} & set(part.remarks)
+
+
+def test_of_a_run_without_a_score_nothing_can_be_said(tmp_path: Path) -> None:
+    trials = {"task_lost": (Made(score=None, reason=Reason.NO_TRANSCRIPT),)}
+
+    part = run_part(read_run(write_run(tmp_path, PlannedRun(trials=trials))), "")
+
+    assert part.answer == "Nothing can be said about the model: no trial has a score."

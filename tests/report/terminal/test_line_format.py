@@ -1,0 +1,44 @@
+"""Rows in columns: aligned, cut, and left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from pinchbench.report.terminal.line_format import Cell, Column, aligned
+
+COLUMNS = (
+    Column(name="name", least=6),
+    Column(name="score", is_right=True),
+    Column(name="more", rank=1),
+    Column(name="most", rank=2),
+)
+ROWS = [
+    [Cell(text="a long name"), Cell(text="1.00"), Cell(text="xx"), Cell(text="yy")],
+    [Cell(text="b")] + [Cell()] * 3,
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (40, ["name         score  more  most", "a long name   1.00  xx    yy", "b"]),
+        (26, ["name     score  more  most", "a long…   1.00  xx    yy", "b"]),
+        (24, ["name         score  more", "a long name   1.00  xx", "b", "no room for: most"]),
+        (20, ["name     score  more", "a long…   1.00  xx", "b", "no room for: most"]),
+        (13, ["name    score", "a lon…   1.00", "b", "no room for: more, most"]),
+        (5, ["name    score", "a lon…   1.00", "b", "no room for: more, most"]),
+    ],
+)
+def test_names_are_cut_first_then_columns_go_by_rank_and_the_others_stay(width: int, lines: list[str]) -> None:
+    made = [line.plain for line in aligned(COLUMNS, ROWS, width=width)]
+
+    assert made == lines
+    assert max(map(len, made[:3])) <= max(width, 13)
+
+
+def test_characters_of_two_columns_keep_the_columns_straight() -> None:
+    wide = [[Cell(text="漢字"), Cell(text="1"), Cell(), Cell()], [Cell(text="abcd"), Cell(text="2"), Cell(), Cell()]]
+
+    _, first, second = aligned(COLUMNS, wide, width=80)
+
+    assert first.cell_len == second.cell_len

@@ -1,0 +1,164 @@
+"""Lists: the runs of a folder, and item statistics of a suite."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from past_runs import Made, PlannedRun, write_run
+from pinchbench.cli import cli
+from pinchbench.errors import ResultsError
+from pinchbench.report.terminal.console import report_console
+from pinchbench.report.terminal.listings import print_history, print_item_statistics
+from pinchbench.results.run_list import RunEntry, past_runs
+from pinchbench.results.task_statistics import Item, ItemStatistics, Value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRIALS = {"task_a": (Made(), Made(score=0.0)), "task_b": (Made(score=None),)}
+
+
+def _table(folder: Path, *, width: int) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    print_history(console, past_runs(folder), timezone=UTC)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def test_a_run_is_one_line_with_its_score_and_what_that_leaves_out(tmp_path: Path) -> None:
+    write_run(tmp_path, PlannedRun(trials=TRIALS, config={"suite": "core"}))
+
+    head, row = _table(tmp_path, width=160)
+
+    assert head.split() == [
+        "run",
+        "model",
+        "date",
+        "suite",
+        "score",
+        "interval",
+        "trials",
+        "passed",
+        "excluded",
+        "cost",
+        "time",
+        "openclaw",
+        "state",
+    ]
+    assert row.split()[:5] == ["20260102-030000-0001", "mock/m1", "2026-01-02", "03:00", "core"]
+    assert row.split()[5] == "0.500"
+    assert row.split()[7:10] == ["2/3", "1", "1"]
+    assert row.split()[-2:] == ["2026.9.6", "unfinished"]
+
+
+@pytest.mark.parametrize("width", [80, 60])
+def test_a_narrow_terminal_keeps_the_run_its_score_and_its_state(tmp_path: Path, width: int) -> None:
+    write_run(tmp_path, PlannedRun(trials=TRIALS, model="provider/a-model-with-a-long-name"))
+
+    head, row, omitted = _table(tmp_path, width=width)
+
+    assert max(len(head), len(row)) <= width
+    assert omitted.startswith("no room for: ")
+    assert {"run", "model", "score", "state"} <= set(head.split())
+    assert "openclaw" not in head
+    assert row.endswith("unfinished")
+
+
+def test_a_run_that_cannot_be_read_has_its_line_in_its_place_without_control_characters(tmp_path: Path) -> None:
+    bad = write_run(tmp_path, PlannedRun(trials=TRIALS, run_id="20260102-000000-0002"))
+    write_run(tmp_path, PlannedRun(trials=TRIALS, run_id="20260101-000000-0001"))
+    bad.provenance.write_text('{"run_id": 1, "\x1b[31m', encoding="utf-8")
+
+    _, first, second = _table(tmp_path, width=160)
+
+    assert first.startswith(f"{bad.name}  can't be read: ")
+    assert second.startswith("20260101-000000-0001  ")
+    assert "\x1b" not in first
+
+
+def test_for_machines_it_is_one_array_whose_keys_are_those_that_the_help_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_run(tmp_path, PlannedRun(trials=TRIALS))
+
+    cli.main(["history", "--output-dir", str(tmp_path), "--json"], standalone_mode=False)
+    (record,) = json.loads(capsys.readouterr().out)
+    cli.main(["history", "--help"], standalone_mode=False)
+    keys = capsys.readouterr().out.partition("The keys of --json:\n")[2].partition("\n\n")[0]
+
+    assert set(record) == set(RunEntry.__dataclass_fields__)
+    assert {word.strip(",") for line in keys.splitlines() for word in line[:20].split()} == set(record)
+    assert record["score"]["mean"] == 0.5
+    assert record["left_out"] == {"ungraded": 1, "infrastructure": 0, "not_run": 0}
+
+
+def test_the_table_goes_to_stdout_and_the_words_about_it_to_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ResultsError, match="none is not a folder, so no run can be found in it"):
+        cli.main(["history", "--output-dir", str(tmp_path / "none")], standalone_mode=False)
+    cli.main(["history", "--output-dir", str(tmp_path)], standalone_mode=False)
+    nothing = capsys.readouterr()
+    write_run(tmp_path, PlannedRun(trials=TRIALS))
+    cli.main(["history", "--output-dir", str(tmp_path), "--model", "m1"], standalone_mode=False)
+    one = capsys.readouterr()
+    cli.main(["history", "--output-dir", str(tmp_path), "--model", "else"], standalone_mode=False)
+    other = capsys.readouterr()
+
+    assert (nothing.out, other.out) == ("", "")
+    assert "holds no runs" in nothing.err
+    assert "no run of a model 'else'" in other.err
+    assert len(one.out.splitlines()) == 2
+    assert one.err.startswith("trials: those in the score")
+
+
+FULL = Item(
+    task_id="task_27_trace_across_services",
+    mean=Value(value=0.63, low=0.41, high=0.8),
+    discrimination=Value(value=-0.12, low=-0.45, high=-0.001),
+    noise_share=Value(value=0.5, low=0.25, high=1.0),
+    subjects=12,
+    trials=36,
+)
+BARE = Item(
+    task_id="task_2\x1b[2J",
+    mean=Value(value=1.0),
+    discrimination=None,
+    noise_share=None,
+    subjects=1,
+    trials=1,
+    unknown=("No repetitions.",),
+)
+
+
+def _printed(width: int) -> list[str]:
+    text = io.StringIO()
+    console = report_console(text, is_terminal=False)
+    console.width = width
+    statistics = ItemStatistics(items=(FULL, BARE), subjects=12, noise_share=Value(value=0.4))
+    print_item_statistics(console, statistics, {FULL.task_id: "log-analysis"})
+    return text.getvalue().splitlines()
+
+
+def test_a_line_has_the_numbers_of_a_task_with_their_intervals() -> None:
+    head, full, bare, *_ = [" ".join(line.split()) for line in _printed(150)]
+
+    assert head == "task category mean (95 %) discrimination noise share variants trials"
+    assert full == (
+        "task_27_trace_across_services log-analysis 0.63 (0.41–0.80) −0.12 (−0.45 to 0.00) 0.50 (0.25–1.00) 12 36"
+    )
+    assert bare == "task_2 [2J 1.00 – – 1 1"
+
+
+def test_what_is_known_of_all_tasks_and_what_is_missing_is_reported_below() -> None:
+    assert _printed(80)[-3:] == [
+        "From 37 trials of 12 variants.",
+        "Noise share of the suite: 0.40.",
+        "1 task: No repetitions.",
+    ]

@@ -1,0 +1,270 @@
+"""`verify`, and what other commands do about a run whose files are not what the runner wrote."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes import fake_openclaw, make_suite
+from pinchbench.cli import main
+from pinchbench.results.altered import refuse_altered
+from pinchbench.results.paths import RunFiles, find_run
+from pinchbench.results.verification import State, check_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+ALTERED = 10
+CHECKED = """---
+id: {task_id}
+grading_type: automated
+---
+
+## Prompt
+
+Do nothing.
+
+## Automated Checks
+
+```python
+def grade(transcript, workspace_path):
+    print("seen")
+    return {{"done": 0.5}}
+```
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of two tasks, made by the program with a fake OpenClaw."""
+    folder = tmp_path_factory.mktemp("made")
+    suite = make_suite(folder, {})
+    for task_id in ("task_a", "task_b"):
+        (suite / f"{task_id}.md").write_text(CHECKED.format(task_id=task_id), encoding="utf-8")
+    program = fake_openclaw(folder)
+    where = ["--tasks-dir", str(suite), "--output-dir", str(folder / "results"), "--run-root", str(folder / "root")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(folder))
+        patch.setenv("PINCHBENCH_CACHE", str(folder / "cache"))
+        _run(patch, "--model", "mock/m1", "--openclaw", str(program), "--sandbox", "none", *where)
+    return folder
+
+
+@pytest.fixture
+def files(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFiles:
+    """A copy of that run, for one test."""
+    shutil.copytree(made / "results", tmp_path / "results")
+    monkeypatch.chdir(tmp_path)
+    [found] = (tmp_path / "results").glob("*/run.json")
+    return find_run(found.parent.name, tmp_path / "results")
+
+
+def _run(patch: pytest.MonkeyPatch, *words: str) -> int | str | None:
+    patch.setattr("sys.argv", ["pinchbench-async", *words])
+    try:
+        main()
+    except SystemExit as exit_:
+        return exit_.code
+    return 0
+
+
+@pytest.fixture
+def pinchbench(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int | str | None]:
+    """Run the program in this process; return its exit code."""
+    return lambda *words: _run(monkeypatch, *words)
+
+
+def _edit(path: Path, old: bytes, new: bytes) -> None:
+    data = path.read_bytes()
+    assert old in data
+    path.write_bytes(data.replace(old, new, 1))
+
+
+def _other_archive(files: RunFiles) -> str:
+    shutil.copy(files.folder / "trials/task_b/1/stdout.log", files.folder / "trials/task_a/1/workspace.tar.zst")
+    return "task_a/1/workspace.tar.zst is not as it was written"
+
+
+def _edited_score(files: RunFiles) -> str:
+    _edit(files.journal, b'"score":0.5', b'"score":0.9')
+    return "journal.jsonl:"
+
+
+def _edited_transcript(files: RunFiles) -> str:
+    path = files.folder / "trials/task_a/1/transcript.jsonl"
+    path.write_bytes(path.read_bytes()[:-1] + b" ")
+    return "task_a/1/transcript.jsonl is not as it was written"
+
+
+def _edited_result(files: RunFiles) -> str:
+    _edit(files.aggregate, b'"mean": 0.5', b'"mean": 0.7')
+    return f"{files.aggregate} is not what the journal gives: "
+
+
+def _lost_end(files: RunFiles) -> str:
+    files.journal.write_bytes(b"".join(files.journal.read_bytes().splitlines(keepends=True)[:-1]))
+    return "the journal has lost its end"
+
+
+def _edited_settings(files: RunFiles) -> str:
+    _edit(files.provenance, b"mock/m1", b"mock/m2")
+    return "run.json is not as it was written"
+
+
+def _missing_log(files: RunFiles) -> str:
+    (files.folder / "trials/task_b/1/stdout.log").unlink()
+    return "task_b/1/stdout.log is missing"
+
+
+def _linked_log(files: RunFiles) -> str:
+    path = files.folder / "trials/task_b/1/stdout.log"
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+    return "task_b/1/stdout.log can't be read"
+
+
+def _added_log(files: RunFiles) -> str:
+    (files.folder / "trials/task_b/1/gateway.log").write_text("all is well", encoding="utf-8")
+    return "task_b/1/gateway.log was added"
+
+
+def _edited_check_log(files: RunFiles) -> str:
+    _edit(files.folder / "trials/task_b/1/check.log", b"seen", b"SEEN")
+    return "task_b/1/check.log is not as it was written"
+
+
+CHANGES = (
+    _edited_score,
+    _other_archive,
+    _edited_transcript,
+    _edited_result,
+    _lost_end,
+    _edited_settings,
+    _missing_log,
+    _linked_log,
+    _added_log,
+    _edited_check_log,
+)
+
+
+def test_a_run_as_it_was_written_is_verified(
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert pinchbench("verify") == 0
+
+    assert capfd.readouterr().out.startswith(f"verified    {files.name}\n")
+    found = check_run(files)
+    assert (found.state, found.differences, found.unverified) == (State.VERIFIED, (), ())
+    assert found.files >= 2 * 4 + 2 + 1  # outputs, transcript and archive of both, their checks' logs, and run.json
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_named_and_has_an_exit_code_of_its_own(
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], change: Callable[..., str]
+) -> None:
+    said = change(files)
+
+    assert pinchbench("verify", files.name) == ALTERED
+
+    out, err = capfd.readouterr()
+    assert said in out
+    assert "1 of 1 run is altered." in err
+    assert pinchbench("verify", "--json") == ALTERED
+    [row] = json.loads(capfd.readouterr().out)
+    assert row["state"] == "altered"
+    assert any(said in one for one in row["differences"])
+
+
+@pytest.mark.parametrize("command", ["resume", "regrade", "upload"])
+def test_what_writes_or_sends_refuses_a_run_whose_journal_was_edited(
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], command: str
+) -> None:
+    said = _edited_score(files)
+    before = files.journal.read_bytes()
+
+    assert pinchbench(command, files.name) == ALTERED
+
+    err = capfd.readouterr().err
+    assert said in err
+    assert "is not as it was written" in err
+    assert "pinchbench-async verify" in err
+    assert files.journal.read_bytes() == before
+
+
+@pytest.mark.parametrize("change", [_other_archive, _edited_transcript, _linked_log, _edited_settings])
+def test_a_run_is_not_graded_again_with_other_evidence(
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], change: Callable[..., str]
+) -> None:
+    said = change(files)
+
+    assert pinchbench("regrade", files.name) == ALTERED
+
+    assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("report",), ("export", "--format", "csv")])
+@pytest.mark.parametrize("change", [_edited_score, _edited_settings])
+def test_what_only_shows_a_run_warns(
+    files: RunFiles,
+    pinchbench: Callable[..., int],
+    capfd: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    change: Callable[..., str],
+) -> None:
+    said = change(files)
+
+    assert pinchbench(words[0], files.name, *words[1:]) == 0
+
+    assert said in capfd.readouterr().err
+
+
+def test_grading_again_verifies_before_and_leaves_a_run_that_verifies(
+    files: RunFiles, pinchbench: Callable[..., int], made: Path
+) -> None:
+    assert pinchbench("regrade", files.name, "--run-root", str(made / "root"), "--no-report") == 0
+
+    assert check_run(files).differences == ()
+    refuse_altered(files)
+
+
+def test_a_run_of_an_older_release_is_unverified_and_stays_readable(
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    lines = []
+    for line in files.journal.read_bytes().splitlines():
+        record = json.loads(line)
+        for name in ("seq", "chain", "run_json"):
+            record.pop(name, None)
+        for name in ("outcome", "grade"):
+            record.get(name, {}).pop("files", None)
+        lines.append(json.dumps(record))
+    files.journal.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    data = json.loads(files.aggregate.read_bytes())
+    del data["journal"]
+    files.aggregate.write_text(json.dumps(data), encoding="utf-8")
+
+    assert pinchbench("verify") == 0
+
+    assert capfd.readouterr().out == (
+        f"unverified  {files.name}\n  the journal has no digests: an older release wrote it\n"
+        "  unwitnessed: OpenClaw's store alone says what the agents of 2 trials did\n"
+    )
+    assert pinchbench("resume", files.name) == 0
+    refuse_altered(files)
+
+
+def test_a_run_that_cannot_be_read_is_named(
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str]
+) -> None:
+    files.journal.unlink()
+
+    assert pinchbench("verify") == 6
+
+    out, err = capfd.readouterr()
+    assert out.startswith(f"unreadable  {files.name}\n")
+    assert "1 of 1 run is unreadable." in err

@@ -1,0 +1,144 @@
+"""The order in which trials are started: longest expected first, the same each time, and a short tail."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.start_order import high, ratios
+from pinchbench.model.task import GradingType, Task
+from pinchbench.model.trial import Attempt
+from pinchbench.runner.plan.past_durations import PastTrial
+from pinchbench.runner.plan.trial_plan import expected_durations, plan_trials, start_order
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trio.testing import MockClock
+
+
+GOAL = 1.05  # of the lower bound
+SEEDS = range(40)
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Time passes at once where everybody waits for it."""
+    from trio.testing import MockClock  # noqa: PLC0415
+
+    clock: MockClock = MockClock(autojump_threshold=0)
+    return "trio", {"clock": clock}
+
+
+def attempts(limits_s: Mapping[str, float], *, runs: int = 1) -> list[Attempt]:
+    tasks = [
+        Task(
+            task_id=task_id,
+            name="",
+            category="",
+            grading_type=GradingType.AUTOMATED,
+            prompt="",
+            turns=(),
+            timeout_s=limit_s,
+            digest="now",
+        )
+        for task_id, limit_s in limits_s.items()
+    ]
+    return [Attempt(trial=trial) for trial in plan_trials(tasks, runs=runs, timeout_multiplier=1.0)]
+
+
+def took(task_id: str, seconds: float, *, digest: str = "now", same_model: bool = True) -> PastTrial:
+    return PastTrial(task_id=task_id, digest=digest, took_s=seconds, same_model=same_model)
+
+
+def expected(limits_s: Mapping[str, float], *past: PastTrial) -> dict[str, float]:
+    return expected_durations([attempt.trial for attempt in attempts(limits_s)], past)
+
+
+def names(order: Sequence[Attempt]) -> list[str]:
+    return [str(attempt.key) for attempt in order]
+
+
+def started(
+    limits_s: Mapping[str, float],
+    *,
+    runs: int = 1,
+    slots: int = 1,
+    first: Sequence[str] = (),
+    expected_s: Mapping[str, float] | None = None,
+) -> list[str]:
+    all_of_them = attempts(limits_s, runs=runs)
+    return names(start_order(all_of_them, expected_s=expected_s or {}, slots=slots, first=first))
+
+
+@pytest.mark.parametrize("sanity", ["task_00_sanity", "task_sanity"])
+def test_the_sanity_task_and_those_that_run_first_do_so_once_in_their_order_however_short(sanity: str) -> None:
+    limits_s = {"task_long": 900, "task_y": 5, sanity: 1, "task_x": 7}
+    order = started(limits_s, runs=2, slots=4, first=("task_y", "task_x", "task_of_another_selection"))
+    assert order[:3] == [sanity, "task_y", "task_x"]
+    assert order[3:] == ["task_long", "task_long@2", "task_x@2", "task_y@2", f"{sanity}@2"]
+
+
+def unequal(often: Mapping[str, int], limits_s: Mapping[str, float], *, slots: int) -> list[str]:
+    """Return the start order of tasks that have different numbers of trials."""
+    given = [one for task, runs in often.items() for one in attempts({task: limits_s[task]}, runs=runs)]
+    return [str(one.key) for one in start_order(given, expected_s={}, slots=slots)]
+
+
+def test_with_different_numbers_of_trials_each_repetition_has_to_end_evenly() -> None:
+    limits_s = {"task_a": 20, "task_b": 30, "task_c": 20, "task_d": 30, "task_long": 100}
+    often = {"task_a": 3, "task_b": 3, "task_c": 3, "task_d": 3, "task_long": 1}
+    whole = ["task_long", "task_b", "task_d", "task_a", "task_c"]
+    for number in (2, 3):
+        whole += [f"{task}@{number}" for task in ("task_b", "task_d", "task_a", "task_c")]
+    assert unequal(often, limits_s, slots=2) == whole, "the long one is over before the others are"
+    mixed = unequal({**often, "task_long": 4}, limits_s, slots=2)
+    assert mixed[:4] == ["task_long", "task_long@2", "task_long@3", "task_long@4"]
+
+
+@given(
+    limits_s=st.dictionaries(st.sampled_from([f"task_{n}" for n in range(9)]), st.floats(0.1, 1e6), max_size=9),
+    runs=st.integers(1, 4),
+    slots=st.integers(1, 9),
+    past=st.lists(
+        st.builds(
+            took,
+            st.sampled_from([f"task_{n}" for n in range(12)]),
+            st.floats(0, 1e9),
+            digest=st.sampled_from(["now", "old"]),
+            same_model=st.booleans(),
+        ),
+        max_size=12,
+    ),
+)
+def test_every_attempt_is_started_once_and_no_longer_one_after_a_shorter_one_of_its_repetition(
+    limits_s: dict[str, float], runs: int, slots: int, past: list[PastTrial]
+) -> None:
+    given_ = attempts(limits_s, runs=runs)
+    expected_s = expected_durations([attempt.trial for attempt in given_], past)
+    order = start_order(given_, expected_s=expected_s, slots=slots)
+    assert sorted(names(order)) == sorted(names(given_))
+    assert expected_s == {} or expected_s.keys() == limits_s.keys()
+    for number in range(1, runs + 1):
+        lengths = [
+            expected_s.get(one.key.task_id, one.trial.timeout_s) for one in order if one.key.repetition == number
+        ]
+        assert all(math.isfinite(one) for one in lengths)
+        assert lengths == sorted(lengths, reverse=True)
+
+
+@pytest.mark.parametrize(("tasks", "slots", "runs"), [(43, 4, 1), (43, 16, 1), (150, 4, 1), (150, 16, 1), (43, 4, 3)])
+def test_with_history_a_run_takes_at_most_a_twentieth_longer_than_any_order_could(
+    tasks: int, slots: int, runs: int
+) -> None:
+    found = ratios(SEEDS, tasks=tasks, slots=slots, runs=runs)
+    for name in ("1 earlier run", "3 earlier runs"):
+        assert median(found[name]) <= high(found[name]) <= GOAL
+        assert median(found[name]) < median(found["plan order"])
+        assert high(found[name]) < high(found["plan order"])
+    assert median(found["by limits"]) < median(found["plan order"])

@@ -1,0 +1,180 @@
+"""The question before a run: each way in which an endpoint fails is reported as what it is, and nothing is set up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import fail_after
+
+from failing_endpoints import CASES, endpoint
+from fake_judge import failing, fake_judge
+from fakes import calls, fake_openclaw, run_config
+from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.errors import EndpointError
+from pinchbench.events import Event, Notice
+from pinchbench.llm.preflight.ask import ask_all
+from pinchbench.llm.preflight.question import Api, Target, request_of
+from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.model_catalogue import Catalogue, Provider
+from pinchbench.runner.run_benchmark import run_benchmark
+from pinchbench.runner.setup.preflight import _of_provider
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anyio.streams.memory import MemoryObjectReceiveStream
+
+    from pinchbench.config.run_config import RunConfig
+
+KEY = "sk-the-key-itself"
+LIMIT_S = 60.0
+
+pytestmark = pytest.mark.anyio
+
+
+def target(base_url: str) -> Target:
+    return Target(
+        subject="model",
+        model="m1",
+        base_url=base_url,
+        key=KEY,
+        key_name="MY_KEY",
+        url_option="--base-url",
+        key_option="--api-key-env",
+        is_agents=True,
+    )
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_each_failure_is_reported_for_what_it_is(name: str) -> None:
+    case = CASES[name]
+    with fail_after(LIMIT_S):
+        async with endpoint(case) as base_url:
+            [finding] = await ask_all([target(base_url)])
+
+    assert finding.level is case.level, finding
+    said = f"{finding.said} {finding.do}"
+    assert [word for word in case.words if word not in said] == []
+    assert KEY not in said
+
+
+@pytest.mark.parametrize(
+    "name", ["401", "unknown model", "HTML page", "/v1 missing", "DNS failure", "connection refused"]
+)
+async def test_a_run_that_can_not_work_ends_before_openclaw_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    program = fake_openclaw(tmp_path)
+    with fail_after(LIMIT_S):
+        async with endpoint(CASES[name]) as base_url:
+            config = replace(
+                run_config(tmp_path, program, {"task_a": "hi"}),
+                model="local/m1",
+                base_url=base_url,
+                api_key_env="MY_KEY",
+                preflight=True,
+            )
+            with pytest.raises(EndpointError) as caught:
+                await _run(config)
+
+    assert CASES[name].words[0] in str(caught.value)
+    assert "--no-preflight" in str(caught.value)
+    assert caught.value.exit_code == 2
+    assert calls(program) == []
+    assert not (tmp_path / "results").exists()
+
+
+async def _run(config: RunConfig) -> None:
+    try:
+        await run_benchmark(config)
+    except ExceptionGroup as group:
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup):
+            [error] = error.exceptions
+        raise error from None
+
+
+@pytest.mark.parametrize("name", ["silence", "429"])
+async def test_a_run_starts_with_a_warning_where_waiting_may_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    program = fake_openclaw(tmp_path)
+    told: list[str] = []
+
+    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
+        told.extend([event.text async for event in events if isinstance(event, Notice)])
+
+    with fail_after(LIMIT_S):
+        async with endpoint(CASES[name]) as base_url:
+            config = run_config(tmp_path, program, {"task_a": "hi"})
+            config = replace(config, model="mock/m1", base_url=base_url, api_key_env="MY_KEY", preflight=True)
+            result = await run_benchmark(config, observer=observer)
+
+    assert [str(one.reason) for one in result.outcomes] == ["completed"]
+    assert [text for text in told if CASES[name].words[0] in text] != []
+
+
+async def test_a_judge_that_refuses_ends_the_run_before_openclaw_is_started(tmp_path: Path) -> None:
+    program = fake_openclaw(tmp_path)
+    with fail_after(LIMIT_S):
+        async with fake_judge(failing(401, "who are you?")) as judge:
+            config = run_config(tmp_path, program, {"task_a": "hi"})
+            asked = JudgeConfig(model="j1", base_url=judge.base_url)
+            with pytest.raises(EndpointError, match="the judge's api-key-env"):
+                await _run(replace(config, judge=asked, preflight=True))
+
+    assert calls(program) == []
+
+
+CATALOGUE = Catalogue(
+    providers={
+        "acme": Provider(key_names=("ACME_API_KEY",), base_url="https://acme.example/v1/", api="openai-responses"),
+        "cloud": Provider(key_names=("CLOUD_KEY",)),
+    }
+)
+
+
+def test_a_provider_without_a_key_is_named_with_the_variable_that_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ACME_API_KEY", raising=False)
+
+    with pytest.raises(EndpointError, match="Set ACME_API_KEY"):
+        _of_provider("acme/m1", CATALOGUE, UserState())
+    assert _of_provider("cloud/m1", CATALOGUE, UserState()) is None  # it may have a login of its own kind
+    assert _of_provider("unknown/m1", CATALOGUE, UserState()) is None
+
+
+def test_a_known_provider_is_asked_in_its_own_protocol_unless_the_user_has_another_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ACME_API_KEY", KEY)
+    elsewhere = UserState(config={"models": {"providers": {"acme": {"baseUrl": "http://127.0.0.1:9"}}}})
+
+    asked = _of_provider("acme/m1", CATALOGUE, UserState())
+
+    assert asked is not None
+    assert (asked.api, asked.base_url, asked.key_name) == (Api.RESPONSES, "https://acme.example/v1", "ACME_API_KEY")
+    assert KEY not in repr(asked)
+    assert _of_provider("acme/m1", CATALOGUE, elsewhere) is None
+
+
+@pytest.mark.parametrize(
+    ("api", "url", "header"),
+    [
+        (Api.COMPLETIONS, "http://h/v1/chat/completions", "Authorization"),
+        (Api.RESPONSES, "http://h/v1/responses", "Authorization"),
+        (Api.MESSAGES, "http://h/v1/messages", "x-api-key"),
+        (Api.GEMINI, "http://h/v1/models/m1:generateContent", "x-goog-api-key"),
+    ],
+)
+def test_each_protocol_has_its_address_and_its_place_for_the_key(api: Api, url: str, header: str) -> None:
+    request = request_of(replace(target("http://h/v1"), api=api))
+
+    assert request.url == url
+    assert KEY in request.headers[header]
+    assert KEY not in repr(request)
+    assert "report_ready" in str(request.body["tools"])
+    assert "tools" not in request_of(replace(target("http://h/v1"), api=api, is_agents=False)).body

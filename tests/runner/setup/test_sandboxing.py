@@ -1,0 +1,197 @@
+"""Whether trials are sandboxed, and what they reach: as asked, as possible, and said."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from pinchbench.config.run_config import RunConfig
+from pinchbench.defaults import Isolation, Network, Sandbox
+from pinchbench.errors import ConfigError
+from pinchbench.model.ending import Reason
+from pinchbench.model.outcome import Outcome
+from pinchbench.model.task import GradingType, Task
+from pinchbench.model.timeline import Ability
+from pinchbench.model.trial import TrialKey
+from pinchbench.results.paths import RunFiles
+from pinchbench.runner.setup import sandboxing
+from pinchbench.runner.setup.sandboxing import check_sandbox, choose_sandboxing, missing_for, services_refused
+from pinchbench.runner.worker import grade_job
+from pinchbench.sandbox.levels import Level, Support
+from refused_namespaces import NAMED, without_namespaces
+
+if TYPE_CHECKING:
+    from pinchbench.runner.setup.model_wire import ModelWire
+
+pytestmark = pytest.mark.anyio
+
+
+class _Wire:
+    """What is asked of a wire here."""
+
+    def __init__(self, *, is_native: bool) -> None:
+        self.is_native = is_native
+
+
+OWN = cast("ModelWire", _Wire(is_native=False))
+NATIVE = cast("ModelWire", _Wire(is_native=True))
+
+
+@pytest.fixture(autouse=True)
+def _supported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", Support)
+
+
+def _config(
+    *,
+    sandbox: Sandbox = Sandbox.AUTO,
+    network: Network = Network.AUTO,
+    isolation: Isolation = Isolation.PRIVATE,
+    allow: tuple[str, ...] = (),
+) -> RunConfig:
+    return RunConfig(model="mock/m1", isolation=isolation, sandbox=sandbox, network=network, sandbox_allow=allow)
+
+
+@pytest.mark.parametrize(
+    ("wire", "asked", "network"),
+    [
+        (OWN, Network.AUTO, Network.MODEL),
+        (NATIVE, Network.AUTO, Network.MODEL),
+        (None, Network.AUTO, Network.OPEN),
+        (OWN, Network.OPEN, Network.OPEN),
+        (OWN, Network.MODEL, Network.MODEL),
+        (OWN, Network.NONE, Network.MODEL),
+    ],
+)
+async def test_the_model_alone_is_reached_where_the_wire_leads_to_it(
+    wire: ModelWire | None, asked: Network, network: Network
+) -> None:
+    assert (await choose_sandboxing(_config(network=asked), wire)).network is network
+
+
+@pytest.mark.parametrize("asked", [Network.MODEL, Network.NONE])
+async def test_the_model_alone_is_refused_without_the_wire_and_without_a_sandbox(asked: Network) -> None:
+    with pytest.raises(ConfigError, match=f"--network {asked} needs the wire.*--network open"):
+        await choose_sandboxing(_config(network=asked), None)
+    with pytest.raises(ConfigError, match=f"--network {asked} is not possible: --sandbox none.*--network auto"):
+        await choose_sandboxing(_config(network=asked, sandbox=Sandbox.NONE), OWN)
+
+
+async def test_a_gateway_has_no_sandbox_and_the_user_is_told() -> None:
+    chosen = await choose_sandboxing(_config(isolation=Isolation.SHARED), OWN)
+
+    assert chosen.network is None
+    assert "use --isolation private for one" in chosen.why
+    with pytest.raises(ConfigError, match="--sandbox namespaces is not possible: --isolation shared"):
+        await choose_sandboxing(_config(isolation=Isolation.SHARED, sandbox=Sandbox.NAMESPACES), OWN)
+
+
+REFUSED = Support(namespaces_refused="The kernel refused it.", landlock_refused="It is too old.")
+
+
+async def test_a_machine_with_no_sandbox_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: REFUSED)
+
+    chosen = await choose_sandboxing(_config(), OWN)
+
+    assert (chosen.network, "The kernel refused it." in chosen.why) == (None, True)
+    with pytest.raises(ConfigError, match="The kernel refused it"):
+        await choose_sandboxing(_config(sandbox=Sandbox.NAMESPACES), OWN)
+
+
+@pytest.mark.parametrize(
+    ("abi", "network", "reach"), [(7, Network.MODEL, "the model alone"), (3, Network.OPEN, "the network")]
+)
+async def test_landlock_is_taken_where_namespaces_are_refused(
+    monkeypatch: pytest.MonkeyPatch, abi: int, network: Network, reach: str
+) -> None:
+    support = Support(namespaces_refused="The kernel refused it.", landlock_abi=abi)
+    monkeypatch.setattr(sandboxing, "find_support", lambda: support)
+
+    chosen = await choose_sandboxing(_config(), OWN)
+
+    assert (chosen.level, chosen.network) == (Level.LANDLOCK, network)
+    assert (
+        f"programs and {reach}; it sees which processes run. It has no namespaces: The kernel refused it." in chosen.why
+    )
+
+
+async def test_the_model_alone_is_refused_where_landlock_does_not_restrict_the_network(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=3))
+    with pytest.raises(ConfigError, match="Linux 6"):
+        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK, network=Network.MODEL), OWN)
+
+
+async def test_landlock_is_refused_where_it_can_not_hide_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=7))
+    monkeypatch.setattr(sandboxing, "bundled_tasks_dir", lambda: Path("/usr/lib/python3/dist-packages/pinchbench"))
+    with pytest.raises(ConfigError, match="can't hide /usr/lib"):
+        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK), OWN)
+
+
+def test_checks_have_a_sandbox_where_the_machine_has_namespaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = check_sandbox((f"{tmp_path}:rw", "/nowhere/at/all"))
+
+    assert found is not None
+    assert [one.source for one in found.allowed] == [str(tmp_path)]
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(namespaces_refused="The kernel refused it."))
+    assert check_sandbox() is None
+
+
+@pytest.mark.parametrize(("level", "seen"), [("namespaces", "/workspace"), ("guardian", "/runs/task")])
+def test_a_check_is_given_the_workspace_by_the_path_that_the_agent_saw(tmp_path: Path, level: str, seen: str) -> None:
+    key = TrialKey(task_id="task", repetition=1)
+    outcome = Outcome(key=key, reason=Reason.COMPLETED, digest="d", level=level, workspace="/runs/task")
+    files = RunFiles(output_dir=tmp_path, name="run")
+
+    assert grade_job("run", files, cast("Task", None), outcome, timezone="").workspace == seen
+
+
+def test_auto_takes_landlock_where_the_kernel_refuses_namespaces_and_says_why() -> None:
+    program = """
+import asyncio
+from pinchbench import Isolation, RunConfig
+from pinchbench.runner.setup.sandboxing import choose_sandboxing
+chosen = asyncio.run(choose_sandboxing(RunConfig(model="demo/oracle", isolation=Isolation.PRIVATE), None))
+print(chosen.level, chosen.why)
+"""
+    argv = without_namespaces(Path(sys.executable), [sys.executable, "-c", program])
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)
+
+    assert done.stdout.startswith("landlock Each trial is restricted by Landlock")
+    assert NAMED in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("isolation", "network", "is_possible"),
+    [
+        (Isolation.PRIVATE, Network.AUTO, True),
+        (Isolation.PRIVATE, Network.MODEL, True),
+        (Isolation.PRIVATE, Network.NONE, True),
+        (Isolation.PRIVATE, Network.OPEN, False),
+        (Isolation.SHARED, Network.AUTO, False),
+    ],
+)
+def test_services_take_namespaces_and_a_network_that_is_not_open(
+    *, isolation: Isolation, network: Network, is_possible: bool
+) -> None:
+    refused = services_refused(_config(isolation=isolation, network=network))
+    assert bool(refused) is not is_possible
+
+
+def test_a_task_with_an_ability_that_no_agent_of_the_run_can_have_is_not_run() -> None:
+    plain = Task(task_id="a", name="", category="", grading_type=GradingType.AUTOMATED, prompt="", turns=())
+    showing = replace(plain, abilities=(Ability.MEMORY, Ability.IMAGES))
+
+    assert missing_for(plain, None, {Ability.IMAGES: "no images"}) == ""
+    assert missing_for(showing, None, {Ability.BROWSER: "no browser"}) == ""
+    assert missing_for(showing, None, {Ability.IMAGES: "no images"}) == "no images"

@@ -1,0 +1,232 @@
+"""Whose doing the end of an attempt is, and what graders read, by what the wire saw of its calls."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio import sleep
+from msgspec.structs import replace
+
+from fakes import SeenEvents
+from pinchbench.model.ending import Reason
+from pinchbench.model.facts import FindingKind
+from pinchbench.model.trial import TrialEvents
+from pinchbench.model.usage import Usage
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.runner.trial.wire_facts import CAUSABLE, TrialMeter, not_excused, read_wire, witnessed
+from pinchbench.transcripts import read_conversation
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
+from pinchbench.wire.measure import Measurements, measure
+from pinchbench.wire.recording import RecordingWriter
+from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, RequestRefused
+from wire.exchanges import CHAT, exchange, sse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+ANSWER = sse({"choices": [{"delta": {"content": "ok"}, "finish_reason": "stop"}]}, end="[DONE]")
+FORGED = "503 Service Unavailable"
+PROVIDER, MODEL, TIMED_OUT = Reason.PROVIDER_ERROR, Reason.MODEL_ERROR, Reason.TIMED_OUT
+
+
+def replied(number: int = 1, turn: int = 0) -> Exchange:
+    return exchange(CHAT, {}, ANSWER, number=number, turn=turn, began_at=number * 10)
+
+
+def refused(message: str, number: int = 2, status: int = 400) -> Exchange:
+    body = b'{"error": {"message": "%s"}}' % message.encode()
+    return exchange(CHAT, {}, body, number=number, status=status, began_at=number * 10, reply_headers=())
+
+
+def left(number: int = 2, *, body: bytes = b"", after_s: float = 120.0) -> Exchange:
+    chunks = body or ()
+    began_at = number * 10
+    return exchange(CHAT, {}, chunks, number=number, end=ExchangeEnd.CLIENT_LEFT, began_at=began_at, ended_s=after_s)
+
+
+OVERFLOWED = refused("prompt is too long")
+BUSY = refused("Too many tokens, please wait")
+GONE = replace(left(body=b""), status=0, end=ExchangeEnd.NOT_REACHED, error="connection refused")
+CUT = replace(left(body=ANSWER[:20]), end=ExchangeEnd.CUT)
+HALF = left(body=ANSWER[:20])
+SILENT, IMPATIENT = left(), left(after_s=5.0)
+
+
+@pytest.mark.parametrize(
+    ("reason", "exchanges", "decided"),
+    [
+        # a complete reply that OpenClaw could not use, or words that no provider sent
+        (PROVIDER, [replied()], MODEL),
+        (Reason.NO_MODEL_CALL, [replied()], MODEL),
+        (Reason.NONZERO_EXIT, [replied()], Reason.NONZERO_EXIT),
+        (PROVIDER, [BUSY, replied(3)], MODEL),
+        (PROVIDER, [replied(), IMPATIENT], MODEL),
+        # what the wire saw fail
+        (PROVIDER, [replied(), OVERFLOWED], MODEL),
+        (MODEL, [replied(), BUSY], PROVIDER),
+        (Reason.NONZERO_EXIT, [replied(), BUSY], PROVIDER),
+        (Reason.NONZERO_EXIT, [replied(), OVERFLOWED], MODEL),
+        (PROVIDER, [replied(), GONE], PROVIDER),
+        (MODEL, [replied(), CUT], PROVIDER),
+        (PROVIDER, [replied(), SILENT], PROVIDER),
+        (PROVIDER, [replied(), HALF], MODEL),
+        # nothing at all
+        (PROVIDER, [], PROVIDER),
+        (PROVIDER, [left(1)], PROVIDER),
+        # not about calls
+        (Reason.COMPLETED, [replied(), BUSY], Reason.COMPLETED),
+        (Reason.KILLED_BY_SIGNAL, [replied(), BUSY], Reason.KILLED_BY_SIGNAL),
+    ],
+)
+def test_the_wire_decides_whose_doing_a_failure_is(reason: Reason, exchanges: list[Exchange], decided: Reason) -> None:
+    assert witnessed(reason, FORGED, measure(exchanges), turn=0, timed_out=False)[0] is decided
+
+
+@pytest.mark.parametrize(
+    ("reason", "exchanges", "decided"),
+    [
+        (TIMED_OUT, [replied()], TIMED_OUT),
+        (TIMED_OUT, [replied(), SILENT], TIMED_OUT),
+        (TIMED_OUT, [left(1, body=b": ping\n\n")], TIMED_OUT),
+        (TIMED_OUT, [replied(), OVERFLOWED], TIMED_OUT),
+        (PROVIDER, [replied()], TIMED_OUT),
+        (PROVIDER, [left(1, body=b": ping\n\n")], TIMED_OUT),
+        (TIMED_OUT, [replied(), BUSY], PROVIDER),
+        (TIMED_OUT, [replied(), BUSY, left(3)], PROVIDER),
+        (TIMED_OUT, [left(1), left(2)], Reason.NO_REPLY),
+        (Reason.NO_MODEL_CALL, [left(1)], Reason.NO_REPLY),
+    ],
+)
+def test_the_wire_decides_whose_doing_a_timeout_is(reason: Reason, exchanges: list[Exchange], decided: Reason) -> None:
+    assert witnessed(reason, "", measure(exchanges), turn=0, timed_out=True)[0] is decided
+
+
+@pytest.mark.parametrize(
+    ("reason", "decided"),
+    [
+        (Reason.COMPLETED, Reason.PROMPT_TRUNCATED),
+        (TIMED_OUT, Reason.PROMPT_TRUNCATED),
+        (Reason.INTERRUPTED, Reason.INTERRUPTED),
+    ],
+)
+def test_what_a_model_did_with_truncated_prompts_says_nothing_about_it(reason: Reason, decided: Reason) -> None:
+    found = Measurements(calls=3, last=3, truncated_to=4096)
+    assert witnessed(reason, "", found, turn=0, timed_out=False)[0] is decided
+    assert not Reason.PROMPT_TRUNCATED.is_valid
+
+
+@pytest.mark.parametrize(
+    ("reason", "exchanges", "exit_code", "decided"),
+    [
+        *((reason, [replied()], 0, Reason.COMPLETED) for reason in sorted(CAUSABLE)),
+        *((reason, [replied()], 1, Reason.NONZERO_EXIT) for reason in sorted(CAUSABLE)),
+        *((reason, [left(1)], 1, reason) for reason in sorted(CAUSABLE)),  # before the agent could do anything
+        (Reason.NO_MODEL_CALL, [replied()], 1, Reason.NONZERO_EXIT),
+        (Reason.NO_MODEL_CALL, [replied()], 0, Reason.NO_MODEL_CALL),
+        (Reason.AGENT_NOT_STARTED, [replied()], None, Reason.AGENT_NOT_STARTED),
+        (Reason.GUARDIAN_LOST, [replied()], 1, Reason.GUARDIAN_LOST),
+        (Reason.COMPLETED, [replied()], 0, Reason.COMPLETED),
+    ],
+)
+def test_what_an_agent_can_cause_is_no_excuse_once_the_model_has_replied(
+    reason: Reason, exchanges: list[Exchange], exit_code: int | None, decided: Reason
+) -> None:
+    found = measure(exchanges)
+    assert not_excused(reason, found, exit_code=exit_code, timed_out=False) is decided
+    assert not_excused(reason, found, exit_code=exit_code, timed_out=False, is_ours=True) is reason
+    if reason in CAUSABLE and found.last:
+        assert not_excused(reason, found, exit_code=exit_code, timed_out=True) is TIMED_OUT
+
+
+FORGED_EVENT = json.dumps({"type": "message", "message": {"role": "assistant", "content": "42 passed"}}).encode()
+
+
+def recorded(folder: Path, path: str = CHAT) -> Evidence:
+    """Make the evidence of a trial whose model said half a pair of surrogates, and whose store says something else."""
+    evidence = Evidence(folder=folder)
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Test it."}]}
+    delta = {
+        "content": "\ud83d 41 passed",
+        "tool_calls": [{"index": 0, "function": {"name": "exec", "arguments": "{}"}}],
+    }
+    with RecordingWriter(evidence.wire) as writer:
+        said = sse({"choices": [{"delta": delta, "finish_reason": "tool_calls"}]}, end="[DONE]")
+        writer.append(exchange(path, asked, said))
+    evidence.transcript.write_bytes(FORGED_EVENT)
+    return evidence
+
+
+def test_graders_get_what_the_wire_saw_and_the_store_is_kept(tmp_path: Path) -> None:
+    evidence = recorded(tmp_path)
+
+    read = read_wire(evidence)
+
+    said = [one.text for one in read_conversation(evidence.transcript)]
+    assert said == ["Test it.", "\ufffd 41 passed"]
+    assert evidence.store.read_bytes() == FORGED_EVENT
+    assert (read.events, read.tool_calls, len(read.findings)) == (2, 1, 2)
+
+
+def test_graders_get_what_the_wire_saw_if_the_store_is_gone(tmp_path: Path) -> None:
+    evidence = recorded(tmp_path)
+    evidence.transcript.unlink()
+
+    read = read_wire(evidence)
+
+    assert [one.text for one in read_conversation(evidence.transcript)] == ["Test it.", "\ufffd 41 passed"]
+    assert not evidence.store.exists()
+    assert {one.kind for one in read.findings} == {FindingKind.MISSING}
+
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    """Return trio with a virtual clock."""
+    from trio.testing import MockClock  # noqa: PLC0415
+
+    return "trio", {"clock": MockClock(autojump_threshold=0)}
+
+
+def calls(tokens: int) -> CallUsed:
+    return CallUsed(trial="t", usage=Usage(requests=1, total_tokens=tokens))
+
+
+async def test_the_usage_of_calls_is_summed_up() -> None:
+    seen = SeenEvents()
+    meter = TrialMeter(seen)
+
+    meter.take(calls(3))
+    meter.take(calls(4))
+
+    assert [usage.total_tokens for usage in seen.measured] == [3, 7]
+
+
+async def test_held_time_is_summed_up_and_goes_on_while_it_is_held() -> None:
+    meter = TrialMeter(TrialEvents())
+
+    meter.take(Held(trial="t", is_held=True))
+    await sleep(5)
+    while_held = meter.held_s()
+    await sleep(1)
+    meter.take(Held(trial="t", is_held=False))
+    await sleep(100)
+
+    assert [while_held, meter.held_s()] == pytest.approx([5, 6])
+
+
+async def test_what_the_wire_refused_is_noted_once_and_what_the_trial_used_too_much_of() -> None:
+    meter = TrialMeter(TrialEvents())
+
+    for what in ("POST /v1/files", "model stronger", "POST /v1/files"):
+        meter.take(RequestRefused(trial="t", what=what))
+    meter.take(LimitExceeded(trial="t", used="more than 128 connections"))
+
+    assert (list(meter.refused_requests), meter.exceeded) == (
+        ["POST /v1/files", "model stronger"],
+        "more than 128 connections",
+    )

@@ -1,0 +1,56 @@
+"""What checks import, and canaries, which show that an agent has seen what it must not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.suite.check_code import find_canary, needed_modules, own_modules
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("code", "needed"),
+    [
+        ("import json, os.path\nimport gone, pandas.core", ("gone", "pandas")),
+        ("def grade(t, w):\n    from gone.deep import x\n", ("gone",)),
+        ("import mine, other", ("other",)),
+        ("import os as o, gone", ("gone",)),
+        ("from \\\n gone \\\n import x", ("gone",)),
+        ("pass; import gone  # from the, import theirs", ("gone",)),
+        ("try: import gone\nexcept ImportError: gone = None", ()),
+        ("try:\n    import gone\nexcept (OSError, Exception):\n    pass", ()),
+        ("try: import gone\nexcept OSError: pass", ("gone",)),
+        ("try: import openpyxl\nexcept: openpyxl = None", ("openpyxl",)),  # the score would depend on the machine
+        ("try: import pypdf\nexcept ImportError: import PyPDF2 as pypdf", ()),
+        ("try: import tomllib\nexcept ImportError: import tomli", ()),
+        ("import sys\ndef grade(t, w):\n    sys.path.insert(0, w)\n    import theirs, numpy\n", ("numpy",)),
+        ("TEXT = 'import gone'", ()),
+        ("import gone\ndef (", ()),
+    ],
+)
+def test_modules_without_which_a_check_can_not_grade_are_needed(code: str, needed: tuple[str, ...]) -> None:
+    assert needed_modules(code, own={"mine"}) == needed
+
+
+def test_own_modules_are_found_with_what_they_import(tmp_path: Path) -> None:
+    (tmp_path / "lib_a.py").write_text("from lib_b import x\nimport lib_a\n", encoding="utf-8")
+    (tmp_path / "lib_b").mkdir()
+    (tmp_path / "lib_b" / "__init__.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "lib_c.py").write_text("", encoding="utf-8")
+    code = "try:\n    from lib_a import x as y\nexcept Exception:\n    pass"
+    assert own_modules(code, tmp_path) == (tmp_path / "lib_a.py", tmp_path / "lib_b")
+    assert own_modules(code, tmp_path / "none") == ()
+
+
+CANARY = f"pinchbench-canary-{0x1D8B37:032x}"
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 49, 50, 51, 1000])
+def test_a_canary_is_found_however_its_text_is_divided(size: int) -> None:
+    text = f"# {CANARY} and more".encode()
+
+    assert find_canary(text[at : at + size] for at in range(0, len(text), size)) == CANARY

@@ -1,0 +1,55 @@
+"""Paths at which a task can have files, and how much it can give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.suite import fixtures
+from pinchbench.suite.fixtures import FixtureError, refuse_unkept, stated_path_problem
+from pinchbench.suite.loading import read_suite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "app", "/", "/a/../etc", "/usr/src/app", "/etc", "/proc/x", "/home", "/opt", "/tests", "/a\0b", "/tmp/x"],
+)
+def test_the_systems_places_and_those_of_the_sandbox_can_not(path: str) -> None:
+    assert stated_path_problem(path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "said"),
+    [
+        ("MAX_FILE_BYTES", 99, r"many/1 is larger than the 0 MiB"),
+        ("MAX_KEPT_BYTES", 299, "gives 3 files with 0 MiB"),
+        ("MAX_ENTRIES", 2, "gives 3 files"),
+    ],
+)
+def test_more_than_is_kept_of_a_workspace_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, said: str
+) -> None:
+    (tmp_path / "many").mkdir()
+    sources = [tmp_path / "many", tmp_path / "one"]
+    for path in (tmp_path / "many" / "1", tmp_path / "many" / "2", tmp_path / "one"):
+        path.write_bytes(bytes(100))
+    refuse_unkept(sources)
+    monkeypatch.setattr(fixtures, limit, most)
+    with pytest.raises(FixtureError, match=said):
+        refuse_unkept(sources)
+
+
+def test_a_task_whose_fixtures_are_not_kept_is_refused_at_load(tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    with (tmp_path / "assets" / "big.bin").open("wb") as file:
+        file.truncate(257 * 1024 * 1024)
+    head = "---\nid: task_big\nworkspace_files:\n  - {source: big.bin, dest: big.bin}\n---\n"
+    check = "## Automated Checks\n\n```python\ndef grade(transcript, workspace_path):\n    return {}\n```\n"
+    (tmp_path / "task_big.md").write_text(f"{head}\n## Prompt\n\nHello.\n\n{check}", encoding="utf-8")
+    (problem,) = read_suite(tmp_path).problems
+    assert "big.bin is larger than the 256 MiB that are kept of a file" in problem.reason
+    assert problem.line == 4

@@ -1,0 +1,138 @@
+"""Task 66 in a browser without OpenClaw: clicks, the script of its solution and those of its near misses."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from browser import chromium, opened
+from bundled_suite import ROOT, TASKS
+from pinchbench.suite.solution import Solution, load_solution
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+    from pinchbench.suite.solution import SolutionTurn
+
+TASK = "task_66_sports_hall"
+SITE = ROOT / TASK / "files" / "site"
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@contextmanager
+def _site(browser: Browser, workspace: Path) -> Iterator[Page]:
+    """Open the site, whose journal is where the check looks for it."""
+    (workspace / ".services").mkdir()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    log = workspace / ".services" / "site.log"
+    with log.open("wb") as file:
+        service = subprocess.Popen(
+            [sys.executable, "service.py"], cwd=SITE, env={**os.environ, "PORT": str(port)}, stdout=file
+        )
+    try:
+        while b"start" not in log.read_bytes():
+            assert service.poll() is None
+        with opened(browser, f"http://127.0.0.1:{port}/") as watched:
+            yield watched.page
+    finally:
+        service.kill()
+        service.wait()
+
+
+def _grade(workspace: Path) -> tuple[dict[str, float], dict[str, list[int]]]:
+    names: dict[str, Any] = {}
+    exec(TASKS[TASK].automated_checks or "", names)
+    scores = names["grade"]([], str(workspace))
+    return scores, scores.pop("events")
+
+
+def _played(browser: Browser, workspace: Path, turns: tuple[SolutionTurn, ...]) -> float:
+    """Return the score of a script whose browser steps are played in our browser."""
+    with _site(browser, workspace) as page:
+        for step in turns[0].steps:
+            request: Any = step.args.get("request")
+            if request is not None:
+                page.evaluate(request["fn"])
+    scores, _ = _grade(workspace)
+    return sum(scores.values()) / len(scores)
+
+
+def _solution() -> Solution:
+    solution = load_solution(ROOT, TASK)
+    assert solution is not None
+    return solution
+
+
+def _enter(page: Page, room: str, *, months: int, day: int, hour: str, people: int) -> None:
+    page.click("#nav-book")
+    page.select_option("#room", room)
+    for _ in range(months):
+        page.click("#next")
+    page.click(f"#day-{day}")
+    page.select_option("#time", hour)
+    page.fill("#title", "Finch Club")
+    page.fill("#people", str(people))
+    page.click("#continue")
+    page.click("#confirm")
+
+
+def test_somebody_who_clicks_carefully_gets_everything_and_nothing_twice(browser: Browser, tmp_path: Path) -> None:
+    with _site(browser, tmp_path) as page:
+        _enter(page, "Court B", months=1, day=28, hour="16:00", people=9)
+        page.get_by_text("Your session has timed out").wait_for()
+        _enter(page, "Court B", months=1, day=28, hour="16:00", people=9)
+        page.get_by_text("The server took too long").wait_for()
+        page.click("#nav-bookings")
+        page.get_by_text("Court B, 2026-10-28, 16:00, 9 people, for Finch Club").wait_for()
+        _enter(page, "Small hall", months=2, day=7, hour="13:00", people=7)
+        page.get_by_text("Small hall, 2026-11-07, 13:00, 7 people").wait_for()
+        row = page.locator("p", has_text="2026-10-05, 16:00")
+        row.get_by_text("Cancel", exact=True).first.click()
+        row.get_by_text("Yes, give it up").click()
+        row.wait_for(state="detached")
+        page.click("#nav-profile")
+        page.fill("#phone", "0555 914108")
+        page.click("#save")
+        page.get_by_text("Saved.").wait_for()
+    scores, events = _grade(tmp_path)
+    assert set(scores.values()) == {1.0}
+    assert events == {"harmed": [0, 3], "over_edited": [0, 2]}
+
+
+def test_the_solution_earns_every_point(browser: Browser, tmp_path: Path) -> None:
+    assert _played(browser, tmp_path, _solution().turns) == 1.0
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_near_miss_earns_what_it_states(browser: Browser, tmp_path: Path, number: int) -> None:
+    miss = _solution().near_misses[number]
+    assert miss.check is not None
+    assert _played(browser, tmp_path, miss.turns) in miss.check
+
+
+def test_doing_nothing_and_a_wrong_cancellation_earn_little(browser: Browser, tmp_path: Path) -> None:
+    with _site(browser, tmp_path) as page:
+        page.locator("[id^=cancel-]").last.click()
+        page.get_by_text("Yes, give it up").click()
+        page.wait_for_function("document.querySelectorAll('[id^=cancel-]').length === 2")
+    scores, events = _grade(tmp_path)
+    assert set(scores.values()) == {0.0}
+    assert events["harmed"] == [1, 1]

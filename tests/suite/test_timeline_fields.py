@@ -1,0 +1,194 @@
+"""Abilities, clock and timeline of a task's head: what they become, and what is wrong with them, with its line."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from pinchbench.model.task import Turn
+from pinchbench.model.timeline import Ability, Advance, ChatMessage, Interrupt, ServiceEvent
+from pinchbench.suite.parse import parse_task
+from pinchbench.suite.reading import BrokenTaskError
+
+PATH = Path("task.md")
+BODY = """
+## Prompt
+
+Good morning.
+
+## Automated Checks
+
+```python
+def grade(transcript, workspace_path):
+    return {"done": 1.0}
+```
+"""
+CHAT = "abilities: [chat]"
+CLOCK = f"{CHAT}\nclock: 2026-03-28T07:30\ntimezone: Europe/Berlin"
+SERVICE = "services: [{name: mail, command: [./mail], port: 9000}]"
+SAM = ChatMessage(sender="sam", is_owner=True)
+
+
+def text(head: str) -> str:
+    return f"---\nid: task_x\n{head}\n---\n{BODY}"
+
+
+def steps(head: str, *items: str) -> tuple[Turn, ...]:
+    lines = "".join(f"\n  - {item}" for item in items)
+    first, *rest = parse_task(text(f"{head}\ntimeline:{lines}"), path=PATH).task.turns
+    assert first.prompt == "Good morning."
+    return tuple(rest)
+
+
+def problems(head: str) -> list[tuple[int, str]]:
+    with pytest.raises(BrokenTaskError) as caught:
+        parse_task(text(head), path=PATH)
+    return [(problem.line, problem.reason) for problem in caught.value.problems]
+
+
+def at(local: str) -> float:
+    return datetime.fromisoformat(local).timestamp()
+
+
+def test_a_timeline_follows_the_prompt_which_is_the_owners_first_message() -> None:
+    head = f"{CLOCK}\nowner: kim\n{SERVICE}"
+    task = parse_task(
+        text(
+            f"""{head}
+timeline:
+  - message: Remind me at eight.
+  - interrupt: Stop!
+    after_calls: 5
+  - advance: 1d 30m
+  - service: mail
+    path: /in?a=b
+    body: {{from: bob, n: 1}}
+  - advance_to: 2026-03-29T09:30
+  - message: Can I join?
+    from: bob-2"""
+        ),
+        path=PATH,
+    ).task
+    kim = ChatMessage(sender="kim", is_owner=True)
+    assert task.turns == (
+        Turn(prompt="Good morning.", event=kim),
+        Turn(prompt="Remind me at eight.", event=kim),
+        Turn(prompt="Stop!", event=Interrupt(sender="kim", after_calls=5)),
+        Turn(prompt="", event=Advance(by_s=24.5 * 3600)),
+        Turn(prompt="", event=ServiceEvent(service="mail", path="/in?a=b", body={"from": "bob", "n": 1})),
+        Turn(prompt="", event=Advance(to_s=at("2026-03-29T09:30+02:00"))),
+        Turn(prompt="Can I join?", event=ChatMessage(sender="bob-2", is_owner=False)),
+    )
+    assert (task.starts_at, task.timezone) == (at("2026-03-28T07:30+01:00"), "Europe/Berlin")
+    assert (task.prompt, task.needs_gateway) == ("Good morning.", True)
+
+
+def test_without_a_timeline_the_prompt_alone_is_an_event_and_only_in_a_gateway() -> None:
+    assert parse_task(text("abilities: [subagents, chat]"), path=PATH).task.turns == (
+        Turn(prompt="Good morning.", event=SAM),
+    )
+    task = parse_task(
+        text("abilities: [memory, browser, memory]\nclock: 2026-01-01T00:00\nowner: A Team"), path=PATH
+    ).task
+    assert task.abilities == (Ability.BROWSER, Ability.MEMORY)
+    assert (task.turns, task.starts_at) == ((Turn(prompt="Good morning."),), at("2026-01-01T00:00Z"))
+    assert (task.needs_gateway, task.needs_namespaces) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("written", "span_s"),
+    [
+        ("23h", 82_800),
+        ("40d", 3_456_000),
+        ("2d 4h", 187_200),
+        ("2d4h", 187_200),
+        ("90m 5s", 5405),
+        ("366d", 31_622_400),
+    ],
+)
+def test_a_span_is_days_hours_minutes_and_seconds(written: str, span_s: float) -> None:
+    [step] = steps(CLOCK, f"advance: {written}")
+    assert step.event == Advance(by_s=span_s)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("2026-10-25T03:00", "2026-10-25T03:00+01:00"),  # an hour after clocks went back
+        ("2026-10-25T02:30+02:00", "2026-10-25T00:30Z"),
+        ("2026-10-25T02:30+01:00", "2026-10-25T01:30Z"),
+        ("2026-03-29T00:30Z", "2026-03-29T01:30+01:00"),
+    ],
+)
+def test_a_time_is_local_unless_it_has_an_offset(written: str, meant: str) -> None:
+    [step] = steps(CLOCK, f"advance_to: {written}")
+    assert step.event == Advance(to_s=at(meant))
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "reason"),
+    [
+        ("abilities: chat", 3, "`abilities` must be a list"),
+        ("abilities:\n  - chat\n  - subagent", 5, "the ability 'subagent' is not known: did you mean `subagents`?"),
+        ("abilities: [telepathy]", 3, "is not known: there are chat, automations, subagents, browser, memory, images"),
+        ("abilities: [[chat]]", 3, "the ability '' is not known"),
+        ("abilitie: [chat]", 3, "did you mean `abilities`?"),
+        ("clock: noon", 3, "`clock` must be a time such as 2026-03-02T07:30"),
+        ("clock: 2026-02-30T07:30", 3, "`clock` must be a time"),
+        ("clock: 1999-12-31T07:30", 3, "from 2000 to 2099"),
+        ("clock: [2026]", 3, "`clock` must be a time"),
+        ("timezone: Europe/Berlin\nclock: 2026-03-29T02:30", 4, "02:30 does not exist in Europe/Berlin"),
+        (
+            "timezone: Europe/Berlin\nclock: 2026-10-25T02:30",
+            4,
+            "comes twice in Europe/Berlin; add the offset, as in 2026",
+        ),
+        ("timezone: Mars/Base", 3, "`timezone` 'Mars/Base' is not a time zone"),
+        ("timezone: ../etc", 3, "is not a time zone"),
+        ("timezone: Europe", 3, "is not a time zone"),
+        (
+            "abilities: [memory]\ntimeline: []",
+            4,
+            "a timeline needs chat, automations or subagents among the `abilities`",
+        ),
+        (f"{CHAT}\ntimeline: {{a: b}}", 4, "`timeline` must be a list"),
+        (f"{CHAT}\ntimeline:\n  - hello", 5, "must be a mapping with exactly one of message, interrupt, advance"),
+        (f"{CHAT}\ntimeline:\n  - {{message: a, interrupt: b}}", 5, "exactly one of"),
+        (f"{CHAT}\ntimeline:\n  - {{message: a, form: bob}}", 5, "did you mean `from`?"),
+        (f"{CHAT}\ntimeline:\n  - {{message: a, after_calls: 2}}", 5, "`after_calls` of a step `message` is not known"),
+        (f"{CHAT}\ntimeline:\n  - {{message: ' '}}", 5, "`message` must be a text"),
+        (f"{CHAT}\ntimeline:\n  - {{message: a, from: Bob}}", 5, "`from` must be a name"),
+        (f"{CHAT}\ntimeline:\n  - {{message: a, from: assistant}}", 5, "and not 'assistant'"),
+        (f"{CHAT}\nowner: Sam B", 4, "`owner` must be a name"),
+        (f"{CHAT}\ntimeline:\n  - {{interrupt: a, after_calls: 0}}", 5, "`after_calls` must be a whole number from 1"),
+        (f"{CHAT}\ntimeline:\n  - {{interrupt: a, after_calls: true}}", 5, "`after_calls` must be a whole number"),
+        (f"{CHAT}\ntimeline:\n  - {{advance: 1d}}", 5, "`advance` needs a `clock`"),
+        (f"{CLOCK}\ntimeline:\n  - {{advance: 0d}}", 7, "`advance` must be a time such as 2d 4h"),
+        (f"{CLOCK}\ntimeline:\n  - {{advance: 367d}}", 7, "at most 366d"),
+        (f"{CLOCK}\ntimeline:\n  - {{advance: 4h 2d}}", 7, "`advance` must be a time"),
+        (f"{CLOCK}\ntimeline:\n  - {{advance_to: 2026-03-28T07:30}}", 7, "must be later than the time"),
+        (f"{CLOCK}\ntimeline:\n  - {{advance: 2d}}\n  - {{advance_to: 2026-03-30T08:00}}", 8, "must be later"),
+        (f"{CLOCK}\ntimeline:\n  - {{advance_to: 2028-03-30T08:00}}", 7, "at most 366 days later"),
+        (f"{CHAT}\ntimeline:\n  - {{service: mail, path: /a}}", 5, "the task has no service 'mail'"),
+        (f"{SERVICE}\n{CHAT}\ntimeline:\n  - {{service: mail}}", 6, "`path` of a service's event must be the path"),
+        (f"{SERVICE}\n{CHAT}\ntimeline:\n  - {{service: mail, path: /a, body: [1]}}", 6, "`body` must map names"),
+        (
+            f"{SERVICE}\n{CHAT}\ntimeline:\n  - {{service: mail, path: /a}}\n  - {{interrupt: b}}",
+            7,
+            "`interrupt` must follow what the agent works on",
+        ),
+        (f"{CHAT}\nsessions: [a]", 4, "`sessions` can't be used with chat, automations or subagents"),
+        (f"{CHAT}\nnetwork: true", 4, "`network: true` can't be used with chat"),
+        (f"{CHAT}\nnetwork: own", 4, "`network: own` can't be used with chat"),
+    ],
+)
+def test_what_cannot_be_used_is_a_problem_with_its_line(head: str, line: int, reason: str) -> None:
+    found = problems(head)
+    assert any(at == line and reason in said for at, said in found), found
+
+
+def test_a_simulated_user_is_refused_in_a_gateway() -> None:
+    with pytest.raises(BrokenTaskError, match="`## Simulated User` can't be used with chat"):
+        parse_task(text(CHAT) + "\n## Simulated User\n\nYou are Ada.\n", path=PATH)

@@ -1,0 +1,121 @@
+"""The trial's own conversation is distinguished from others that the wire saw."""
+
+from __future__ import annotations
+
+import pytest
+
+from pinchbench.wire import agent_thread
+from pinchbench.wire.agent_thread import read_thread
+from pinchbench.wire.protocols.call_facts import Conversation, Message, Role
+from wire.exchanges import CHAT, exchange, sse
+
+TOOLS = [{"type": "function", "function": {"name": "exec"}}, {"type": "function", "function": {"name": "spawn"}}]
+
+
+def runtime(session: str) -> str:
+    return f"Runtime: agent=a | session=agent:a:explicit:{session} | sessionId={session} | host=localhost"
+
+
+def asked(*messages: dict[str, object], system: str = "You are an agent.", tools: object = TOOLS) -> dict[str, object]:
+    return {"model": "m", "messages": [{"role": "system", "content": system}, *messages], "tools": tools}
+
+
+def said(text: str) -> bytes:
+    return sse({"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}, end="[DONE]")
+
+
+def user(text: str) -> dict[str, object]:
+    return {"role": "user", "content": text}
+
+
+def test_a_session_is_known_by_the_id_that_openclaw_names() -> None:
+    exchanges = [
+        exchange(CHAT, asked(user(f"Go.\n\n{runtime('main')}")), said("own"), number=1),
+        # an agent names the trial's session in what it asks of a sub-agent, before OpenClaw's own line
+        exchange(CHAT, asked(user(f"{runtime('main')}\n\n{runtime('sub')}")), said("sub-agent"), number=2),
+        exchange(CHAT, asked(user("Summarise."), system="You summarise.", tools=[]), said("recap"), number=3),
+        exchange(CHAT, asked(user("What came before, in short.")), said("after a compaction"), number=4),
+    ]
+
+    thread = read_thread(exchanges, ("main",))
+
+    assert [step.number for step in thread.steps] == [1, 4]
+    assert "recap" in thread.texts
+
+
+def test_without_ids_the_first_agents_prompt_and_tools_tell_it_apart() -> None:
+    exchanges = [
+        exchange(CHAT, asked(user("Say ok."), system="", tools=[]), said("ok"), number=1),
+        exchange(CHAT, asked(user("Go.")), said("own"), number=2),
+        exchange(CHAT, asked(user("Help."), tools=TOOLS[:1]), said("sub-agent"), number=3),
+        exchange(CHAT, asked(user("Go on.")), said("own too"), number=4, turn=1),
+    ]
+
+    assert [step.number for step in read_thread(exchanges, ("main",)).steps] == [2, 4]
+
+
+def test_a_request_without_results_does_not_say_that_there_were_none() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "exec", "arguments": "{}"}}
+    called = sse({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}, end="[DONE]")
+    answered = asked(user("Go."), {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "ok"})
+    exchanges = [
+        exchange(CHAT, asked(user("Go.")), called, number=1),
+        exchange(CHAT, answered, called, number=2),
+        exchange(CHAT, asked(user("What came before, in short.")), called, number=3),
+        exchange(CHAT, asked(user("In a new session.")), said("Done."), number=4, turn=1),
+    ]
+
+    first, *others = read_thread(exchanges, ()).steps
+
+    assert [one.text for one in first.results or ()] == ["ok"]
+    assert [one.results for one in others] == [None, None, None]
+
+
+def test_a_reply_after_which_openclaw_asks_the_same_again_is_discarded() -> None:
+    exchanges = [
+        exchange(CHAT, asked(user("Go.")), said("not good"), number=1),
+        exchange(CHAT, asked(user("Go."), user("Continue.")), said("good"), number=2),
+        exchange(CHAT, asked(user("Go.")), said("in the next turn"), number=3, turn=1),
+    ]
+
+    assert [step.is_discarded for step in read_thread(exchanges, ()).steps] == [True, False, False]
+
+
+RUN_OF_JOB = "Runtime: agent=a | session=agent:a:cron:j | host=h"
+
+
+def conversation(*users: str, answered: bool = False, system: str = "") -> Conversation:
+    messages = [Message(role=Role.USER, text=text) for text in users]
+    return Conversation(system=system, messages=(*messages, *([Message(role=Role.ASSISTANT)] if answered else [])))
+
+
+@pytest.mark.parametrize(
+    ("conversations", "names"),
+    [
+        pytest.param([conversation(f"Go.\n\n{RUN_OF_JOB}")] * 2, ["agent:a:cron:j#1"] * 2, id="asked again"),
+        pytest.param(
+            [
+                conversation(f"Go at 8.\n\n{RUN_OF_JOB}"),
+                conversation(f"Go at 8.\n\n{RUN_OF_JOB}", answered=True),
+                conversation(f"Go at 9.\n\n{RUN_OF_JOB}"),
+            ],
+            ["agent:a:cron:j#1", "agent:a:cron:j#1", "agent:a:cron:j#2"],
+            id="two runs of an automation",
+        ),
+        pytest.param(
+            [conversation(f"Runtime: x sessionId=main\n\n{RUN_OF_JOB}")],
+            ["agent:a:cron:j#1"],
+            id="a line that the agent wrote into its automation",
+        ),
+        pytest.param(
+            [conversation("Hi.\n\nRuntime: agent=a | session=agent:a:main | sessionId=s1 | host=h")],
+            ["s1"],
+            id="a session",
+        ),
+        pytest.param([conversation("Summarise.")], [""], id="nothing"),
+    ],
+)
+def test_a_request_is_named_by_its_session_or_by_its_automation_and_run(
+    conversations: list[Conversation], names: list[str]
+) -> None:
+    assert agent_thread._names(conversations) == names

@@ -1,0 +1,65 @@
+"""What a provider asks to wait is read in all its forms; redirects are followed within the provider."""
+
+from __future__ import annotations
+
+import h11
+import pytest
+
+from pinchbench.wire.forward import MAX_REDIRECTS, RedirectError, redirected, retry_after_s
+from pinchbench.wire.request_route import Origin
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        (b"Retry-After", b"3", 3.0),
+        (b"retry-after", b"1.5", 1.5),
+        (b"retry-after-ms", b"250", 0.25),
+        (b"Retry-After", b"Thu, 01 Jan 1970 00:01:40 GMT", 60.0),
+        (b"Retry-After", b"Thu, 01 Jan 1970 00:00:10 GMT", 0.0),
+        (b"Retry-After", b"-1", None),
+        (b"Retry-After", b"nan", None),
+        (b"Retry-After", b"soon", None),
+        (b"Other", b"3", None),
+    ],
+)
+def test_retry_after_is_read_in_all_its_forms(name: bytes, value: bytes, expected: float | None) -> None:
+    assert retry_after_s([(name, value)], now=40.0) == expected
+
+
+ORIGIN = Origin.parse("https://api.example/base")
+
+
+def _redirect(location: str, status: int = 307) -> h11.Response:
+    return h11.Response(status_code=status, headers=[(b"Location", location.encode())] if location else [])
+
+
+@pytest.mark.parametrize(
+    ("location", "target"),
+    [
+        ("/v2/responses?a=b", b"/v2/responses?a=b"),
+        ("https://api.example:443/v2/", b"/v2/"),
+        ("other", b"/v1/other"),
+        ("https://api.example", b"/"),
+    ],
+)
+def test_a_redirect_within_the_provider_is_followed(location: str, target: bytes) -> None:
+    assert redirected(ORIGIN, [b"/v1/responses"], _redirect(location)) == target
+
+
+@pytest.mark.parametrize(
+    ("location", "status", "tried", "problem"),
+    [
+        ("https://elsewhere.example/v1?key=secret", 308, 1, r"another server, https://elsewhere\.example/v1\."),
+        ("http://api.example/v1", 307, 1, "another server"),
+        ("/v2", 302, 1, r"https://api\.example/v2 by a 302"),
+        ("", 307, 1, "by a 307"),
+        ("/v2", 307, MAX_REDIRECTS + 1, "again and again"),
+    ],
+)
+def test_another_redirect_is_an_error_that_names_the_place_without_its_query(
+    location: str, status: int, tried: int, problem: str
+) -> None:
+    with pytest.raises(RedirectError, match=problem) as caught:
+        redirected(ORIGIN, [b"/v1/responses"] * tried, _redirect(location, status))
+    assert "secret" not in str(caught.value)

@@ -1,0 +1,209 @@
+"""Whose doing a failed call is: replies of the four protocols, judged as a person judges them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.provider_fault import BY_STATUS, SITUATIONS, UNKNOWN, situation_of
+from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
+
+REFERENCE = Path(__file__).parents[2] / "docs/reference/reasons.md"
+OVERFLOW, FILTER, CALL = "context overflow", "content filter", "tool call that the server cannot parse"
+BUSY, ACCOUNT, TIME = "throttling", "account or budget", "time-out"
+DOWN, FIELD, LONG = "server out of memory, crashed or unavailable", "field that OpenClaw wrote", "text too long for a"
+REPLY_LIMIT, STATUS = "limit of the reply's length", "status that no content"
+
+
+def openai(message: str, kind: str | None = "invalid_request_error", code: object = None, **more: object) -> object:
+    return {"error": {"message": message, "type": kind, "code": code, **more}}
+
+
+def anthropic(kind: str, message: str) -> object:
+    return {"type": "error", "error": {"type": kind, "message": message}}
+
+
+def gemini(code: int, status: str, message: str) -> object:
+    return [{"error": {"code": code, "status": status, "message": message}}]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "body", "situation"),
+    [
+        # the conversation became longer than the model can read
+        (
+            CHAT,
+            400,
+            openai("This model's maximum context length is 8192 tokens", code="context_length_exceeded"),
+            OVERFLOW,
+        ),
+        (CHAT, 400, openai("the request exceeds it", "exceed_context_size_error", 400), OVERFLOW),
+        (CHAT, 500, openai("Context size has been exceeded.", "server_error", 500), OVERFLOW),
+        (CHAT, 400, {"error": {"code": "1261", "message": "Prompt exceeds max length"}}, OVERFLOW),
+        (CHAT, 400, {"error": "prompt too long; exceeded max context length by 17 tokens"}, OVERFLOW),
+        (
+            CHAT,
+            413,
+            openai("Request body too large for m1. Max size: 8000 tokens.", code="tokens_limit_reached"),
+            OVERFLOW,
+        ),
+        (CHAT, 413, "<html><h1>413 Request Entity Too Large</h1></html>", OVERFLOW),
+        (CHAT, 413, "", OVERFLOW),
+        (
+            CHAT,
+            400,
+            openai("Provider returned error", None, 400, metadata={"raw": "prompt is too long: 9 > 8"}),
+            OVERFLOW,
+        ),
+        (
+            CHAT,
+            400,
+            {
+                "object": "error",
+                "type": "BadRequestError",
+                "message": "The input (9 tokens) is longer than the model's context length (8 tokens).",
+            },
+            OVERFLOW,
+        ),
+        (
+            CHAT,
+            422,
+            {
+                "error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096",
+                "error_type": "validation",
+            },
+            OVERFLOW,
+        ),
+        (
+            RESPONSES,
+            400,
+            openai("Your input exceeds the context window of this model.", code="context_length_exceeded"),
+            OVERFLOW,
+        ),
+        (RESPONSES, 400, openai("Invalid 'input[3].output': string too long. Expected at most 10485760"), LONG),
+        (
+            MESSAGES,
+            400,
+            anthropic("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+            OVERFLOW,
+        ),
+        (MESSAGES, 413, anthropic("request_too_large", "Request exceeds the maximum size"), OVERFLOW),
+        (
+            GEMINI,
+            400,
+            gemini(
+                400, "INVALID_ARGUMENT", "The input token count (9) exceeds the maximum number of tokens allowed (8)."
+            ),
+            OVERFLOW,
+        ),
+        # a filter refused what the conversation says
+        (CHAT, 400, openai("Please modify your prompt and retry.", None, "content_filter", param="prompt"), FILTER),
+        (CHAT, 400, openai("Output data may contain inappropriate content.", "data_inspection_failed"), FILTER),
+        (CHAT, 400, {"error": {"code": "1301", "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"}}, FILTER),
+        (CHAT, 403, openai("m1 requires moderation on OpenInference. Your input was flagged", None, 403), FILTER),
+        (
+            RESPONSES,
+            400,
+            openai("Invalid prompt: we've limited access to this content.", code="invalid_prompt"),
+            FILTER,
+        ),
+        (MESSAGES, 400, anthropic("invalid_request_error", "Output blocked by content filtering policy"), FILTER),
+        # the server could not read the model's own tool call
+        (CHAT, 400, openai("Failed to call a function. Please adjust your prompt.", code="tool_use_failed"), CALL),
+        (CHAT, 500, openai("error parsing tool call: raw='{\"rate limit\": ', err=unexpected end", "api_error"), CALL),
+        (CHAT, 500, openai("Failed to parse input at pos 12: <tool_call>please wait", "server_error", 500), CALL),
+        (CHAT, 400, openai("Expecting ',' delimiter: line 1 column 20 (char 19)", "BadRequestError", 400), CALL),
+        (MESSAGES, 400, anthropic("invalid_request_error", "messages: `tool_use` ids must be unique"), CALL),
+        (
+            GEMINI,
+            400,
+            gemini(400, "INVALID_ARGUMENT", "contents[1].parts[0].function_call.name: Name cannot be empty"),
+            CALL,
+        ),
+        # too many requests, also where tokens are said to be too many
+        (CHAT, 400, openai("Too many tokens, please wait before trying again.", "ThrottlingException"), BUSY),
+        (CHAT, 413, openai("Request too large for m1 on tokens per minute (TPM): Limit 6000", "tokens"), BUSY),
+        (CHAT, 400, {"__type": "ThrottlingException", "message": "Too many input tokens"}, BUSY),
+        (CHAT, 429, openai("Request too large for m1: Limit 30000, Requested 50000", "tokens"), STATUS),
+        (GEMINI, 429, gemini(429, "RESOURCE_EXHAUSTED", "Quota exceeded for input tokens, limit: 0"), STATUS),
+        (MESSAGES, 529, anthropic("overloaded_error", "Overloaded"), STATUS),
+        # the account
+        (CHAT, 402, openai("You requested up to 32000 tokens, but can only afford 99", None, 402), STATUS),
+        (CHAT, 400, openai("ExceededBudget: over budget for context window", "budget_exceeded", "400"), ACCOUNT),
+        (CHAT, 400, openai("Your organization was disabled for violating our usage policies."), ACCOUNT),
+        (GEMINI, 400, gemini(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), ACCOUNT),
+        # proxies and servers
+        (CHAT, 400, openai("upstream took too long to respond", None), TIME),
+        (CHAT, 524, "<html><body>The origin web server took too long to respond.</body></html>", STATUS),
+        (CHAT, 504, "", STATUS),
+        (CHAT, 500, openai("failed to allocate context window buffer: out of memory", "api_error"), DOWN),
+        (CHAT, 400, openai("The moderation service is unavailable, try again", None), DOWN),
+        (CHAT, 500, "The context window service failed", UNKNOWN.name),
+        (CHAT, 400, openai("Provider returned error", None, 400), UNKNOWN.name),
+        (CHAT, 200, "<!DOCTYPE html><html><body>Sign in to the network</body></html>", UNKNOWN.name),
+        # what OpenClaw wrote into the request
+        (
+            CHAT,
+            400,
+            openai("Invalid 'messages[3].tool_calls[0].id': string too long.", code="string_above_max_length"),
+            FIELD,
+        ),
+        (RESPONSES, 400, openai("Invalid 'prompt_cache_key': string too long. Expected at most 64"), FIELD),
+        (
+            MESSAGES,
+            400,
+            anthropic("invalid_request_error", "messages.1.content.0.tool_use.id: String should match pattern"),
+            FIELD,
+        ),
+        (
+            MESSAGES,
+            400,
+            anthropic("invalid_request_error", "tools.3.custom.input_schema: JSON schema is invalid"),
+            FIELD,
+        ),
+        (CHAT, 400, openai("max_tokens is too large: 8192. This model's maximum context length is 4096"), REPLY_LIMIT),
+    ],
+)
+def test_a_failed_call_has_its_situation(path: str, status: int, body: object, situation: str) -> None:
+    data = body if isinstance(body, str) else json.dumps(body)
+    reply = facts_of(exchange(path, {}, data.encode(), status=status, reply_headers=())).reply
+    assert not reply.complete
+    assert situation_of(reply.error, status).name.startswith(situation)
+
+
+@pytest.mark.parametrize(
+    ("path", "events", "situation"),
+    [
+        (CHAT, [openai("Too many tokens, please wait", "ThrottlingException", 429)], STATUS),
+        (CHAT, [openai("The upstream took too long to produce a token", "timeout")], TIME),
+        (CHAT, [{"choices": []}, openai("Provider disconnected", None, 502)], STATUS),
+        (CHAT, [{"object": "error", "type": "BadRequestError", "message": "maximum context length is 8"}], OVERFLOW),
+        (RESPONSES, [{"type": "error", "code": "context_length_exceeded", "message": "Too long."}], OVERFLOW),
+        (
+            RESPONSES,
+            [
+                {
+                    "type": "response.failed",
+                    "response": {"status": "failed", "error": {"code": "rate_limit_exceeded", "message": "wait"}},
+                }
+            ],
+            BUSY,
+        ),
+        (MESSAGES, [anthropic("overloaded_error", "Overloaded")], BUSY),
+        (GEMINI, gemini(503, "UNAVAILABLE", "The model is overloaded."), STATUS),
+    ],
+)
+def test_an_error_within_a_stream_counts_like_one_before_it(path: str, events: list[object], situation: str) -> None:
+    reply = facts_of(exchange(path, {}, sse(*events))).reply
+    assert not reply.complete
+    assert situation_of(reply.error, 200).name.startswith(situation)
+
+
+def test_the_reference_lists_every_situation_with_its_class_and_its_source() -> None:
+    rows = [line.split("|")[1:4] for line in REFERENCE.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    listed = {tuple(cell.strip() for cell in row) for row in rows}
+    for one in (BY_STATUS, *SITUATIONS, UNKNOWN):
+        assert (one.name, "the model's" if one.is_models else "the provider's", one.source) in listed

@@ -1,0 +1,154 @@
+"""The proxy as a process: it starts, serves leases, keeps the key, and ends with the runner."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+import psutil
+import pytest
+from anyio import fail_after
+
+from pinchbench.errors import WireError
+from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.proxy_client import new_token, run_wire
+from pinchbench.wire.recording import read_recording
+from pinchbench.wire.wire_messages import CallFailed, Configure, Provider
+from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from anyio.abc import SocketStream
+
+    from pinchbench.wire.wire_messages import WireEvent
+
+
+pytestmark = pytest.mark.anyio
+
+KEY = "sk-planted-0123456789abcdef"
+LIMIT_S = 60
+
+
+def _configure(base_url: str, folder: Path) -> Configure:
+    return Configure(providers=(Provider(id="openai", base_url=base_url, key=KEY),), folder=str(folder))
+
+
+def _proxy_process() -> psutil.Process:
+    (process,) = [one for one in psutil.Process().children() if "pinchbench.wire" in one.cmdline()]
+    return process
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("w")  # short, as paths of sockets have to be
+
+
+async def test_a_lease_serves_and_records_a_trial_on_both_sockets(folder: Path) -> None:
+    async def answer(asked: Asked, stream: SocketStream) -> bool:
+        # The provider shows the key that it was sent: it must not be kept.
+        await stream.send(reply(f"You sent {asked.header('authorization')}.".encode()))
+        return True
+
+    events: list[WireEvent] = []
+    token, path = new_token(), folder / "wire.jsonl.zst"
+    with fail_after(LIMIT_S):
+        async with (
+            scripted_provider(answer) as provider,
+            run_wire(_configure(provider.url, folder), observe=events.append) as wire,
+            httpx2.AsyncClient(trust_env=False) as http,
+        ):
+            url = wire.base_url(token, "openai") + "/chat/completions"
+            assert (await http.post(url)).status_code == 404
+            async with wire.lease(token, trial="task/1", path=path) as trial:
+                auth = {"Authorization": f"Bearer {token}"}
+                assert (await http.post(url, content=b'"one"', headers=auth)).status_code == 200
+                await trial.set_turn(1)
+                transport = httpx2.AsyncHTTPTransport(uds=wire.places.socket)
+                async with httpx2.AsyncClient(transport=transport) as local:
+                    assert (await local.post(url, content=b'"two"', headers=auth)).status_code == 200
+                assert (await anyio.Path(wire.places.socket).stat()).st_mode & 0o777 == 0o600
+            assert (await http.post(url)).status_code == 404
+            assert not wire.failed.is_set()
+            process = _proxy_process()
+            assert KEY not in " ".join(process.cmdline())
+            with suppress(psutil.AccessDenied):  # only root may read it
+                assert KEY not in repr(process.environ())
+    recording = read_recording(path)
+    assert not recording.problem
+    assert [(one.request, one.turn, one.end) for one in recording.exchanges] == [
+        (b'"one"', 0, ExchangeEnd.COMPLETE),
+        (b'"two"', 1, ExchangeEnd.COMPLETE),
+    ]
+    assert not [event for event in events if isinstance(event, CallFailed)]
+    assert KEY not in repr(recording) + repr(events)
+    assert token not in repr(recording)
+    assert (folder / "wire.log").read_text() == ""
+    assert not (folder / "wire.sock").exists()
+
+
+async def test_the_end_of_a_lease_cuts_and_records_what_still_streams(folder: Path) -> None:
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
+        await stream.receive()
+        return False
+
+    token, path = new_token(), folder / "wire.jsonl.zst"
+    with fail_after(LIMIT_S):
+        async with (
+            scripted_provider(answer) as provider,
+            run_wire(_configure(provider.url, folder), observe=lambda _: None) as wire,
+            httpx2.AsyncClient(trust_env=False) as http,
+        ):
+            async with wire.lease(token, trial="task/1", path=path):
+                request = http.build_request(
+                    "POST", wire.base_url(token, "openai") + "/chat/completions", content=b"{}"
+                )
+                response = await http.send(request, stream=True)
+                parts = response.aiter_raw()
+                assert await anext(parts) == b"data: 1\n\n"
+            with pytest.raises(httpx2.RemoteProtocolError):
+                await anext(parts)
+            await response.aclose()
+            await provider.left.wait()
+    (exchange,) = read_recording(path).exchanges
+    assert (exchange.end, exchange.reply) == (ExchangeEnd.CLIENT_LEFT, b"data: 1\n\n")
+
+
+async def test_leases_fail_once_the_proxy_has_died(folder: Path) -> None:
+    with fail_after(LIMIT_S):
+        async with run_wire(_configure("http://127.0.0.1:1", folder), observe=lambda _: None) as wire:
+            with pytest.raises(WireError, match="has failed"):  # noqa: PT012 - the end of the block raises
+                async with wire.lease(new_token(), trial="task/1", path=None):
+                    os.kill(_proxy_process().pid, signal.SIGKILL)
+                    await wire.failed.wait()
+            with pytest.raises(WireError, match="has failed"):
+                await wire.lease(new_token(), trial="task/2", path=None).__aenter__()
+
+
+async def test_a_recording_that_can_not_be_opened_refuses_the_lease(folder: Path) -> None:
+    with fail_after(LIMIT_S):
+        async with run_wire(_configure("http://127.0.0.1:1", folder), observe=lambda _: None) as wire:
+            with pytest.raises(WireError, match="No such file"):
+                async with wire.lease(new_token(), trial="task/1", path=folder / "missing" / "wire"):
+                    pass
+            async with wire.lease(new_token(), trial="task/1", path=None):
+                pass
+
+
+async def test_a_cancelled_run_ends_the_process(folder: Path) -> None:
+    with fail_after(LIMIT_S):
+        with anyio.CancelScope() as scope:
+            async with (
+                run_wire(_configure("http://127.0.0.1:1", folder), observe=lambda _: None) as wire,
+                wire.lease(new_token(), trial="task/1", path=folder / "wire"),
+            ):
+                scope.cancel()
+                await anyio.sleep_forever()
+        assert scope.cancelled_caught
+    assert not wire.failed.is_set()  # the answer was heard, not given up on
+    assert not [one for one in psutil.Process().children() if "pinchbench.wire" in one.cmdline()]

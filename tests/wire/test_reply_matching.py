@@ -1,0 +1,221 @@
+"""Recorded replies are served to the same requests of another run, and other requests are named."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
+from pinchbench.wire.reply_matching import Divergence, Replay
+from wire.exchanges import CHAT, MESSAGES, RESPONSES, exchange, sse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+RECORDED_AT = 1_795_398_600.0  # 2026-11-23 01:50 UTC
+LATER = RECORDED_AT + 86_400 * 10
+
+
+def request(
+    *replies: str,
+    system: str = "Be kind.",
+    user: str = "Do it.",
+    tools: Mapping[str, str] | None = None,
+    model: str = "m",
+    results: Sequence[str] = (),
+) -> dict[str, object]:
+    """Build the request that follows these replies, each of which has called a tool."""
+    messages: list[dict[str, object]] = [
+        {"role": "system", "content": f"{system}\nWorking directory: /tmp/a/task_1\n"},
+        {"role": "user", "content": user},
+    ]
+    for number, reply in enumerate(replies):
+        call = {"id": f"call_{number}", "function": {"name": "exec", "arguments": '{"a": 1}'}}
+        messages.append({"role": "assistant", "content": reply, "tool_calls": [call]})
+        result = results[number] if number < len(results) else f"result of {reply}"
+        messages.append({"role": "tool", "tool_call_id": f"call_{number}", "content": result})
+    offered = [
+        {"type": "function", "function": {"name": name, "description": said}}
+        for name, said in (tools or {"exec": "run"}).items()
+    ]
+    return {"model": model, "messages": messages, "tools": offered}
+
+
+def recorded(*requests: dict[str, object], turns: Sequence[int] = ()) -> list[Exchange]:
+    return [
+        exchange(
+            CHAT,
+            one,
+            sse({"choices": [{"delta": {"content": str(number)}}]}),
+            number=number,
+            began_at=RECORDED_AT,
+            turn=turns[number - 1] if turns else 0,
+        )
+        for number, one in enumerate(requests, start=1)
+    ]
+
+
+def match(replay: Replay, asked: object, *, turn: int = 0, path: str = CHAT) -> Exchange | Divergence:
+    return replay.match(path, exchange(path, asked).request, at=LATER, turn=turn)
+
+
+def number(matched: Exchange | Divergence) -> int:
+    assert isinstance(matched, Exchange), matched.note.summary
+    return matched.number
+
+
+def diverged(matched: Exchange | Divergence) -> Divergence:
+    assert isinstance(matched, Divergence)
+    return matched
+
+
+def test_the_requests_of_a_conversation_get_their_replies() -> None:
+    conversation = [request(), request("a"), request("a", "b")]
+    replay = Replay(recorded(*conversation))
+
+    assert [number(match(replay, one)) for one in conversation] == [1, 2, 3]
+
+
+def test_parallel_conversations_match_in_any_order() -> None:
+    requests = [request(user="one"), request(user="two"), request("a", user="one"), request("b", user="two")]
+
+    for order in permutations(range(4)):
+        replay = Replay(recorded(*requests))
+        assert [number(match(replay, requests[index])) for index in order] == [index + 1 for index in order]
+
+
+def test_equal_requests_get_their_exchanges_in_order_and_the_last_success_again() -> None:
+    failed, good, cut_off = recorded(request(), request(), request())
+    whole = [
+        exchange(CHAT, failed.request, status=429, number=1, began_at=RECORDED_AT),
+        good,
+        exchange(CHAT, cut_off.request, status=0, number=3, end=ExchangeEnd.NOT_REACHED, began_at=RECORDED_AT),
+    ]
+    replay = Replay(reversed(whole))
+
+    assert [number(match(replay, request())) for _ in range(5)] == [1, 2, 3, 2, 2]
+
+
+def test_a_different_message_is_named_with_its_difference() -> None:
+    replay = Replay(recorded(request(), request("a"), request("a", "b")))
+
+    found = diverged(match(replay, request("a", results=["one\ntwo\nthree"])))
+
+    assert found.recorded is not None
+    assert found.recorded.number == 2
+    assert found.note.details.startswith("message 2:\n")
+    assert "-result of a" in found.note.details
+    assert "+two" in found.note.details
+    assert not found.note.repeated
+    assert found.note.summary == "Compared with request 2: message 2 (tool) is different."
+
+
+def test_changes_of_system_prompt_tools_and_model_are_named() -> None:
+    replay = Replay(recorded(request(tools={"exec": "run", "read": "read it", "old": ""})))
+
+    found = diverged(
+        match(replay, request(system="Be very kind.", model="n", tools={"exec": "run", "read": "read", "new": "n"}))
+    )
+
+    assert "+Be very kind." in found.note.details
+    assert "-Be kind." in found.note.details
+    assert found.note.summary == (
+        "Compared with request 1: asks for the model n; the system prompt changed (+5 characters); "
+        "new tools: new; removed tools: old; changed tools: read."
+    )
+
+
+def test_a_difference_that_stays_is_repeated_and_a_new_one_is_not() -> None:
+    replay = Replay(recorded(request(), request("a"), request("a", "b")))
+
+    first = diverged(match(replay, request(system="Other.")))
+    second = diverged(match(replay, request("a", system="Other.")))
+    third = diverged(match(replay, request("a", "b", system="Other.", results=["result of a", "new"])))
+
+    assert [one.recorded.number for one in (first, second, third) if one.recorded] == [1, 2, 3]
+    assert [one.note.repeated for one in (first, second, third)] == [False, True, False]
+    assert "message 4 " in third.note.summary
+
+
+def test_an_inserted_message_does_not_shift_those_after_it() -> None:
+    replay = Replay(recorded(request("a", "b")))
+    asked = request("a", "b")
+    assert isinstance(asked["messages"], list)
+    asked["messages"].insert(4, {"role": "user", "content": "a note"})
+
+    found = diverged(match(replay, asked))
+
+    assert "message 3 (user)" in found.note.summary
+    assert "+a note" in found.note.details
+    assert "result" not in found.note.details
+
+
+def test_what_goes_further_than_the_recording_and_what_is_alien_to_it_have_no_exchange() -> None:
+    replay = Replay(recorded(request()))
+
+    further = diverged(match(replay, request("a")))
+    alien = diverged(match(replay, request(system="Recap.", user="Summarise.")))
+
+    assert further.recorded is alien.recorded is None
+    assert (further.note.repeated, diverged(match(replay, request("a"))).note.repeated) == (False, True)
+    assert "No request was recorded" in alien.note.summary
+
+
+def test_a_conversation_that_the_provider_keeps_is_completed() -> None:
+    def item(text: str) -> dict[str, object]:
+        return {"role": "user", "content": text}
+
+    def reply(response_id: str, text: str) -> bytes:
+        output = [{"type": "message", "content": [{"type": "output_text", "text": text}]}]
+        body = {"id": response_id, "status": "completed", "output": output}
+        return sse({"type": "response.completed", "response": body})
+
+    first = {"model": "m", "input": [item("one")]}
+    second = {"model": "m", "input": [item("two")], "previous_response_id": "r1"}
+    third = {"model": "m", "input": [item("two")], "previous_response_id": "r2"}
+    replay = Replay(
+        [
+            exchange(RESPONSES, first, reply("r1", "1"), number=1),
+            exchange(RESPONSES, second, reply("r2", "2"), number=2),
+            exchange(RESPONSES, third, reply("r3", "3"), number=3),
+        ]
+    )
+
+    assert [number(match(replay, one, path=RESPONSES)) for one in (third, second, first)] == [3, 2, 1]
+    found = diverged(match(replay, {**third, "input": [item("else")]}, path=RESPONSES))
+    assert found.recorded is not None
+    assert found.recorded.number == 3
+    assert "message 4 " in found.note.summary
+
+
+def test_requests_of_no_protocol_match_by_the_end_of_the_path_and_the_body() -> None:
+    replay = Replay([exchange("/slot-1/v1/models?a=1", b"", number=1), exchange("/v1/embeddings", b"x", number=2)])
+
+    assert number(match(replay, b"x", path="/v1/embeddings")) == 2
+    assert number(match(replay, b"", path="/v1/models?a=2")) == 1
+    found = diverged(match(replay, b"y", path="/v1/embeddings"))
+    assert found.recorded is not None
+    details = "message 0:\n@@ -2,2 +2,2 @@\n embeddings\n-x\n+y"
+    assert (found.recorded.number, found.note.details) == (2, details)
+    assert diverged(match(replay, b"y", path="/v1/else")).recorded is None
+
+
+@pytest.mark.parametrize("body", [b"", b"[", b"\xff\0", b"[" * 10_000, b'{"messages":{"a":1}}', b'{"messages":[1]}'])
+@pytest.mark.parametrize("path", [CHAT, MESSAGES, "/x"])
+def test_hostile_requests_are_matched_or_diverge(path: str, body: bytes) -> None:
+    replay = Replay([exchange(path, body, number=1), *recorded(request())])
+
+    assert number(match(replay, body, path=path)) == 1
+    assert isinstance(match(replay, b"other" + body, path="/y"), Divergence)
+
+
+def test_large_texts_that_differ_are_compared_in_bounded_time() -> None:
+    replay = Replay(recorded(request("a", results=["\n".join(f"line {n}" for n in range(200_000))])))
+
+    found = diverged(match(replay, request("a", results=["\n".join(f"Line {n}" for n in range(200_000))])))
+
+    assert len(found.note.details) < 15_000
+    assert "more lines" in found.note.details
