@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
-PRICE_IN, PRICE_OUT = 40.0, 500.0  # USD per million tokens
+PRICE_IN, PRICE_OUT = 80.0, 500.0  # USD per million tokens
 TASKS = [TaskFile(task_id=f"task_{name}", turns=[("Say done.", [], "Done.")], timeout_s=240) for name in "ab"]
 
 
@@ -60,7 +60,7 @@ async def test_stated_prices_make_the_cost_and_its_limit_ends_the_run(
 ) -> None:
     before = home.snapshot()
 
-    # enough for one trial, a prompt of some 6 500 tokens, but not for two
+    # enough for one trial, a prompt of 2 500 to 5 000 tokens, but not for two
     result, model = await _run(tmp_path, openclaw, price_in=PRICE_IN, price_out=PRICE_OUT, max_cost=0.4)
 
     [ran] = [one for one in result.outcomes if one.reason is Reason.COMPLETED]
