@@ -149,7 +149,7 @@ def _what_would_change_it(choice: Choice) -> Iterator[str]:
     if contrast is None or contrast.needed is None or not contrast.difference.mean:
         return
     told = what_would_decide(contrast.needed, contrast.difference)
-    yield f"What would tell {first.label} from {others[0].label}, if only these were compared: {told}"
+    yield f"Which of {first.label} and {others[0].label} is better? {told}"
 
 
 def notes(choice: Choice) -> tuple[str, ...]:

@@ -91,8 +91,9 @@ class RunEntry:
 
     @property
     def excluded(self) -> int:
-        """How many of the planned trials are in no score, and not pending."""
-        return self.left_out.total - self.pending if self.left_out is not None else 0
+        """How many trials that were run are in no score, and not pending."""
+        # those that were not run are pending while somebody works on the run
+        return 0 if self.left_out is None else self.left_out.total - max(self.pending, self.left_out.not_run)
 
 
 def past_runs(output_dir: Path, *, model: str = "") -> tuple[RunEntry, ...]:

@@ -294,10 +294,12 @@ class LiveRun:
 
     def _slot(self, number: int, slot: Slot, now: float) -> Json:
         recording = Evidence(folder=self.files.trial(slot.key, slot.attempt)).wire
+        title = self.facts.title_of(slot.key.task_id)
+        which = f"{title}, repetition {slot.key.repetition}" if title and slot.key.repetition > 1 else title
         again = f", attempt {slot.attempt}" if slot.attempt > 1 else ""
         return {
             "slot": number,
-            "trial": f"{safe_line(slot.key)}{again}",
+            "trial": f"{safe_line(which or slot.key)}{again}",
             "href": trial_url(self.files.name, slot.key),
             "elapsed_s": max(0.0, now - slot.since),
             "node": safe_line(slot.node),

@@ -400,10 +400,9 @@ def _trial(run: LiveRun, name: str) -> TrialKey:
 
 
 def _labels(runs: Sequence[PastRun]) -> list[str]:
-    """Return a name for each run: its model, unless several have the same."""
-    models = Counter(run.model for run in runs)
-    # a slash would end the variant's name in the address of a trial
-    return [run.files.name if models[run.model] > 1 else run.model.replace("/", "-") for run in runs]
+    """Return a name for each run, without a slash, which would end it in the address of a trial."""
+    models = Counter(run.model.rpartition("/")[2] for run in runs)
+    return [run.files.name if models[name := run.model.rpartition("/")[2]] > 1 else name for run in runs]
 
 
 def _link(run: PastRun, key: TrialKey | None) -> str:

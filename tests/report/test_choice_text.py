@@ -38,7 +38,7 @@ def test_three_sentences_answer_which_is_best_cheapest_and_fastest(tmp_path: Pat
     assert fastest.startswith(
         "Fastest within 0.05 of the highest score: mock/cheap, 20.0 s instead of 1 min 30 s at the median."
     )
-    assert what_would_tell.startswith("What would tell mock/dear from mock/cheap, if only these were compared: ")
+    assert what_would_tell.startswith("Which of mock/dear and mock/cheap is better? ")
 
 
 def test_a_model_that_is_better_than_all_others_needs_no_more_data(tmp_path: Path) -> None:

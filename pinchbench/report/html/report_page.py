@@ -189,8 +189,8 @@ def _answer(run: PastRun) -> str:
         return "Nothing can be said about the model: no trial has a score."
     passed = sum(is_passed(score, run.pass_threshold) for score in scores)
     usd = run.data.usage.known_cost_usd
-    made_up = ", a made-up price," if run.model in DEMO_MODELS else ""
-    each = f" It spent {price(usd / passed)}{made_up} for each of them." if passed and usd else ""
+    made_up = ", a made-up price" if run.model in DEMO_MODELS else ""
+    each = f" A passed trial cost {price(usd / passed)}{made_up}." if passed and usd else ""
     worst = worst_words(run.data.events or {})
     wrong = f" What went wrong most: {worst}." if worst not in ("–", NOTHING) else ""
     return f"{safe_line(run.model)} passed {passed} of {many(len(scores), 'trial')} that have a score.{each}{wrong}"
@@ -365,8 +365,6 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
         yield "", safe_line(decided, 500)
     elif run.data.stopped:
         yield "bad", f"Stopped early: {safe_line(run.data.stopped, 500)}"
-    elif run.data.interrupted:
-        yield "bad", f"Interrupted: the run was ended by {safe_line(run.data.interrupted)} before all was done."
     if run.unfinished:
         left = f"{many(run.unfinished, 'trial')} of {len(run.facts.plan)}"
         how = f"`pinchbench-async resume {safe_line(run.facts.run_id)}`"
@@ -379,7 +377,8 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
                 ),
             )
         elif run.data.left_out.not_run:
-            yield "bad", f"Incomplete: {left} still to be run or graded. {how} goes on."
+            ended = f"{safe_line(run.data.interrupted)} ended the run" if run.data.interrupted else "the run has ended"
+            yield "bad", f"Incomplete: {ended} with {left} still to be run or graded. {how} continues it."
         else:
             yield (
                 "warn",
@@ -399,8 +398,6 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
     yield from ((kind, safe_line(sentence, 1000)) for sentence, kind in told.items() if sentence)
     yield from (("", safe_line(sentence, 500)) for sentence in suite_sentences(run.data))
     yield from (("", safe_line(sentence, 1000)) for sentence in node_sentences(run.data.nodes or {}))
-    if not run.data.score.trials:
-        yield "warn", "No score: no trial has one."
 
 
 def _left_out(run: PastRun) -> Iterator[str]:

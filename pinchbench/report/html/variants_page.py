@@ -226,14 +226,17 @@ def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSectio
         for name, one in named
         if one.difference.p is not None
     )
-    small = [
-        f"{name} ({many(one.difference.tasks, 'task')}) {signed(one.difference.mean)}"
-        for name, one in named
-        if one.difference.p is None and one.difference.mean is not None
-    ]
+    small: dict[str, list[str]] = {}
+    for comparison in comparisons:
+        whose = "" if len(comparisons) == 1 else f"{verdict_name(comparison)} "
+        for one in comparison.categories:
+            if one.difference.p is None and one.difference.mean is not None:
+                name = f"{one.category} ({many(one.difference.tasks, 'task')})"
+                small.setdefault(name, []).append(f"{whose}{signed(one.difference.mean)}")
     sentences = dict.fromkeys(text for one in comparisons for text in significance_sentences(one)) if rows else {}
     if small:
-        sentences[f"Too small for a test: {', '.join(small)}."] = None
+        listed = "; ".join(f"{name} {', '.join(differences)}" for name, differences in small.items())
+        sentences[f"Too small for a test: {listed}."] = None
     sides = (comparisons[0].a.label, comparisons[0].b.label if len(comparisons) == 1 else "variant")
     columns = ("category", "tasks", *sides, "difference (95 %)", "test") if rows else ()
     yield PageSection(id="categories", title="By category", sentences=tuple(sentences), columns=columns, rows=rows)
@@ -314,14 +317,17 @@ def choice_between(
 
 def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Yield what a reader must know before any number."""
+    without = [(one, left_out) for one in variants if (left_out := _left_out(one.side)).total]
+    if without:
+        counts = (
+            f"{one.name}: {left_out.total} of {many(_score(one.side).trials + left_out.total, 'trial')}"
+            f" ({left_out_text(left_out)})"
+            for one, left_out in without
+        )
+        is_unfinished = any(one.side and one.side.unfinished for one, _ in without)
+        again = " `pinchbench-async resume` runs or grades them." if is_unfinished else ""
+        yield f"Trials without a score count in no mean. {'; '.join(counts)}.{again}"
     for one in variants:
-        if (left_out := _left_out(one.side)).total:
-            planned = _score(one.side).trials + left_out.total
-            again = " `pinchbench-async resume` runs or grades them." if one.side and one.side.unfinished else ""
-            yield (
-                f"{one.name}: {left_out.total} of {many(planned, 'trial')} have no score and count in no mean"
-                f" ({left_out_text(left_out)}).{again}"
-            )
         if one.failed or one.side is None:
             yield f"{one.name} could not be run: {one.failed or 'it has no run'}"
         if one.side is not None:

@@ -161,11 +161,7 @@ def _why_not_repetitions(needed: RequiredSamples, have: int) -> str:
         )
     if needed.repetitions is not None:
         return f"It would take {needed.repetitions:,} repetitions of each task to show a difference of this size."
-    return (
-        "No number of repetitions would show a difference of this size: what is left open is which side is "
-        "better at other"
-        " tasks, and how much tasks differ in that."
-    )
+    return "More repetitions would not show a difference of this size: tasks differ too much in which side does better."
 
 
 def notes(comparisons: Sequence[Comparison], *, a: str = "A, the first") -> Iterator[str]:

@@ -183,7 +183,7 @@ def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: 
     )
     part = run_part(run, "")
 
-    assert part.answer == "mock/m1 passed 1 of 2 trials that have a score. It spent $1.01 for each of them."
+    assert part.answer == "mock/m1 passed 1 of 2 trials that have a score. A passed trial cost $1.01."
     assert [(one.title, one.name, one.last_words) for one in part.failures] == [
         ("Sort a pile", "task_low", "All <b>done</b>."),
         ("", "task_lost", ""),

@@ -254,7 +254,7 @@ def test_runs_have_their_names_and_small_categories_are_one_line(tmp_path: Path)
     write_comparison(path, sides, compare(sides))
 
     page = path.read_text(encoding="utf-8")
-    assert "Too small for a test: alone (1 task) 0.000, data (2 tasks) 0.000." in page
-    assert "mock/a: 1 of 7 trials have no score and count in no mean (1 infrastructure)." in page
+    assert "Too small for a test: alone (1 task) 0.000; data (2 tasks) 0.000." in page
+    assert "Trials without a score count in no mean. mock/a: 1 of 7 trials (1 infrastructure)." in page
     assert "Not compared, only in mock/a: task_lost." in page
     assert '<th scope="col">mock/b</th>' in page

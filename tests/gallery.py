@@ -1,0 +1,137 @@
+"""Pictures of every page in every state: `python tests/gallery.py FOLDER`, to be looked at before a page is changed.
+
+The states are those that a user meets: a run that has just begun, one that is half done, one that ended well, one that
+ended badly, and one that was interrupted; comparison, choice and experiment are of models that differ and of models
+that do not. Each page is taken on a desk by day and on a phone by night. Scores are made up. Needs a Chromium.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from browser import chromium, opened
+from past_experiments import write_variants
+from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
+from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
+from pinchbench.model.ending import Reason
+from pinchbench.model.trial import TrialKey
+from pinchbench.report.html.report_page import write_report
+from pinchbench.report.html.variants_page import choice_page
+from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import RunFinished, TrialStarted
+from site_server import serving
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from playwright.sync_api import Browser
+
+    from pinchbench.results.paths import RunFiles
+
+SCREENS = {"desk": (1300, 900, False), "phone": (390, 844, True)}
+MOST_PX = 8000  # of a page's height: Chromium takes no picture of twice as much
+HEADS = sorted((Path(__file__).parents[1] / "tasks").glob("task_*/task.md"))
+CATEGORIES = ("basics", "productivity", "data", "coding", "memory", "analysis")
+
+
+def _field(name: str, path: Path) -> str:
+    found = re.search(rf"^{name}: (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return found[1].strip("'\"") if found else ""
+
+
+TITLES = {path.parent.name: _field("name", path) for path in HEADS[:20]}
+
+
+def _run(state: str, number: int, *, ability: float, trouble: float = 0.0) -> PlannedRun:
+    made = random_trials(tasks=len(TITLES), repetitions=2, ability=ability, seed=number, trouble=trouble)
+    trials = dict(zip(TITLES, made.values(), strict=True))
+    return PlannedRun(
+        trials=trials,
+        model=f"example/{state}",
+        run_id=f"20260102-030000-{number:04x}",
+        titles=TITLES,
+        categories={task: CATEGORIES[place % len(CATEGORIES)] for place, task in enumerate(trials)},
+    )
+
+
+def _states(folder: Path, opened_journals: ExitStack) -> Mapping[str, RunFiles]:
+    """Write a run in each state; those that go on are held by this process until the stack closes."""
+    now = time.time()  # a page that is live shows how long ago
+    half = replace(_run("half", 2, ability=0.7, trouble=0.1), has_ended=False, planned_beyond=1, began=now - 1800)
+    broken = _run("badly", 4, ability=0.2, trouble=0.5)
+    first = next(iter(broken.trials))
+    lost = Made(score=None, reason=Reason.PROVIDER_ERROR, note="429 You exceeded your current quota.")
+    broken = replace(broken, trials={**broken.trials, first: (lost, lost)})
+    written = {
+        "begun": replace(half, model="example/begun", run_id="20260102-030000-0001", began=now - 5,
+                         trials=dict.fromkeys(TITLES, ())),
+        "half": half,
+        "well": _run("well", 3, ability=0.95),
+        "badly": broken,
+        "interrupted": replace(_run("interrupted", 5, ability=0.7), has_ended=False, planned_beyond=1),
+    }  # fmt: skip
+    files = {state: write_run(folder, run) for state, run in written.items()}
+    for state in ("begun", "half"):
+        journal = opened_journals.enter_context(JournalWriter(files[state].journal, go_on=True))
+        done = len(written[state].trials[first])
+        keys = [TrialKey(task_id=task, repetition=done + 1) for task in list(TITLES)[:2]]
+        journal.append([TrialStarted(key=key, slot=n, attempt=1, at=now) for n, key in enumerate(keys, start=1)])
+    with JournalWriter(files["interrupted"].journal, go_on=True) as journal:
+        journal.append([RunFinished(at=BEGAN + 1200, interrupted="SIGINT")])
+    return files
+
+
+def _pages(folder: Path, site: str, files: Mapping[str, RunFiles]) -> Iterator[tuple[str, str]]:
+    """Yield the name and address of every page."""
+    yield "runs", f"{site}/"
+    yield "trials", f"{site}/trials"
+    yield "items", f"{site}/items"
+    for state, one in files.items():
+        report = folder / f"{state}.html"
+        write_report([read_run(one)], report)
+        yield f"{state}-report", report.as_uri()
+        yield f"{state}-run", f"{site}/run/{one.name}"
+        if state not in ("begun", "half"):
+            yield f"{state}-trial", f"{site}/run/{one.name}/trial/{list(TITLES)[0 if state == 'badly' else 3]}"
+    pair = urlencode([("run", files["well"].name), ("run", files["badly"].name)])
+    yield "compare", f"{site}/compare?{pair}"
+    for name, abilities in {"differ": None, "alike": {"low": 0.6, "high": 0.6}}.items():
+        variants = write_variants(folder / name, tasks=18, repetitions=3, names=list(TITLES)[:18],
+                                  **({"variants": abilities} if abilities else {}))  # type: ignore[arg-type] # fmt: skip
+        experiment = read_experiment_runs(variants)
+        write_experiment(experiment, folder / f"{name}.html")
+        (folder / f"{name}-choice.html").write_text(choice_page(experiment.choice()), encoding="utf-8")
+        yield f"experiment-{name}", (folder / f"{name}.html").as_uri()
+        yield f"choice-{name}", (folder / f"{name}-choice.html").as_uri()
+
+
+def main(browser: Browser, pictures: Path) -> None:
+    """Write the pictures into a folder, and print their paths."""
+    pictures.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
+        runs = Path(place) / "runs"
+        files = _states(runs, stack)
+        site = stack.enter_context(serving(runs))
+        pages = dict(_pages(Path(place), site.url, files))
+        for screen, (width, height, is_dark) in SCREENS.items():
+            for name, url in pages.items():
+                path = pictures / f"{name}-{screen}.png"
+                with opened(browser, url, width=width, height=height, is_dark=is_dark) as watched:
+                    shown = min(watched.page.evaluate("document.documentElement.scrollHeight"), MOST_PX)
+                    clip = {"x": 0, "y": 0, "width": width, "height": shown}
+                    watched.page.screenshot(path=path, full_page=True, clip=clip)  # type: ignore[arg-type]
+                print(path)  # noqa: T201 - a script's result
+
+
+if __name__ == "__main__":
+    with chromium() as started:
+        main(started, Path(sys.argv[1]))
