@@ -28,6 +28,7 @@ def run(
     dry_run: bool,
     as_json: bool,
     no_report: bool,
+    no_upload: bool,
     no_fail_fast: bool,
     no_preflight: bool,
     no_wire: bool,
@@ -49,6 +50,7 @@ def run(
     pinchbench-async --model demo/oracle -k "shell or git" --limit 3
     pinchbench-async --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    del no_upload  # as it always is
     from pinchbench.cli.cluster import on_cluster, take_cluster
     from pinchbench.cli.gate import take_gate
     from pinchbench.config.run_config import RunConfig

@@ -57,6 +57,12 @@ def test_the_default_command_runs_and_stdout_is_the_result_path_alone(tmp_path: 
     assert "\x1b" not in done.stderr
 
 
+def test_a_command_line_of_pinchbenchs_own_runner_works_and_uploads_nothing(tmp_path: Path) -> None:
+    done = _pinchbench(*_run_args(tmp_path), "--no-upload", "--timeout-multiplier", "2", cwd=tmp_path)
+
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 1)
+
+
 def test_json_prints_the_whole_result_and_nothing_else(tmp_path: Path) -> None:
     done = _pinchbench("run", *_run_args(tmp_path), "--json", "--runs", "2", cwd=tmp_path)
 
