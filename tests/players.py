@@ -1,11 +1,11 @@
 # ruff: noqa: T201 - it prints a table
 """Which hard tasks tell careful players from hasty ones? `python tests/players.py [--forms N] [TASK ...]`.
 
-Four scripted players work in each task that has services and needs no OpenClaw: the *careful* one is its solution, the
-*blind* one its first near miss, the *hasty* one its second, and the *idle* one does nothing. They play the public form
-and N fresh ones (2). A task tells two players apart if the lesser one's best score is below the better one's worst:
-`step` is the smallest of these gaps between careful, hasty and blind, and `spread` is what lies between the means of
-careful and blind.
+Four scripted players work in each task that has services, or is named, and needs no OpenClaw: the *careful* one is its
+solution, the *blind* one its first near miss, the *hasty* one its second, and the *idle* one does nothing. They play
+the public form and N fresh ones (2). A task tells two players apart if the lesser one's best score is below the better
+one's worst: `step` is the smallest of these gaps between careful, hasty and blind, and `spread` is what lies between
+the means of careful and blind.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ ORDER = ("careful", "blind", "hasty", "idle")  # as `tasks check` plays a soluti
 
 def is_played(task: Task, names: Collection[str]) -> bool:
     """Return whether players can work in a task, and it is wanted."""
-    wanted = task.task_id in names if names else task.tier is Tier.HARD
-    return wanted and bool(task.services) and not task.abilities and task.starts_at is None
+    wanted = task.task_id in names if names else task.tier is Tier.HARD and bool(task.services)
+    return wanted and not task.needs_openclaw
 
 
 async def scores_of(form: int | None, names: Collection[str]) -> dict[str, dict[str, float]]:

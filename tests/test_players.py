@@ -12,6 +12,7 @@ def test_hard_tasks_with_services_are_played_if_no_openclaw_is_needed() -> None:
     assert played.isdisjoint({"task_40_shop_api", "task_43_payment_run", "task_67_team_of_helpers"})
     assert is_played(TASKS["task_57_did_it_land"], ["task_57_did_it_land"])
     assert not is_played(TASKS["task_57_did_it_land"], ["task_58_house_requests"])
+    assert is_played(TASKS["task_63_month_of_sessions"], ["task_63_month_of_sessions"])
 
 
 def test_a_step_lies_between_the_worst_of_one_player_and_the_best_of_the_next() -> None:
