@@ -340,6 +340,7 @@ class OpenClawAgent:
             marker=marker,
             limits=self.limits,
             measured=(workspace, *own),
+            keeps_output=True,
         )
         if sandbox is None:
             return spec

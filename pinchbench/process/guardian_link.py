@@ -123,7 +123,8 @@ def _job(spec: ProcessSpec, *, gap_s: float) -> bytes:
         "env": {_characters(name): _characters(value) for name, value in env.items()},
     }
     sandbox = {} if spec.sandbox is None else {"sandbox": spec.sandbox}
-    settings = {**asdict(spec.limits), "gap_s": gap_s, "answers": spec.input is not None}
+    flags = {"answers": spec.input is not None, "keeps_output": spec.keeps_output}
+    settings = {**asdict(spec.limits), "gap_s": gap_s, **flags}
     return json.dumps({**words, **sandbox, **settings}).encode("ascii") + b"\n"
 
 

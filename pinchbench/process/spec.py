@@ -84,6 +84,8 @@ class ProcessSpec:
         measured: the folders that `limits.max_disk_bytes` is about.
         input: if set, the process starts with a socket as stdin, from which `take_channel` reads this input, and on
             which it answers (see `process.guardian.answer`); `stdin` is ignored.
+        keeps_output: whether other processes are kept from writing to stdout and stderr: these are sockets then, which
+            nobody can open through `/proc` or as `/dev/stderr`, not pipes.
         sandbox: the plan of `SandboxSpec`, whose paths `argv` and `env` use; None to run it among the user's processes.
     """
 
@@ -97,6 +99,7 @@ class ProcessSpec:
     limits: Limits = Limits()
     measured: tuple[Path, ...] = ()
     input: str | None = None
+    keeps_output: bool = False
     sandbox: Mapping[str, object] | None = None
 
 

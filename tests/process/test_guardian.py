@@ -37,6 +37,7 @@ SETTINGS = {
     "measured": [],
     "gap_s": 60.0,
     "answers": False,
+    "keeps_output": False,
 }
 ENV = {"PATH": os.environ["PATH"]}
 DEAF = """

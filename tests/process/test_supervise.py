@@ -342,13 +342,15 @@ class TestFlood:
         assert (end.reason, end.exit_code) == (EndReason.OUTPUT_LIMIT, -signal.SIGTERM)
         stage.stdout.unlink()
 
-    async def test_a_gibibyte_passes_and_costs_the_runner_nothing(self, stage: PlayFolders) -> None:
+    @pytest.mark.parametrize("keeps_output", [False, True])
+    async def test_a_gibibyte_passes_and_costs_the_runner_nothing(
+        self, stage: PlayFolders, *, keeps_output: bool
+    ) -> None:
         limits = Limits(output_limit_bytes=2048 * MIB)
         before = psutil.Process().memory_info().rss
         with fail_after(60):
-            end = await supervise(
-                stage.spec(["head", "-c", str(1024 * MIB), "/dev/zero"], limits=limits), timeout_s=LONG_S
-            )
+            spec = stage.spec(["head", "-c", str(1024 * MIB), "/dev/zero"], limits=limits)
+            end = await supervise(replace(spec, keeps_output=keeps_output), timeout_s=LONG_S)
         assert psutil.Process().memory_info().rss - before < 20 * MIB
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
         assert stage.stdout.stat().st_size == 1024 * MIB

@@ -98,7 +98,7 @@ class Guardian:
         self._exceeded = ""
         self._entered: Entered | None = None
         self._channel: AnswerChannel | None = None
-        self._output = OutputPipes(self._output_limit)
+        self._output = OutputPipes(self._output_limit, of_sockets=bool(settings["keeps_output"]))
 
     def start(self, job: Job) -> int:
         """Start the job's process, or the first process of its sandbox, and return its id.

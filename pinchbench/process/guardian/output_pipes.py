@@ -1,10 +1,13 @@
 """The pipes through which a job's output reaches its files.
 
 No descriptor of the job leads to a file outside: its name would reveal the task, and its contents are evidence.
+Pipes can be opened by other processes of the job, through `/proc`, and what these write can't be told from what the
+job's own process says. Sockets can't.
 """
 
 from __future__ import annotations
 
+import _socket  # `socket` takes milliseconds
 import contextlib
 import os
 from functools import partial
@@ -20,8 +23,8 @@ MOST_READS = 1024  # of what is left in the pipes when all processes have ended,
 class OutputPipes:
     """Pipes in place of this process's stdout and stderr, for the job that it starts next."""
 
-    def __init__(self, limit_bytes: float) -> None:
-        """Open the pipes, one if both files are the same. More than `limit_bytes` are read, but not written.
+    def __init__(self, limit_bytes: float, *, of_sockets: bool = False) -> None:
+        """Open the pipes, or sockets; one if both files are the same. What comes after `limit_bytes` is not written.
 
         What earlier jobs have written to the files counts. Raises OSError.
         """
@@ -35,7 +38,7 @@ class OutputPipes:
             if fd == 2 and is_one:  # noqa: PLR2004 - stderr
                 os.dup2(1, fd)
                 continue
-            source, target = os.pipe()
+            source, target = _socket_pair() if of_sockets else os.pipe()
             os.set_blocking(source, False)
             os.dup2(target, fd)
             os.close(target)
@@ -81,3 +84,8 @@ class OutputPipes:
                     view = view[os.write(self._files[source], view) :]
         self._came_bytes += len(data)
         return bool(data)
+
+
+def _socket_pair() -> tuple[int, int]:
+    source, target = _socket.socketpair()
+    return source.detach(), target.detach()
