@@ -8,7 +8,7 @@ from players import is_played, line_of
 
 def test_hard_tasks_with_services_are_played_if_no_openclaw_is_needed() -> None:
     played = {task_id for task_id, task in TASKS.items() if is_played(task, ())}
-    assert {"task_57_did_it_land", "task_58_house_requests", "task_65_ask_or_act"} <= played
+    assert {"task_57_did_it_land", "task_65_ask_or_act", "task_69_notes_into_tickets"} <= played
     assert played.isdisjoint({"task_40_shop_api", "task_43_payment_run", "task_67_team_of_helpers"})
     assert is_played(TASKS["task_57_did_it_land"], ["task_57_did_it_land"])
     assert not is_played(TASKS["task_57_did_it_land"], ["task_58_house_requests"])

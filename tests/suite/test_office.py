@@ -74,6 +74,15 @@ class TestCalls:
         assert world.call("DELETE", f"/calendar/{first}")[0] == 200
         assert world.call("POST", "/calendar", EVENT)[1]["id"] != first
 
+    def test_a_ticket_needs_a_title_alone_and_keeps_what_a_change_does_not_name(self) -> None:
+        world = World()
+        assert world.call("POST", "/tickets", {"owner": "anna@a.example"})[0] == 422
+        made = world.call("POST", "/tickets", {"title": "Lamp", "owner": "anna@a.example"})[1]["id"]
+        world.call("PATCH", f"/tickets/{made}", {"status": "closed"})
+        assert world.look(f"/tickets/{made}") == {
+            "id": "t1", "title": "Lamp", "owner": "anna@a.example", "status": "closed", "version": 2,
+        }  # fmt: skip
+
     @pytest.mark.parametrize(
         ("method", "place", "body", "status"),
         [

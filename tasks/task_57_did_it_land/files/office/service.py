@@ -1,4 +1,4 @@
-"""An office's mail, calendar, contacts, drive, ledger and web pages as one HTTP service; its journal is on stdout.
+"""An office's mail, calendar, contacts, drive, ledger, pages and tickets as one HTTP service; its journal is on stdout.
 
 `state.json` in the working directory has the records by collection, and `oddities`: where it behaves otherwise than one
 expects. docs/guides/office-service.md describes both, and the journal.
@@ -20,8 +20,11 @@ FIELDS = {
     "drive": ("name text", "folder shared_with"),
     "ledger": ("date account cents text", ""),
     "sites": ("title draft", ""),
+    "tickets": ("title", "owner due status notes"),
 }
-LETTERS = {"mail": "m", "calendar": "e", "contacts": "p", "drive": "d", "ledger": "l", "sites": "s"}  # ids: `m12`
+LETTERS = {
+    "mail": "m", "calendar": "e", "contacts": "p", "drive": "d", "ledger": "l", "sites": "s", "tickets": "t",
+}  # fmt: skip  # ids: `m12`
 LONG = {"mail": ("text",), "drive": ("text",), "sites": ("draft", "live")}  # left out of lists
 BODY_BYTES, PAGE = 64 * 1024, 25
 REFUSED, CHANGED = {"error": "no such place"}, {"error": "the record has changed; read it again"}
