@@ -9,6 +9,7 @@ import stat
 import sys
 from base64 import b64encode, urlsafe_b64encode
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
@@ -16,7 +17,7 @@ from urllib.parse import quote, quote_plus
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-    from pinchbench.model.grade import Grade
+    from pinchbench.model.grade import Grade, JudgeGrade
     from pinchbench.model.outcome import Outcome
 
 MASK = "[key]"
@@ -215,9 +216,13 @@ def mask_grade(grade: Grade, secrets: Collection[str]) -> Grade:
     if check is not None:
         check = replace(check, notes=_all_masked(check.notes, secrets))
     if judge is not None:
-        notes, reply = _all_masked(judge.notes, secrets), mask(judge.reply, secrets)
-        judge = replace(judge, notes=notes, reply=reply, model=mask(judge.model, secrets))
+        judge = judge.changed(partial(_mask_judge, secrets=secrets))
     return replace(grade, notes=_all_masked(grade.notes, secrets), check=check, judge=judge)
+
+
+def _mask_judge(judge: JudgeGrade, secrets: Collection[str]) -> JudgeGrade:
+    notes, reply = _all_masked(judge.notes, secrets), mask(judge.reply, secrets)
+    return replace(judge, notes=notes, reply=reply, model=mask(judge.model, secrets))
 
 
 def _all_masked(texts: Iterable[str], secrets: Collection[str]) -> tuple[str, ...]:

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
+from anyio.from_thread import start_blocking_portal
 
 from http_server import HttpServer, Request, Response, running
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
 
 MARK = "«mark»"  # in an answer's text stands for the mark of its question
 USAGE: Mapping[str, object] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
@@ -214,3 +216,10 @@ async def fake_judge(*answers: Answer, choose: Callable[[Asked], Answer] | None 
 
     async with running(FakeJudge(next_answer)) as judge:
         yield judge
+
+
+@contextmanager
+def served(judge: AbstractAsyncContextManager[FakeJudge]) -> Iterator[FakeJudge]:
+    """Let a judge answer in a thread of its own, next to the event loop of a command."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(judge) as answering:
+        yield answering

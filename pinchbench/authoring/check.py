@@ -26,7 +26,7 @@ from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.runner.run_redaction import Redactor
-from pinchbench.runner.setup.judging import open_judge
+from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.run_folders import CHECKS, HOMES
 from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.runner.setup.this_machine import identified, read_machine
@@ -147,8 +147,8 @@ async def _rehearse(
 ) -> None:
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     homes = folder / HOMES
-    async with _judge(judge, openclaw, homes / "judge", folder.name) as asked:
-        secrets = secrets_of(UserState(), judge.api_key_env if judge is not None else None)
+    async with _judges(judge, openclaw, homes / "judge", folder.name) as judges:
+        secrets = secrets_of(UserState(), *(judge.key_names if judge is not None else ()))
         redactor = Redactor(secrets)
         sandbox = await to_thread.run_sync(check_sandbox)
         make_grader = partial(
@@ -159,8 +159,8 @@ async def _rehearse(
             sandbox=sandbox,
         )
         desk = _JudgeStatus(
-            unjudged=make_grader(judge=None),
-            judged=make_grader(judge=asked) if asked is not None else None,
+            unjudged=make_grader(),
+            judged=make_grader(judges=judges) if judges else None,
         )
         room, openclaws = CapacityLimiter(os.cpu_count() or 1), CapacityLimiter(1)
 
@@ -203,14 +203,14 @@ def _redacted(result: CheckedTask, redactor: Redactor) -> CheckedTask:
 
 
 @asynccontextmanager
-async def _judge(
+async def _judges(
     config: JudgeConfig | None, openclaw: str | None, folder: Path, run_id: str
-) -> AsyncGenerator[Judge | None]:
+) -> AsyncGenerator[tuple[Judge, ...]]:
     machine = None
-    if config is not None and config.is_openclaw:
+    if config is not None and config.asks_openclaw:
         machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
-    async with open_judge(config, machine=machine, folder=folder, run_id=run_id) as judge:
-        yield judge
+    async with open_judges(config, machine=machine, folder=folder, run_id=run_id) as judges:
+        yield judges
 
 
 @dataclass(slots=True)

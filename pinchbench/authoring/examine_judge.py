@@ -228,7 +228,6 @@ async def _examine(
         open_judge(config, machine=machine, folder=homes / "judge", run_id=folder.name) as judge,
         create_task_group() as group,
     ):
-        assert judge is not None  # noqa: S101 - there is a config
         about.update(judge.about)
         room = CapacityLimiter(os.cpu_count() or 1)
 

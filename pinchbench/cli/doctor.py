@@ -29,7 +29,7 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
     """Check whether a run would work here, and say what to do if not.
 
     Looks at Python, OpenClaw, Node, keys (present or not; never shown), memory, disks, limits, and what the tasks need.
-    Nothing is changed. A --model and a --judge are asked one question each, which
+    Nothing is changed. A --model and each --judge are asked one question, which
     costs what a short question costs; demo/oracle costs nothing. Exits with code 1 if there is a problem.
 
     \b
@@ -40,16 +40,15 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
     from pinchbench import defaults
     from pinchbench.config.served import chat_at, run_at
     from pinchbench.doctor import bounded_check as report
-    from pinchbench.doctor.examination import DoctorConfig, examine
+    from pinchbench.doctor.examination import DoctorConfig, NamedJudge, examine
 
     endpoints = read_settings().endpoints
     if options["model"] is not None and options["base_url"] is None:
         at = run_at(endpoints, options["model"])
         options |= {name: at.get(name) for name in ("base_url", "api_key_env") if at}
-    if (model := options.pop("judge")) is not None:
-        asked = chat_at(endpoints, model, option="--judge")
-        options |= {f"judge_{name}": value for name, value in asked.items() if name != "served"}
-    config = DoctorConfig(**options, isolation=defaults.Isolation(isolation))
+    asked = [chat_at(endpoints, model, option="--judge") for model in options.pop("judge")]
+    judges = tuple(NamedJudge(**{name: value for name, value in one.items() if name != "served"}) for one in asked)
+    config = DoctorConfig(**options, judges=judges, isolation=defaults.Isolation(isolation))
     show = (lambda _: None) if as_json else _show  # all are printed at the end
     look = partial(examine, config, show=show, say=say)
     findings = anyio.run(look)

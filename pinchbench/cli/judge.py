@@ -74,6 +74,8 @@ def judge_check(
     config = take_judge(options)
     if config is None:
         raise ConfigError("`judge check` needs a judge: name its model with --judge MODEL.")
+    if config.further:
+        raise ConfigError("`judge check` examines one judge at a time: name one with --judge MODEL.")
     config = replace(config, votes=votes)
     loaded, selected = select(tasks_dir, suite, suite_format)
     works = works_of(with_solutions(loaded.suite, selected))

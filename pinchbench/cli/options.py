@@ -22,7 +22,7 @@ SHOWS_ALL = "pinchbench.shows_all"  # the key in a context's `meta`
 # What these commands do not state is as in the run that they go on with: no default, and nothing from the environment.
 OF_ITS_RUN = ("resume", "replay")
 OF_THE_COMMAND = ("output-dir",)
-SEVERAL = (Kind.LIST, Kind.VARIABLES)
+SEVERAL = (Kind.LIST, Kind.TEXTS, Kind.VARIABLES)
 
 
 class _SuiteType(click.types.StringParamType):
@@ -161,7 +161,7 @@ def _type(setting: Setting) -> click.ParamType[Any] | None:
             return FOLDER
         case Kind.OBJECT:
             return FILE
-        case Kind.TEXT | Kind.LIST | Kind.VARIABLES | Kind.FLAG:
+        case Kind.TEXT | Kind.TEXTS | Kind.LIST | Kind.VARIABLES | Kind.FLAG:
             return None
 
 

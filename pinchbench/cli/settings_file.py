@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from pinchbench.cli.options import SettingsCommand
 from pinchbench.cli.output import say
-from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
+from pinchbench.config.asked_models import JudgeConfig, UserModelConfig, several_judges
 from pinchbench.config.served import chat_at, run_at
 from pinchbench.config.settings import SETTINGS, Kind
 from pinchbench.errors import ConfigError
@@ -141,14 +141,15 @@ def model_settings(options: Mapping[str, Any], model: str) -> dict[str, Any]:
 
 
 def take_judge(options: dict[str, Any]) -> JudgeConfig | None:
-    """Remove the judge's options from a command's and return them as a config; None if no judge is named."""
-    model = options.pop("judge")
+    """Remove the judges' options from a command's and return them as a config; None if no judge is named."""
+    models = options.pop("judge")
     cache = not options.pop("no_judge_cache")
     votes = options.pop("judge_votes")
     given = {} if votes is None else {"votes": votes}
-    if model is not None:
-        at = chat_at(read_settings().endpoints, model, option="--judge")
-        return JudgeConfig(cache=cache, **given, **at)
+    if models:
+        endpoints = read_settings().endpoints
+        places = (chat_at(endpoints, model, option="--judge") for model in models)
+        return several_judges([JudgeConfig(cache=cache, **given, **at) for at in places])
     _refuse_alone(("no_judge_cache", "judge_votes"))
     return None
 

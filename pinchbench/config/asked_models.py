@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING
 
 from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import DEFAULTS, Scope, check_fields, check_key, check_model, check_text, check_url
 from pinchbench.defaults import JUDGE_PROVIDERS, OPENCLAW_JUDGE
 from pinchbench.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +69,7 @@ class JudgeConfig:
         concurrency: calls to the judge at once, 1 to 64.
         cache: whether answers to the very same question are taken from the cache.
         served: what OpenClaw has to know of the model of an endpoint.
+        further: the other judges of the same trials, if there are several; none of them has further ones.
 
     Raises ConfigError, naming the option, when a value can't be used.
     """
@@ -76,6 +81,7 @@ class JudgeConfig:
     concurrency: int = DEFAULTS["judge-concurrency"]
     cache: bool = True
     served: ServedModel = ServedModel()
+    further: tuple[JudgeConfig, ...] = ()
 
     def __post_init__(self) -> None:
         """Check every value; fill in the endpoint and key of a known provider."""
@@ -97,6 +103,9 @@ class JudgeConfig:
             raise ConfigError(f"The judge's base-url needs a judge written openclaw:provider/name, not {self.model}.")
         if self.api_key_env is not None:
             check_key("The judge's api-key-env", self.api_key_env)
+        named = [(one.model, one.base_url) for one in self.each]
+        if repeated := [model for place, (model, url) in enumerate(named) if (model, url) in named[:place]]:
+            raise ConfigError(f"--judge {repeated[0]} is given twice; --judge-votes asks a judge several times.")
 
     def _take_provider(self) -> None:
         if self.is_openclaw:
@@ -107,6 +116,21 @@ class JudgeConfig:
         object.__setattr__(self, "base_url", base_url)
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "api_key_env", key)
+
+    @property
+    def each(self) -> tuple[JudgeConfig, ...]:
+        """Each judge of a trial."""
+        return (self, *self.further)
+
+    @property
+    def key_names(self) -> tuple[str | None, ...]:
+        """The names of the variables that hold the judges' keys."""
+        return tuple(one.api_key_env for one in self.each)
+
+    @property
+    def asks_openclaw(self) -> bool:
+        """Whether some of the judges are OpenClaw agents."""
+        return any(one.is_openclaw for one in self.each)
 
     @property
     def is_openclaw(self) -> bool:
@@ -129,6 +153,18 @@ class JudgeConfig:
             api_key_env=self.api_key_env,
             is_steady=self.votes == 1,
         )
+
+
+def several_judges(judges: Sequence[JudgeConfig]) -> JudgeConfig | None:
+    """Return the options of all judges of a trial as one value; None without a judge. Raises ConfigError."""
+    return replace(judges[0], further=tuple(judges[1:])) if judges else None
+
+
+def plain_judge(judge: JudgeConfig) -> dict[str, object]:
+    """Return the options of a judge as they stand in a run's files; `further` is missing where there is one judge."""
+    own: dict[str, object] = asdict(judge)
+    del own["further"]
+    return {**own, "further": [plain_judge(one) for one in judge.further]} if judge.further else own
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

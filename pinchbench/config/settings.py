@@ -43,6 +43,7 @@ class Kind(StrEnum):
     NUMBER = "number"
     FLAG = "true or false"
     LIST = "list"
+    TEXTS = "text, or a list of them"
     PATH = "folder"
     FILES = "folder or files"
     VARIABLES = "variables"
@@ -225,9 +226,10 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  "", least=0, most=MAX_SEED, scope=Scope.EXPERIMENT),
         _declare("skip-broken", Kind.FLAG, Section.TASKS, "Leave broken task files out instead of stopping.",
                  default=False, scope=Scope.EXPERIMENT),
-        _declare("judge", Kind.TEXT, Section.JUDGE,
+        _declare("judge", Kind.TEXTS, Section.JUDGE,
                  "Who grades what a check can't: openai/MODEL, openrouter/MODEL, anthropic/MODEL, ENDPOINT/MODEL of the"
-                 " settings file, or openclaw:MODEL (an agent without tools).",
+                 " settings file, or openclaw:MODEL (an agent without tools). May be repeated: the mean of the judges'"
+                 " grades counts, and their agreement is reported.",
                  f"{_JUDGING} doctor", metavar="MODEL", scope=Scope.JUDGE, field="model", is_basic=True,
                  is_measured=True),
         _declare("judge-votes", Kind.INTEGER, Section.JUDGE,

@@ -40,19 +40,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class NamedJudge:
+    """A judge as it is named, whether it can be asked or not."""
+
+    model: str
+    base_url: str | None = None
+    api_key_env: str | None = None
+
+    def config(self) -> JudgeConfig:
+        """The options of the judge. Raises ConfigError, as a run does."""
+        return JudgeConfig(model=self.model, base_url=self.base_url, api_key_env=self.api_key_env, cache=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class DoctorConfig:
     """What to look at: the options of a run that its machine has to be fit for.
 
-    With a `model` or a `judge_model`, each is asked one small question, unless `offline`. That a key is missing is a
+    With a `model` or `judges`, each is asked one small question, unless `offline`. That a key is missing is a
     finding, not an error. Paths become absolute. Raises ConfigError for paths that can't be used.
     """
 
     model: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
-    judge_model: str | None = None
-    judge_base_url: str | None = None
-    judge_api_key_env: str | None = None
+    judges: tuple[NamedJudge, ...] = ()
     concurrency: int = 1
     isolation: Isolation = Isolation.PRIVATE
     openclaw: str | None = None
@@ -85,14 +96,6 @@ class DoctorConfig:
             run_root=self.run_root,
         )
 
-    def judge(self) -> JudgeConfig | None:
-        """The options of the judge; None without one. Raises ConfigError, as a run does."""
-        if self.judge_model is None:
-            return None
-        return JudgeConfig(
-            model=self.judge_model, base_url=self.judge_base_url, api_key_env=self.judge_api_key_env, cache=False
-        )
-
 
 SANDBOX_LIMIT_S = 45.0  # two short-lived processes, each of which has 20 s
 LOOK_LIMIT_S = 10.0  # for one check of the machine: a dead network mount answers never
@@ -116,7 +119,7 @@ async def examine(
 
 async def _keys(config: DoctorConfig) -> tuple[str, ...]:
     """All that must not be shown: as of a run, or of the environment alone where the user's OpenClaw can't be read."""
-    names = (config.api_key_env, config.judge_api_key_env)
+    names = (config.api_key_env, *(one.api_key_env for one in config.judges))
     with suppress(OpenClawError, TimeoutError), anyio.fail_after(LOOK_LIMIT_S):
         return secrets_of(await in_thread(partial(read_user_state, os.environ)), *names)
     return known_secrets(os.environ, (name for name in names if name))
@@ -140,7 +143,7 @@ class _Doctor:
         self._secrets = secrets
         self._known = Event()  # which OpenClaw it is, or that there is none
         self._release: Release | None = None
-        self._misnamed: set[str] = set()  # the options whose models this OpenClaw does not know
+        self._misnamed: set[tuple[str, str]] = set()  # options and their models that this OpenClaw does not know
 
     async def look(self) -> None:
         """What can be found on this machine, several at once: OpenClaw takes seconds, all else milliseconds."""
@@ -151,7 +154,7 @@ class _Doctor:
             ("OpenClaw", self._openclaw, OPENCLAW_LIMIT_S),
             ("model name", self._model_names, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
             ("key", self._model_key, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
-            ("judge's key", self._judge_key, LOOK_LIMIT_S),
+            *(("judge's key", partial(self._judge_key, one), LOOK_LIMIT_S) for one in config.judges),
             ("memory", blocking_check(partial(machine_findings.find_memory, config.concurrency)), LOOK_LIMIT_S),
             ("limits", blocking_check(partial(machine_findings.find_limits, config.concurrency)), LOOK_LIMIT_S),
             ("run root", blocking_check(self._run_root), LOOK_LIMIT_S),
@@ -163,9 +166,9 @@ class _Doctor:
         await self._take(looks)
 
     async def ask(self) -> None:
-        """One question each to the model and the judge, as far as they are named."""
+        """One question each to the model and the judges, as far as they are named."""
         config = self._config
-        if config.model is None and config.judge_model is None:
+        if config.model is None and not config.judges:
             self._tell(Finding(subject="model", level=Level.NOTE, said="Not asked: no --model was named."))
             return
         if config.offline:
@@ -175,8 +178,7 @@ class _Doctor:
         calls: list[tuple[str, Check, float]] = []
         if config.model is not None:
             calls.append(("model", self._ask_model, limit_s))
-        if config.judge_model is not None:
-            calls.append(("judge", self._ask_judge, limit_s))
+        calls += [("judge", partial(self._ask_judge, one), limit_s) for one in config.judges]
         await self._take(calls)
 
     async def _take(self, checks: Sequence[tuple[str, Check, float]]) -> None:
@@ -222,20 +224,21 @@ class _Doctor:
             user = await in_thread(partial(read_user_state, os.environ))
         except OpenClawError:
             return []  # the key's own check reports it
-        run = judge = None
+        named: list[tuple[str, str]] = []
         with suppress(ConfigError):  # likewise
-            run = self._config.run()
-        with suppress(ConfigError):
-            judge = self._config.judge()
+            named += names_to_check(self._config.run(), None).items()
+        for judge in self._config.judges:
+            with suppress(ConfigError):
+                named += names_to_check(None, judge.config()).items()
         openclaw = self._release.openclaw
         catalogue = await in_thread(partial(read_catalogue, openclaw.program))
         machine = Machine(openclaw=openclaw, catalogue=catalogue, user=user)
         found = []
-        for option, name in names_to_check(run, judge).items():
+        for option, name in named:
             try:
                 check_model_names({option: name}, machine)
             except ConfigError as error:
-                self._misnamed.add(option)
+                self._misnamed.add((option, name))
                 found.append(Finding(subject="model name", level=Level.PROBLEM, said=str(error)))
         return found
 
@@ -265,10 +268,8 @@ class _Doctor:
         found = self._release.openclaw if self._release is not None else None
         return [openclaw_findings.of_key(run.model, names, places, openclaw=found, is_refused=is_refused)]
 
-    async def _judge_key(self) -> list[Finding]:
-        judge = self._config.judge()
-        if judge is None:
-            return []
+    async def _judge_key(self, named: NamedJudge) -> list[Finding]:
+        judge = named.config()
         if judge.is_openclaw and judge.base_url is None:
             said = "The judge is an OpenClaw agent, and uses OpenClaw's own keys."
         elif judge.api_key_env is not None:
@@ -312,7 +313,7 @@ class _Doctor:
         except ConfigError:
             return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its key.")]
         assert run is not None  # noqa: S101 - it is asked only where there is one
-        if "--model" in self._misnamed:
+        if ("--model", run.model) in self._misnamed:
             return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its name.")]
         if run.base_url is not None or self._release is not None:
             self._say(f"Asking {run.model} one question; this takes up to {CALL_LIMIT_S:.0f} s.")
@@ -336,13 +337,12 @@ class _Doctor:
                 return await ask_all([target])
         return []
 
-    async def _ask_judge(self) -> list[Finding]:
+    async def _ask_judge(self, named: NamedJudge) -> list[Finding]:
         try:
-            judge = self._config.judge()
+            judge = named.config()
         except ConfigError:
             return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its key.")]
-        assert judge is not None  # noqa: S101 - it is only called with a judge
-        if "--judge" in self._misnamed:
+        if ("--judge", judge.model_id) in self._misnamed:
             return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its name.")]
         if (target := of_judge(judge)) is None:
             said = f"Not asked: {judge.model} is an OpenClaw agent, which a run of one judged task tries."

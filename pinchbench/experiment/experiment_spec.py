@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
+from pinchbench.config.asked_models import JudgeConfig, UserModelConfig, several_judges
 from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import chat_at, run_at
 from pinchbench.config.settings import SETTINGS, Scope
@@ -142,8 +142,8 @@ class _Reader(FileReader):
             self.problem(root, "a setting of the judge needs `judge: MODEL`")
             return None
         try:
-            at = chat_at(self._endpoints, str(shared.judge["model"]), option="`judge`")
-            return JudgeConfig(**{**cast("Any", shared.judge), **at})
+            places = (chat_at(self._endpoints, one, option="`judge`") for one in cast("Any", shared.judge["model"]))
+            return several_judges([JudgeConfig(**{**cast("Any", shared.judge), **at}) for at in places])
         except ConfigError as error:
             self.problem(root, str(error))
             return None

@@ -186,6 +186,7 @@ READERS: Mapping[Kind, tuple[str, Callable[[YamlNode], object | None]]] = Mappin
         Kind.NUMBER: ("a number", number),
         Kind.FLAG: ("true or false", _flag),
         Kind.LIST: ("a list of texts", _texts),
+        Kind.TEXTS: ("text, or a list of texts", lambda node: (node.text,) if node.text else _texts(node)),
         Kind.FILES: ("a folder, or files by their places in the workspace", _files),
         Kind.VARIABLES: ("values by name", _members),
         Kind.OBJECT: ("settings by name", _object),

@@ -1,4 +1,4 @@
-"""Grading one trial: the check and the judge at the same time, and one grade from both."""
+"""Grading one trial: the check and the judges at the same time, and one grade from all."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.grading.judge.kept_replies import keep_replies
 from pinchbench.grading.judge.prompt import make_question
+from pinchbench.grading.judge.several import mean_grade
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.task import GradingType, WorkspaceFile
 from pinchbench.redaction import mask_file
 from pinchbench.results.evidence_files import Evidence, digests_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.grading.judge.prompt import Question
     from pinchbench.grading.judge.votes import Judge
     from pinchbench.model.task import Task
     from pinchbench.model.trial import TrialKey
@@ -125,23 +127,23 @@ class GradeJob:
 
 
 class Grader:
-    """State shared by the grading workers of a run: the judge, and the folder in which checks run."""
+    """State shared by the grading workers of a run: the judges, and the folder in which checks run."""
 
     def __init__(
         self,
         *,
-        judge: Judge | None,
+        judges: Sequence[Judge] = (),
         scratch: Path,
         secrets: tuple[str, ...] = (),
         checks: int | None = None,
         sandbox: CheckSandbox | None = None,
     ) -> None:
-        """Take the judge and `scratch`, a folder in which checks run and which other runners may share.
+        """Take the judges and `scratch`, a folder in which checks run and which other runners may share.
 
         Without a judge, trials that need one stay ungraded. At most `checks` checks run at once; the default leaves CPU
         time for the agents. Each check runs in `sandbox`, if there is one.
         """
-        self._judge = judge
+        self._judges = judges
         self._scratch = scratch
         self._secrets = secrets
         self._sandbox = sandbox
@@ -171,13 +173,13 @@ class Grader:
             if wants is GradingType.HYBRID and job.task.rule.judge_gate:
                 await self._check(job, parts)
                 if parts.check is not None and parts.check.score is not None and not is_gated(job.task, parts.check):
-                    await self._ask_judge(job, parts)
+                    await self._ask_judges(job, parts)
             else:
                 async with create_task_group() as group:
                     if wants is not GradingType.LLM_JUDGE:
                         group.start_soon(self._check, job, parts)
                     if wants is not GradingType.AUTOMATED:
-                        group.start_soon(self._ask_judge, job, parts)
+                        group.start_soon(self._ask_judges, job, parts)
         except Exception:  # noqa: BLE001 - a bug in the grader must not affect other trials
             note = traceback.format_exc()[-MAX_NOTE:]
             return Grade(
@@ -224,8 +226,8 @@ class Grader:
                 )
             )
 
-    async def _ask_judge(self, job: GradeJob, parts: _Parts) -> None:
-        if self._judge is None:
+    async def _ask_judges(self, job: GradeJob, parts: _Parts) -> None:
+        if not self._judges:
             parts.judge = NO_JUDGE
             return
         try:
@@ -234,13 +236,24 @@ class Grader:
         except OSError as error:
             parts.judge = JudgeGrade(ungraded=Ungraded.EVIDENCE_LOST, notes=(f"the evidence can't be read: {error}",))
             return
-        judgement = await self._judge.grade(question)
-        keep = partial(keep_replies, job.evidence, question, judgement, self._secrets)
+        grades: dict[int, JudgeGrade] = {}
+
+        async def ask_one(number: int, judge: Judge) -> None:
+            grades[number] = await self._ask_judge(judge, question, job.evidence)
+
+        async with create_task_group() as group:
+            for number, judge in enumerate(self._judges):
+                group.start_soon(ask_one, number, judge)
+        parts.judge = mean_grade([grades[number] for number in sorted(grades)])
+
+    async def _ask_judge(self, judge: Judge, question: Question, evidence: Evidence) -> JudgeGrade:
+        judgement = await judge.grade(question)
+        keep = partial(keep_replies, evidence, question, judgement, self._secrets)
         try:
-            parts.judge = replace(judgement.grade, replies_digest=await to_thread.run_sync(keep))
+            return replace(judgement.grade, replies_digest=await to_thread.run_sync(keep))
         except OSError as error:
             note = f"the judge's replies could not be kept: {error}"
-            parts.judge = replace(judgement.grade, notes=(*judgement.grade.notes, note))
+            return replace(judgement.grade, notes=(*judgement.grade.notes, note))
 
 
 def _service_files(job: GradeJob) -> Iterator[WorkspaceFile]:

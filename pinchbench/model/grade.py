@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations of values in records
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
@@ -12,6 +13,9 @@ from pinchbench.defaults import FailureEvent  # noqa: TC001 - msgspec reads the 
 from pinchbench.model.task import GradingType  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.model.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Ungraded(StrEnum):
@@ -63,9 +67,12 @@ class JudgeGrade:
     the smallest. `model` and `prompt_version` say who was asked what. `usage` and `latency_s` (seconds) are those of
     this grading's own calls, retries included; `cost_usd` is None where the endpoint names no price. `calls` counts
     requests that were sent, `cached` the votes that came from the cache instead. `reply` is the beginning of a text
-    that
-    could not be read. All texts are kept next to the trial's evidence; `replies_digest` is the SHA-256 of that file.
-    `certificate` is the phrase of `JudgeCertificate.told`, unset if the judge was not examined.
+    that could not be read. All texts are kept next to the trial's evidence; `replies_digest` is the SHA-256 of that
+    file. `certificate` is the phrase of `JudgeCertificate.told`, unset if the judge was not examined.
+
+    Of several judges, `judges` holds each one's own grade, in the order in which they were named; it is unset where
+    there is one. The grade is then the mean of theirs, criterion by criterion; `votes` holds their scores, `model` all
+    their names, and `usage`, `cost_usd`, `calls` and `cached` are sums. Replies and certificates are in `judges` alone.
     """
 
     score: float | None = None
@@ -84,6 +91,17 @@ class JudgeGrade:
     reply: str = ""
     replies_digest: str = ""
     certificate: str | UnsetType = UNSET
+    judges: tuple[JudgeGrade, ...] | UnsetType = UNSET
+
+    @property
+    def each(self) -> tuple[JudgeGrade, ...]:
+        """The grade of each judge."""
+        return (self,) if self.judges is UNSET else self.judges
+
+    def changed(self, change: Callable[[JudgeGrade], JudgeGrade]) -> JudgeGrade:
+        """Return the grade after a change of itself and of each judge's own."""
+        judges = UNSET if self.judges is UNSET else tuple(map(change, self.judges))
+        return replace(change(self), judges=judges)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -194,7 +195,7 @@ def _judged(choice: Choice) -> Iterator[str]:
     yield f"Judged by {', '.join(sorted(judges))}."
     for one in choice.candidates:
         # a setting says which prompt the judge was asked with, after its name
-        names = {judge.partition(" ")[0] for judge in judges}
+        names = {one.partition(" ")[0] for judge in judges for one in re.split(", | and ", judge)}
         yield from kinship_sentences(one.side.model, names, label=one.label)
 
 

@@ -12,6 +12,7 @@ from pinchbench.model.grade import Ungraded
 from pinchbench.report.cost_reasons import breaking_sentence, cost_reasons
 from pinchbench.report.model_calls import model_calls_sentence, model_time_text
 from pinchbench.report.sentences import (
+    agreement_sentence,
     caused_by_agent_sentence,
     control_sentences,
     decided_sentence,
@@ -72,6 +73,8 @@ def remarks(
     yield from _alone(totals)
     if totals.judge is not None:
         yield f"{_judge_line(totals.judge)} {_certificate(totals.judge)}"
+        if totals.judge.agreement is not UNSET:
+            yield agreement_sentence(totals.judge.agreement)
         yield from kinship_sentences(totals.model, totals.judge.models, label=totals.model)
     if totals.user is not UNSET:
         yield _user_line(totals.user)

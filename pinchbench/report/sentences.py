@@ -11,9 +11,10 @@ from msgspec import UNSET
 
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.facts import HIGH_LOAD, FindingKind
-from pinchbench.report.text import duration, many, plain
+from pinchbench.report.text import duration, many, plain, words
 from pinchbench.results.compare.verdict import describe_difference
 from pinchbench.results.disturbances import disturbances_of
+from pinchbench.results.judge_agreement import FEWEST_TRIALS
 from pinchbench.sandbox.levels import Level
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pinchbench.results.compare.memorisation import Memorisation
     from pinchbench.results.control_state import ControlEntry, NoteEntry, OverriddenGrade, RequeuedTrial, SkippedTrial
     from pinchbench.results.disturbances import Disturbances, LoadedTrial, Renamed
+    from pinchbench.results.judge_agreement import JudgeAgreement
     from pinchbench.results.node_times import NodeTimes
     from pinchbench.results.result_json import Aggregate, CausedTrial, SuiteTotals
     from pinchbench.results.statistics import Estimate
@@ -369,3 +371,19 @@ def kinship_sentences(model: str, judges: Iterable[str], *, label: str) -> Itera
 def _family(model: str) -> str:
     """Return `gpt` for `openrouter/openai/gpt-5.4-mini`."""
     return re.split(r"[^A-Za-z]", model.rpartition("/")[2], maxsplit=1)[0].casefold() or model
+
+
+MOST_CRITERIA = 5
+
+
+def agreement_sentence(agreement: JudgeAgreement) -> str:
+    """Say how far the judges agree, and on which criteria, the lowest first, where enough trials tell."""
+    if agreement.trials < FEWEST_TRIALS:
+        few = f"{many(agreement.trials, 'trial')}, and {FEWEST_TRIALS} are needed"
+        return f"Agreement of the judges: too few trials to tell ({few})."
+    known = sorted((one.alpha, name) for name, one in agreement.criteria.items() if one.alpha is not None)
+    shown = ", ".join(f"{plain(words(name))} {alpha:.2f}" for alpha, name in known[:MOST_CRITERIA])
+    more = f" and {len(known) - MOST_CRITERIA} more" if len(known) > MOST_CRITERIA else ""
+    alpha = "undefined, as all grades are the same" if agreement.alpha is None else f"{agreement.alpha:.2f}"
+    by_criterion = f"; by criterion: {shown}{more}" if shown else ""
+    return f"Agreement of the judges on {agreement.trials} trials (Krippendorff's alpha): {alpha}{by_criterion}."

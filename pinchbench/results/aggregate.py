@@ -18,6 +18,7 @@ from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.control_state import OverriddenGrade, control_entry
 from pinchbench.results.failure_sheet import failure_sheet
+from pinchbench.results.judge_agreement import agreement_of
 from pinchbench.results.node_times import node_times
 from pinchbench.results.result_json import (
     Aggregate,
@@ -303,18 +304,20 @@ def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> JudgeTotals | No
     if not asked:
         return None
     costs = [part.cost_usd for part in asked if part.cost_usd is not None]
-    certificates = tuple(sorted({part.certificate or "" for part in counting if part.score is not None}))
+    each = [own for part in counting for own in part.each]
+    certificates = tuple(sorted({own.certificate or "" for own in each if own.score is not None}))
     return JudgeTotals(
-        models=tuple(sorted({part.model for part in counting if part.model})),
-        prompt_versions=tuple(sorted({part.prompt_version for part in counting if part.prompt_version})),
+        models=tuple(sorted({own.model for own in each if own.model})),
+        prompt_versions=tuple(sorted({own.prompt_version for own in each if own.prompt_version})),
         trials=len(counting),
         calls=sum(part.calls for part in asked),
         cached=sum(part.cached for part in asked),
         usage=sum_usage(part.usage for part in asked),
         cost_usd=fsum(costs) if costs else None,
-        calls_without_cost=sum(part.calls for part in asked if part.cost_usd is None),
+        calls_without_cost=sum(own.calls for part in asked for own in part.each if own.cost_usd is None),
         latency_s=_seconds(part.latency_s for part in asked),
         certificates=certificates if any(certificates) else UNSET,
+        agreement=agreement_of(counting) or UNSET,
     )
 
 

@@ -97,7 +97,12 @@ def final_grades(journal: Journal) -> dict[AttemptKey, Grade]:
 def reply_digests(journal: Journal) -> list[tuple[AttemptKey, str]]:
     """Return the files with judges' replies: each attempt keeps its own, even if its grade was superseded."""
     given = [one.grade for one in journal.records if isinstance(one, GradeGiven)]
-    named = [((one.key, one.attempt), one.judge.replies_digest) for one in given if one.judge is not None]
+    named = [
+        ((one.key, one.attempt), part.replies_digest)
+        for one in given
+        if one.judge is not None
+        for part in one.judge.each
+    ]
     return [(which, digest) for which, digest in dict.fromkeys(named) if digest]
 
 

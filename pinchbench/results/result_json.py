@@ -21,6 +21,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.results.control_state import ControlEntry  # noqa: TC001
 from pinchbench.results.failure_sheet import EventTotal  # noqa: TC001
 from pinchbench.results.journal.records import ProbeFacts  # noqa: TC001
+from pinchbench.results.judge_agreement import JudgeAgreement  # noqa: TC001
 from pinchbench.results.node_times import NodeTimes  # noqa: TC001
 from pinchbench.results.statistics import Estimate  # noqa: TC001
 
@@ -356,6 +357,9 @@ class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
     certificates: Annotated[
         tuple[str, ...] | UnsetType,
         Meta(description="identifier, day and faults; an empty text for grades without one. Missing if none has one"),
+    ] = UNSET
+    agreement: Annotated[
+        JudgeAgreement | UnsetType, Meta(description="of several judges, on the trials that count; missing with one")
     ] = UNSET
 
 

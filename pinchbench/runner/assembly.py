@@ -203,7 +203,7 @@ def assemble(ready: Ready, folders: RunFolders) -> RunParts:
         workers=tuple(map(new_worker, ready.slots)),
         new_worker=new_worker,
         grader=Grader(
-            judge=ready.judge,
+            judges=ready.judges,
             scratch=folders.work.parent / CHECKS,
             secrets=context.redactor.secrets,
             sandbox=ready.check_sandbox,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.model.grade import Grade
+    from pinchbench.model.grade import Grade, JudgeGrade
     from pinchbench.model.task import Task
     from pinchbench.results.evidence_files import Evidence
 
@@ -133,20 +133,25 @@ def read_end(path: Path, most: int) -> tuple[bytes, int]:
 
 
 def _replies(evidence: Evidence, grade: Grade | None) -> Iterator[ShownText]:
-    if grade is None or grade.judge is None or not grade.judge.replies_digest:
-        return
-    data, left_out = read_end(evidence.judge_replies(grade.judge.replies_digest), REPLIES_BYTES)
+    judges = grade.judge.each if grade is not None and grade.judge is not None else ()
+    for judge in judges:
+        if judge.replies_digest:
+            yield from _replies_of(evidence, judge, named=f"{safe_line(judge.model, 200)}, " if judges[1:] else "")
+
+
+def _replies_of(evidence: Evidence, judge: JudgeGrade, *, named: str) -> Iterator[ShownText]:
+    data, left_out = read_end(evidence.judge_replies(judge.replies_digest), REPLIES_BYTES)
     if left_out or not data:
         return
     try:
         votes = decode_json(data, _Replies).votes
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        yield ShownText(title="replies", text=safe_text(data.decode("utf-8", "replace"))[:MOST_TEXT])
+        yield ShownText(title=f"{named}replies", text=safe_text(data.decode("utf-8", "replace"))[:MOST_TEXT])
         return
     for number, vote in enumerate(votes, start=1):
         for reply in vote.replies:
             remark = "from the cache" if vote.cached else safe_line(vote.problem, 200)
-            yield ShownText(title=f"vote {number}", remark=remark, text=shortened(reply, MOST_TEXT))
+            yield ShownText(title=f"{named}vote {number}", remark=remark, text=shortened(reply, MOST_TEXT))
 
 
 class _Vote(msgspec.Struct, frozen=True, kw_only=True):

@@ -36,7 +36,7 @@ async def test_the_solution_and_another_workspace_are_graded_on_one_stage(tmp_pa
     stage = new_stage(tmp_path)
     solution = load_solution(tmp_path / "suite", "task_a")
     assert solution is not None
-    grader = Grader(judge=None, scratch=tmp_path / "checks")
+    grader = Grader(scratch=tmp_path / "checks")
     empty = tmp_path / "empty"
     empty.mkdir()
     async with stage.open():
@@ -106,7 +106,7 @@ async def test_a_script_is_played_next_to_the_services_whose_output_the_check_ge
     stage = Stage(task=task, folder=tmp_path / "stage", sandbox=CheckSandbox(), marker="stage/services")
     assert stage.refused == ""
     assert "services" in replace(stage, sandbox=None).refused
-    grader = Grader(judge=None, scratch=tmp_path / "checks", sandbox=CheckSandbox())
+    grader = Grader(scratch=tmp_path / "checks", sandbox=CheckSandbox())
     async with stage.open():
         await stage.set_up()
         grade = await stage.grade(await stage.play((asks("/one"), asks("/more"))), grader.grade)

@@ -74,6 +74,11 @@ def test_a_judge_is_the_same_for_all_variants(tmp_path: Path, monkeypatch: pytes
     assert judge is not None
     assert (judge.model, judge.cache) == ("m", False)
 
+    several = read_experiment(write(tmp_path, head.replace("own/m", "[own/m, own/n]") + HEAD + TWO))
+    [judge] = {one.config.judge for one in several.variants}
+    assert judge is not None
+    assert [(one.model, one.cache) for one in judge.each] == [("m", False), ("n", False)]
+
 
 @pytest.mark.parametrize(
     ("text", "line", "reason"),

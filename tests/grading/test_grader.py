@@ -148,7 +148,7 @@ def a_job(folder: Path, kind: GradingType, files: tuple[WorkspaceFile, ...] = ()
 def a_grader(folder: Path, judge: FixedJudge | None = None, secrets: tuple[str, ...] = ()) -> Grader:
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
-    return Grader(judge=judge, scratch=scratch, secrets=secrets)  # type: ignore[arg-type]
+    return Grader(judges=() if judge is None else (judge,), scratch=scratch, secrets=secrets)  # type: ignore[arg-type]
 
 
 async def test_a_hybrid_task_is_graded_by_both(tmp_path: Path) -> None:

@@ -9,28 +9,24 @@ import subprocess
 import sys
 import uuid
 from base64 import b64encode
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 import zstandard
 from anyio import fail_after
-from anyio.from_thread import start_blocking_portal
 
 from command_line import Completed, call
 from endpoint_files import model_at
-from fake_judge import failing, fake_judge, good
+from fake_judge import failing, fake_judge, good, served
 from fakes import MODEL, calls, fake_openclaw, open_gate
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.paths import find_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
-    from fake_judge import FakeJudge
     from pinchbench.model.outcome import Outcome
     from pinchbench.results.journal.journal import Journal
 
@@ -71,13 +67,6 @@ def _command(folder: Path, program: Path) -> list[str]:
 def _pinchbench(folder: Path, program: Path, *args: str, env: Mapping[str, str]) -> Completed:
     """Run the program as a user does, with everything below `folder` and no terminal."""
     return call(*_command(folder, program)[3:], *args, cwd=folder, env={**os.environ, **env})
-
-
-@contextmanager
-def _served(judge: AbstractAsyncContextManager[FakeJudge]) -> Iterator[FakeJudge]:
-    """Let a judge answer in a thread of its own, next to the event loop of a command."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(judge) as answering:
-        yield answering
 
 
 def _shown(done: Completed) -> str:
@@ -156,7 +145,7 @@ def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path) -> No
     program = fake_openclaw(tmp_path)
     asked: list[str] = []
 
-    with _served(fake_judge(good(notes="I have seen a key."))) as judge:
+    with served(fake_judge(good(notes="I have seen a key."))) as judge:
         done = _pinchbench(
             tmp_path,
             program,
@@ -182,7 +171,7 @@ def test_a_judges_key_that_its_endpoint_echoes_is_nowhere(tmp_path: Path) -> Non
     _write_task(tmp_path / "tasks", "Write out.txt.")
     program = fake_openclaw(tmp_path)
 
-    with _served(fake_judge(failing(401, f"Incorrect API key provided: {key}."))) as judge:
+    with served(fake_judge(failing(401, f"Incorrect API key provided: {key}."))) as judge:
         done = _pinchbench(
             tmp_path,
             program,
@@ -314,7 +303,7 @@ def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path) ->
     _write_task(tmp_path / "tasks", f"scenario: record {seen}")
     program = fake_openclaw(tmp_path, store="sqlite")
 
-    with _served(fake_judge()) as judge:  # nobody there would be asked again and again, for half a minute
+    with served(fake_judge()) as judge:  # nobody there would be asked again and again, for half a minute
         done = _pinchbench(
             tmp_path,
             program,

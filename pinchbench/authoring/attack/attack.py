@@ -80,7 +80,7 @@ async def _attack(
     cpus = os.cpu_count() or 1
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     sandbox = await to_thread.run_sync(check_sandbox)
-    grader = Grader(judge=None, scratch=folder.parent / CHECKS, checks=cpus, sandbox=sandbox)
+    grader = Grader(scratch=folder.parent / CHECKS, checks=cpus, sandbox=sandbox)
     room = CapacityLimiter(cpus)
 
     async def one(place: int, task: Task, solution: Solution) -> None:

@@ -162,7 +162,7 @@ class _Spent:
             self.model = what.model
         self.usage += what.usage
         self.calls += what.calls
-        self.cost_usd = _sum_known((self.cost_usd, what.cost_usd))
+        self.cost_usd = sum_known((self.cost_usd, what.cost_usd))
         self.latency_s += anyio.current_time() - began
 
     def vote(self, *, verdict: Verdict | None = None, failed: Ungraded | None = None, problem: str = "") -> Vote:
@@ -199,7 +199,7 @@ def count_votes(votes: Sequence[Vote], *, model: str, cut: Sequence[str] = ()) -
         prompt_version=PROMPT_VERSION,
         votes=tuple(verdict.total for verdict in verdicts),
         usage=sum((vote.usage for vote in votes), Usage()),
-        cost_usd=_sum_known(vote.cost_usd for vote in votes),
+        cost_usd=sum_known(vote.cost_usd for vote in votes),
         latency_s=round(max((vote.latency_s for vote in votes), default=0.0), 3),
         calls=sum(vote.calls for vote in votes),
         cached=sum(vote.cached for vote in votes),
@@ -228,6 +228,7 @@ def _failure(reason: Ungraded, count: int, votes: Sequence[Vote]) -> str:
     return f"{whole} {what}: {problem}"
 
 
-def _sum_known(costs: Iterable[float | None]) -> float | None:
+def sum_known(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of the costs that are known; None if none is."""
     known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pinchbench.model.grade import JudgeGrade
     from pinchbench.publish.bundle.taken_out import TextRemover
     from pinchbench.results.finished_run import PastRun
 
@@ -122,10 +123,13 @@ class _Copying:
             case TrialFinished(outcome=outcome):
                 return replace_in(public, outcome=replace(outcome, files=self._files(outcome.files)))
             case GradeGiven(grade=grade):
-                judge = grade.judge and replace(grade.judge, replies_digest=self._digest(grade.judge.replies_digest))
+                judge = grade.judge and grade.judge.changed(self._judge)
                 return replace_in(public, grade=replace(grade, judge=judge, files=self._files(grade.files)))
             case _:
                 return public
+
+    def _judge(self, grade: JudgeGrade) -> JudgeGrade:
+        return replace(grade, replies_digest=self._digest(grade.replies_digest))
 
     def _digest(self, before: str) -> str:
         return self._digests.get(before, before)

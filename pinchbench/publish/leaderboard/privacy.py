@@ -127,7 +127,8 @@ def private_names(run: PastRun, env: Mapping[str, str]) -> PrivateNames:
     names = {*_own_names(), *_names_in(env), *_names_of(run)}
     config = run.facts.config
     judge = config.get("judge")
-    holders = [config.get("api_key_env"), judge.get("api_key_env") if isinstance(judge, dict) else None]
+    judges = [judge, *judge.get("further", ())] if isinstance(judge, dict) else []
+    holders = [config.get("api_key_env"), *(one.get("api_key_env") for one in judges)]
     return PrivateNames(
         names=frozenset(name.casefold() for name in names) - NOBODY,
         secrets=known_secrets(env, (name for name in holders if isinstance(name, str))),

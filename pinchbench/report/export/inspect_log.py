@@ -155,7 +155,8 @@ def _spec(run: PastRun) -> EvalSpec:
     facts = run.facts
     digests = "".join(f"{task_id} {task.digest}\n" for task_id, task in sorted(facts.tasks.items()))
     options = {name: json_value(facts.config[name]) for name in OPTIONS if name in facts.config}
-    judges = {grade.judge.model for grade in run.grades.values() if grade.judge is not None and grade.judge.model}
+    graded = (grade.judge for grade in run.grades.values() if grade.judge is not None)
+    judges = {one.model for judge in graded for one in judge.each if one.model}
     tasks = _tasks(run)
     concurrency = facts.config.get("concurrency")
     return EvalSpec(

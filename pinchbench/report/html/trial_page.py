@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
+from msgspec import UNSET
 
 from pinchbench.defaults import Network
 from pinchbench.errors import ResultsError
@@ -239,11 +240,13 @@ def _check(check: CheckGrade) -> Json:
 def _judge(judge: JudgeGrade) -> Json:
     cost = "cost not reported" if judge.cost_usd is None else f"${judge.cost_usd:.4f}"
     calls = many(judge.calls, "call") + (f", {judge.cached} from the cache" if judge.cached else "")
+    several = () if judge.judges is UNSET else judge.judges
     return {
         "score": judge.score,
         "ungraded": words(judge.ungraded) if judge.ungraded is not None else "",
         "breakdown": _breakdown(judge.breakdown),
-        "notes": _lines(judge.notes),
+        "notes": [] if several else _lines(judge.notes),
+        "judges": [_judge(one) for one in several],
         "model": safe_line(judge.model, 200),
         "votes": list(judge.votes),
         "spread": judge.spread,

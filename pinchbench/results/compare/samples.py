@@ -403,7 +403,7 @@ def _retried_timeouts(config: Mapping[str, object]) -> str:
 def _judges(facts: RunFacts, grades: Iterable[Grade]) -> str | None:
     """Name the judges of the grades that count; None if nothing in the run needed a judge."""
     asked = {
-        f"{grade.judge.model} (prompt {grade.judge.prompt_version})"
+        " and ".join(f"{one.model} (prompt {one.prompt_version})" for one in grade.judge.each)
         for grade in grades
         if grade.judge is not None and grade.judge.model
     }

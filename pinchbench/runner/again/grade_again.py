@@ -6,13 +6,13 @@ import math
 import os
 import time
 from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import create_memory_object_stream, create_task_group, to_thread
 
-from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.config.asked_models import JudgeConfig, plain_judge
 from pinchbench.decoding import convert
 from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import AlteredRunError, ConfigError, RunInterruptedError, SuiteError
@@ -32,7 +32,7 @@ from pinchbench.runner.again.stored_run import load_suite_again
 from pinchbench.runner.plan.check_additions import files_digest, with_workspace_files
 from pinchbench.runner.run_context import RunObserver
 from pinchbench.runner.run_redaction import Redactor
-from pinchbench.runner.setup.judging import open_judge
+from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.run_folders import CHECKS, HOMES, open_work_folder
 from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.runner.setup.this_machine import identified, read_machine
@@ -120,13 +120,13 @@ async def _run(
         redactor.learn(plan.secrets)
         for remark in plan.remarks:
             run_observer.tell(remark)
-        judge: Judge | None = None
+        judges: tuple[Judge, ...] = ()
         with interrupt.setup:
-            judge = await stack.enter_async_context(_judge(plan, config.openclaw, folder / HOMES))
+            judges = await stack.enter_async_context(_judges(plan, config.openclaw, folder / HOMES))
         if interrupt.signal is not None:
             raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
         run_observer.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
-        grader = Grader(judge=judge, scratch=folder.parent / CHECKS, secrets=plan.secrets, sandbox=plan.sandbox)
+        grader = Grader(judges=judges, scratch=folder.parent / CHECKS, secrets=plan.secrets, sandbox=plan.sandbox)
         given = await _grade(plan, grader, journal, interrupt=interrupt, run_observer=run_observer, redactor=redactor)
     result = await to_thread.run_sync(derive_result, files)
     if config.must_agree:
@@ -138,12 +138,12 @@ async def _run(
 
 
 @asynccontextmanager
-async def _judge(plan: _Regrading, openclaw: str | None, folder: Path) -> AsyncGenerator[Judge | None]:
+async def _judges(plan: _Regrading, openclaw: str | None, folder: Path) -> AsyncGenerator[tuple[Judge, ...]]:
     machine = None
-    if plan.judge is not None and plan.judge.is_openclaw:
+    if plan.judge is not None and plan.judge.asks_openclaw:
         machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
-    async with open_judge(plan.judge, machine=machine, folder=folder, run_id=plan.run_id) as judge:
-        yield judge
+    async with open_judges(plan.judge, machine=machine, folder=folder, run_id=plan.run_id) as judges:
+        yield judges
 
 
 async def _grade(
@@ -158,7 +158,7 @@ async def _grade(
     """Grade all there is to grade; return the new grades, which are in the journal by then."""
     jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
     records, to_write = create_memory_object_stream[Record](math.inf)
-    asked = asdict(plan.judge) if plan.judge is not None else None
+    asked = plain_judge(plan.judge) if plan.judge is not None else None
     given: list[Grade] = []
     async with create_task_group() as writer:
         writer.start_soon(partial(write, to_write, journal, redactor=redactor, emit=run_observer.emit))
@@ -253,7 +253,7 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
         secrets=secrets_of(
             UserState() if facts.config.get("model") in DEMO_MODELS else read_user_state(os.environ),
             named if isinstance(named, str) else None,
-            judge.api_key_env if judge is not None else None,
+            *(judge.key_names if judge is not None else ()),
         ),
         remarks=tuple(_remarks(changed, sorted(missing))),
         sandbox=check_sandbox(_allowed(facts)),

@@ -185,15 +185,16 @@ def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> 
             was = convert(was, ServedModel)
         yield from _change(f"--{name.replace('_', '-')}", was, now.get(name))
     for section, named, kind, names in ASKED:
-        was, is_now = before.get(section), now.get(section)
-        if not isinstance(was, dict) or not isinstance(is_now, dict):
-            yield from _change(f"--{named}", _model_name(was), _model_name(is_now))
+        was_asked, asked_now = _each(before.get(section)), _each(now.get(section))
+        if len(was_asked) != len(asked_now):
+            yield from _change(f"--{named}", _model_names(was_asked), _model_names(asked_now))
             continue
-        for name in names:
-            words = name.replace("_", "-")
-            option = named if name == "model" else f"{section}-{words}"
-            what = f"--{option}" if option in SETTINGS else f"{words} of --{named}"
-            yield from _change(what, was.get(name, _usual(kind.__dataclass_fields__[name])), is_now.get(name))
+        for was, is_now in zip(was_asked, asked_now, strict=True):
+            for name in names:
+                words = name.replace("_", "-")
+                option = named if name == "model" else f"{section}-{words}"
+                what = f"--{option}" if option in SETTINGS else f"{words} of --{named}"
+                yield from _change(what, was.get(name, _usual(kind.__dataclass_fields__[name])), is_now.get(name))
 
 
 def addition_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
@@ -207,8 +208,16 @@ def _usual(field: Field[Any]) -> object:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
-def _model_name(config: object) -> object:
-    return config.get("model") if isinstance(config, dict) else None
+def _each(config: object) -> list[dict[str, object]]:
+    """Return the options of a model that is asked, and of further ones of its kind."""
+    if not isinstance(config, dict):
+        return []
+    further = config.get("further")
+    return [config, *(one for one in (further if isinstance(further, list | tuple) else ()) if isinstance(one, dict))]
+
+
+def _model_names(asked: Sequence[dict[str, object]]) -> str | None:
+    return ", ".join(str(one.get("model")) for one in asked) or None
 
 
 def _change(what: str, before: object, now: object) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""The models that a run asks besides the one under test: its judge, and who plays simulated users."""
+"""The models that a run asks besides the one under test: its judges, and who plays simulated users."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -29,18 +29,29 @@ JUDGE_CACHE = "judge"
 
 
 @asynccontextmanager
-async def open_judge(
+async def open_judges(
     config: JudgeConfig | None, *, machine: Machine | None, folder: Path, run_id: str
-) -> AsyncGenerator[Judge | None]:
-    """The judge, as long as the block; None when none is asked for.
+) -> AsyncGenerator[tuple[Judge, ...]]:
+    """The judges, as long as the block; none when none is asked for.
 
-    `machine` is needed by an `openclaw:` judge alone; its agents live below `folder`, and their processes carry the
-    `run_id`. Raises OpenClawError when
-    OpenClaw refuses to make them, and ResultsError if the judge's certificate can't be read.
+    `machine` is needed by `openclaw:` judges alone; their agents live below `folder`, and their processes carry the
+    `run_id`. Raises OpenClawError when OpenClaw refuses to make them, and ResultsError if a judge's certificate can't
+    be read.
     """
-    if config is None:
-        yield None
-        return
+    async with AsyncExitStack() as stack:
+        judges = []
+        for number, one in enumerate(config.each if config is not None else (), start=1):
+            own = folder if number == 1 else folder / f"judges-{number}"
+            opening = open_judge(one, machine=machine, folder=own, run_id=run_id)
+            judges.append(await stack.enter_async_context(opening))
+        yield tuple(judges)
+
+
+@asynccontextmanager
+async def open_judge(
+    config: JudgeConfig, *, machine: Machine | None, folder: Path, run_id: str
+) -> AsyncGenerator[Judge]:
+    """One judge, as `open_judges` opens each."""
     cache = JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None
     if config.is_openclaw:
         assert machine is not None  # noqa: S101 - who asks for such a judge has looked for it

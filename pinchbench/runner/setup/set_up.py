@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 from msgspec import UNSET
 
+from pinchbench.config.asked_models import plain_judge
 from pinchbench.config.served import COMPLETIONS
 from pinchbench.defaults import MAX_MACHINE_SLOTS
 from pinchbench.errors import ConfigError
@@ -28,7 +29,7 @@ from pinchbench.results.manifest import RunFacts, SuiteFacts, TaskFacts
 from pinchbench.results.paths import write_json
 from pinchbench.runner.again.stored_run import accept_releases
 from pinchbench.runner.plan.check_additions import addition_digests
-from pinchbench.runner.setup.judging import open_judge, open_user_model
+from pinchbench.runner.setup.judging import open_judges, open_user_model
 from pinchbench.runner.setup.make_slots import make_slots, settle
 from pinchbench.runner.setup.preflight import (
     ask_endpoints,
@@ -90,7 +91,9 @@ def timezone_name() -> str:
 
 def plain_config(config: RunConfig) -> dict[str, object]:
     """The options of a run by name, as they stand in its files."""
-    return {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()}
+    judge = config.judge and plain_judge(config.judge)
+    plain = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()}
+    return {**plain, "judge": judge}
 
 
 def task_facts(task: Task, config: RunConfig, suite: Suite) -> TaskFacts:
@@ -174,7 +177,7 @@ class Ready:
 
     run: RunContext
     slots: Sequence[Slot]
-    judge: Judge | None
+    judges: Sequence[Judge]
     first: Record
     check_sandbox: CheckSandbox | None = None
 
@@ -220,9 +223,9 @@ async def set_up(
     config = prepared.config
     for remark in prepared.remarks:
         observer.tell(remark)
-    judging = config.judge.api_key_env if config.judge is not None else None
+    judges = config.judge.each if config.judge is not None else ()
     playing = config.user.api_key_env if config.user is not None else None
-    run.redactor.learn(machine.secrets(config.api_key_env, judging, playing))
+    run.redactor.learn(machine.secrets(config.api_key_env, playing, *(one.api_key_env for one in judges)))
     config = await _ask_endpoints(prepared, machine, observer, asks_model=pool is None)
     run = run.settled(config)
     prepared = run.prepared
@@ -232,7 +235,8 @@ async def set_up(
     openclaw = machine.openclaw
     if warning := release_warning(openclaw.version):
         observer.tell(warning)
-    check_model_names(names_to_check(config, config.judge), machine, accepts_unknown=config.accept_unknown_model)
+    for judge in judges or (None,):
+        check_model_names(names_to_check(config, judge), machine, accepts_unknown=config.accept_unknown_model)
     check_thinking(config, machine)
     node = await node_version(openclaw)
     releases = await to_thread.run_sync(versions, openclaw, node)
@@ -265,14 +269,13 @@ async def set_up(
         first = await _started(run, folders=folders, releases=releases, slots=slots, tools=tools)
     else:
         first = await _resumed(run.prepared, resumption, releases, changes)
-    if config.judge is not None and config.judge.is_openclaw:
+    if config.judge is not None and config.judge.asks_openclaw:
         observer.set_up("making the homes of the judge's agents")
-    opening = open_judge(config.judge, machine=machine, folder=folders.work / HOMES, run_id=run.run_id)
-    judge = await stack.enter_async_context(opening)
+    opening = open_judges(config.judge, machine=machine, folder=folders.work / HOMES, run_id=run.run_id)
     return Ready(
         run=run,
         slots=slots,
-        judge=judge,
+        judges=await stack.enter_async_context(opening),
         first=first,
         check_sandbox=machine.checks,
     )
@@ -289,7 +292,8 @@ async def _ask_endpoints(prepared: Prepared, machine: Machine, observer: RunObse
     model = None
     if prepared.slots and asks_model:
         model = check_model(config, machine.catalogue, machine.user)
-    await ask_endpoints(model, of_judge(config.judge), of_user(prepared.user_model), tell=observer.tell)
+    judges = [of_judge(one) for one in config.judge.each] if config.judge is not None else []
+    await ask_endpoints(model, *judges, of_user(prepared.user_model), tell=observer.tell)
     if model is None or config.base_url is None or config.api != COMPLETIONS:
         return config
     from pinchbench.llm.preflight.ask import ask_about, said_of  # noqa: PLC0415 - an HTTP client, as in `ask`

@@ -133,7 +133,7 @@ def read_machine_for(config: RunConfig, facts: RunFacts | None = None) -> Machin
     return read_machine(
         config.openclaw,
         release=facts.versions.get("openclaw", "") if facts is not None else "",
-        reads_user=not config.is_demo or (config.judge is not None and config.judge.is_openclaw),
+        reads_user=not config.is_demo or (config.judge is not None and config.judge.asks_openclaw),
         allow=config.sandbox_allow,
     )
 

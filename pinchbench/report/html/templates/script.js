@@ -148,11 +148,14 @@ const page = (() => {
     const parts = [];
     if (told.check) parts.push(gradePart("Check", told.check, make("p", { class: "faint" }, `took ${told.check.time}`)));
     if (told.judge) {
-      const judge = told.judge;
-      const votes = judge.votes.length > 1 ? `votes ${judge.votes.map(number).join(", ")} (spread ${number(judge.spread)}); ` : "";
-      parts.push(gradePart("Judge", judge,
-        make("p", { class: "faint" }, `${judge.model || "no judge"}: ${votes}${judge.spent}`),
-        judge.reply ? fold("the judge’s own text", false, ...longText("pre", "output", judge.reply)) : null));
+      const several = told.judge.judges;
+      for (const judge of [told.judge, ...several]) {
+        const isMean = several.length && judge === told.judge;
+        const votes = judge.votes.length > 1 ? `${isMean ? "scores" : "votes"} ${judge.votes.map(number).join(", ")} (spread ${number(judge.spread)}); ` : "";
+        parts.push(gradePart(isMean ? "Mean of the judges" : several.length ? `Judge ${judge.model}` : "Judge", judge,
+          make("p", { class: "faint" }, `${judge.model || "no judge"}: ${votes}${judge.spent}`),
+          judge.reply && !isMean ? fold("the judge’s own text", false, ...longText("pre", "output", judge.reply)) : null));
+      }
     }
     const own = told.check || told.judge ? [] : [list(told.notes)];
     return card("Grade", `${told.type}, ${told.score == null ? `ungraded: ${told.ungraded}` : number(told.score)}`, parts, own);

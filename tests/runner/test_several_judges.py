@@ -1,0 +1,169 @@
+"""Several judges of a run, through the command line: real HTTP judges on loopback, and a fake OpenClaw."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from html import unescape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from command_line import call, clean_environment
+from fake_judge import Answer, fake_judge, good, served
+from fakes import MODEL, fake_openclaw, make_suite
+from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.model.grade import JudgeGrade
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from command_line import Completed
+    from fake_judge import FakeJudge
+
+STRICT = good(0.4, {"clear": 0.2, "short": 0.6}, "Too long.")
+LENIENT = good(1.0, {"clear": 1.0, "short": 1.0})
+UNREADABLE = Answer(text="I would rather not say.")
+BOTH = ("--judge", "one/strict", "--judge", "two/lenient")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Setting:
+    """A folder with tasks, a fake OpenClaw and the endpoints `one` and `two`."""
+
+    folder: Path
+    judges: tuple[FakeJudge, FakeJudge]
+
+    def call(self, *args: str, code: int = 0) -> Completed:
+        done = call(*args, cwd=self.folder, env=clean_environment(self.folder))
+        assert done.returncode == code, done.stderr
+        return done
+
+    def run(self, *args: str, code: int = 0) -> dict[str, Any]:
+        program = str(self.folder / "bin" / "openclaw")
+        where = ("--tasks-dir", "tasks", "--openclaw", program, "--no-preflight", "--isolation", "private")
+        done = self.call("--model", MODEL, *where, "--json", *args, code=code)
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    @property
+    def asked(self) -> list[int]:
+        return [len(one.requests) for one in self.judges]
+
+
+@contextmanager
+def _setting(folder: Path, first: Answer, *second: Answer, tasks: int = 1) -> Iterator[Setting]:
+    fake_openclaw(folder)
+    make_suite(folder, {f"task_{n}": f"Write out.txt {n} times." for n in range(tasks)})
+    with ExitStack() as stack:
+        one, two = (stack.enter_context(served(fake_judge(*answers))) for answers in ((first,), second))
+        text = f"endpoints:\n  one: {{base-url: '{one.base_url}'}}\n  two: {{base-url: '{two.base_url}'}}\n"
+        (folder / "pinchbench.yaml").write_text(text, encoding="utf-8")
+        yield Setting(folder=folder, judges=(one, two))
+
+
+def _grades(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [trial["grade"]["judge"] for task in result["tasks"] for trial in task["runs"]]
+
+
+def test_the_mean_of_two_judges_counts_and_each_ones_grade_and_replies_are_kept(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT) as setting:
+        result = setting.run(*BOTH)
+        assert setting.asked == [1, 1]
+
+    [grade] = _grades(result)
+    assert grade["score"] == result["score"]["mean"] == pytest.approx(0.7)
+    assert grade["breakdown"] == pytest.approx({"clear": 0.6, "short": 0.8})
+    strict, lenient = grade["judges"]
+    assert (strict["model"], strict["score"], strict["breakdown"]) == ("strict", 0.4, {"clear": 0.2, "short": 0.6})
+    assert (lenient["model"], lenient["score"]) == ("lenient", 1.0)
+    folder = tmp_path / "results" / result["run"] / "trials" / "task_0" / "1"
+    kept = {one.name for one in folder.glob("judge-*.json")}
+    assert kept == {f"judge-{one['replies_digest'][:16]}.json" for one in (strict, lenient)}
+    totals = result["judge"]
+    assert (totals["models"], totals["calls"], totals["usage"]["total_tokens"]) == (["lenient", "strict"], 2, 240)
+    assert totals["agreement"] == {"trials": 1, "alpha": None, "criteria": _few("clear", "short")}
+
+
+def _few(*criteria: str) -> dict[str, object]:
+    return {name: {"trials": 1, "alpha": None} for name in criteria}
+
+
+def test_a_judge_that_cannot_be_read_leaves_the_trial_ungraded_until_it_is_asked_again(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, UNREADABLE, UNREADABLE, LENIENT) as setting:
+        result = setting.run(*BOTH, code=5)
+        [grade] = _grades(result)
+        assert (grade["score"], grade["ungraded"]) == (None, "judge_unreadable")
+        assert [one["score"] for one in grade["judges"]] == [0.4, None]
+        assert result["judge"]["usage"]["total_tokens"] == 360
+
+        again = json.loads(setting.call("regrade", result["run"], "--only-ungraded", "--json").stdout)
+
+        assert setting.asked == [1, 3], "the readable reply of the first judge is in the cache"
+    assert [one["score"] for one in _grades(again)] == pytest.approx([0.7])
+
+
+def test_regrading_asks_the_judges_that_are_named_and_else_those_of_the_run(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT) as setting:
+        result = setting.run("--judge", "one/strict")
+        assert setting.asked == [1, 0]
+
+        both = json.loads(setting.call("regrade", result["run"], *BOTH, "--json").stdout)
+        assert setting.asked == [1, 1], "the cache is each judge's own"
+        as_before = json.loads(setting.call("regrade", result["run"], "--json").stdout)
+        assert setting.asked == [1, 1]
+        last = json.loads(setting.call("regrade", result["run"], *BOTH, "--no-judge-cache", "--json").stdout)
+        assert setting.asked == [2, 2]
+        setting.call("verify", result["run"])
+
+    for one in (both, as_before, last):
+        assert [judge["model"] for judge in _grades(one)[0]["judges"]] == ["strict", "lenient"]
+    assert last["judge"]["calls"] == 1 + 1 + 2, "all that was ever asked was paid"
+
+
+def test_agreement_is_in_the_result_and_in_the_summary(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT, tasks=2) as setting:
+        result = setting.run("--runs", "5", "--concurrency", "4", *BOTH)
+        page = setting.call("report", result["run"]).stdout.strip()
+
+    sentence = "Agreement of the judges on 10 trials (Krippendorff's alpha): -0.90; by criterion: clear -0.90, short"
+    assert sentence in unescape(Path(page).read_text("utf-8"))
+    # twenty values, ten of 0.4 and ten of 1: observed 0.36, expected 2 · 100 · 0.36 / (20 · 19)
+    assert result["judge"]["agreement"]["trials"] == 10
+    assert result["judge"]["agreement"]["alpha"] == pytest.approx(1 - 19 / 10)
+
+
+def test_a_run_with_one_judge_has_the_keys_that_it_always_had(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT) as setting:
+        result = setting.run("--judge", "one/strict")
+
+    [grade] = _grades(result)
+    optional = {"certificate", "judges"}
+    assert grade.keys() == {one.name for one in fields(JudgeGrade)} - optional
+    assert "agreement" not in result["judge"]
+    run_json = json.loads((tmp_path / "results" / result["run"] / "run.json").read_text("utf-8"))
+    assert list(run_json["config"]["judge"]) == [one.name for one in fields(JudgeConfig) if one.name != "further"]
+    journal = (tmp_path / "results" / result["run"] / "journal.jsonl").read_text("utf-8")
+    assert '"judges"' not in journal
+
+
+def test_judges_are_named_in_the_settings_file_as_a_list(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT) as setting:
+        path = tmp_path / "pinchbench.yaml"
+        path.write_text(f"run: {{judge: [one/strict, two/lenient]}}\n{path.read_text('utf-8')}", encoding="utf-8")
+        result = setting.run()
+        alone = setting.run("--judge", "two/lenient")
+
+    assert [one["model"] for one in _grades(result)[0]["judges"]] == ["strict", "lenient"]
+    assert _grades(alone)[0]["model"] == "lenient"
+
+
+def test_a_judge_that_is_named_twice_and_two_for_a_certificate_are_errors(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT) as setting:
+        twice = setting.call("--model", MODEL, "--judge", "one/a", "--judge", "one/a", code=2)
+        both = setting.call("judge", "check", *BOTH, code=2)
+
+    assert "--judge a is given twice" in twice.stderr
+    assert "one judge at a time" in both.stderr
