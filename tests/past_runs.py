@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
+from pinchbench.grading.judge.several import mean_grade
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome
@@ -69,6 +70,7 @@ class Made:
     user: UserFacts | None = None
     exchanges: tuple[Exchange, ...] = ()  # are recorded
     events: Mapping[FailureEvent, tuple[int, int]] | UnsetType = UNSET
+    judged: tuple[float, ...] = ()  # the scores of several judges
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -302,6 +304,11 @@ def _grade(run: PlannedRun, key: TrialKey, made: Made, outcome: Outcome) -> Grad
         latency_s=made.grading_s,
         calls=1,
     )
+    several = [
+        replace(judge, model=f"judge-{n}", score=one, votes=(one,), breakdown={"is_clear": one})
+        for n, one in enumerate(made.judged, start=1)
+    ]
+    judge = mean_grade(several) if several else judge
     has_check = run.grading is not GradingType.LLM_JUDGE
     has_judge = run.grading is not GradingType.AUTOMATED
     return Grade(

@@ -7,7 +7,7 @@ import math
 import os
 import signal
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from anyio import create_task_group
 from pinchbench.cli.cluster import several_on_cluster
 from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
+from pinchbench.cli.run_plan import judging_sentence
 from pinchbench.cli.running import GATES, INCOMPLETE, NO_LISTENERS, STOPPED, resume_hint, take_listeners, write_run_page
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.experiment.experiment_record import read_record
@@ -33,6 +34,7 @@ from pinchbench.report.terminal.live import can_draw
 from pinchbench.report.text import duration, many, price
 from pinchbench.results.compare.comparison_json import record
 from pinchbench.results.statistics import SEED
+from pinchbench.runner.plan.judging_forecast import JudgingForecast, joint_forecast, judging_forecast
 from pinchbench.runner.plan.trial_plan import makespan_s
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ class _PlannedVariant:
     limits_s: tuple[float, ...]
     expected_s: tuple[float, ...] | None
     cost_usd: float | None
-    has_judge: bool
+    judging: JudgingForecast | None
 
     @classmethod
     def of(cls, variant: Variant, prepared: Prepared, *, seed: int) -> _PlannedVariant:
@@ -70,7 +72,7 @@ class _PlannedVariant:
             limits_s=tuple(one.timeout_s for one in trials),
             expected_s=tuple(took[one.key.task_id] for one in trials) if took else None,
             cost_usd=math.fsum(costs[one.key.task_id] for one in trials) if costs else None,
-            has_judge=variant.config.judge is not None,
+            judging=judging_forecast(prepared),
         )
 
     @property
@@ -106,6 +108,7 @@ def show_plan(experiment: Experiment, *, as_json: bool) -> None:
                             "trials": len(one.limits_s),
                             "differs": dict(one.variant.differs),
                             "expected_cost_usd": one.cost_usd,
+                            **({"judging": asdict(one.judging)} if one.judging is not None else {}),
                         }
                         for one in plans
                     ],
@@ -119,8 +122,10 @@ def show_plan(experiment: Experiment, *, as_json: bool) -> None:
     size = f"{many(sum(len(one.limits_s) for one in plans), 'trial')} on {many(slots, 'slot')}"
     likely = "unknown time" if expected_s is None else f"about {duration(expected_s)}"
     cost = _cost(plans, budget_usd=experiment.budget.max_cost)
+    judging = joint_forecast([one.judging for one in plans if one.judging is not None])
+    judges = "" if judging is None else f" {judging_sentence(judging)}"
     early = "" if experiment.until is None else " It ends earlier where it is decided."
-    total = f"{size}: {likely}, at most {duration(most_s)}; {cost}.{early} Nothing was started."
+    total = f"{size}: {likely}, at most {duration(most_s)}; {cost}.{judges}{early} Nothing was started."
     print_result("\n".join([*(one.line for one in plans), total]))
 
 
@@ -135,7 +140,7 @@ def _cost(plans: Sequence[_PlannedVariant], *, budget_usd: float | None) -> str:
     if len(unknown) == len(plans):
         return "the cost is unknown, since there is no earlier run to go by"
     total_usd = math.fsum(one.cost_usd for one in plans if one.cost_usd is not None)
-    judge = ", without the judge" if plans[0].has_judge else ""
+    judge = ", without the judge" if plans[0].judging is not None else ""
     beyond = "" if budget_usd is None or total_usd <= budget_usd else f", more than the budget of {price(budget_usd)}"
     without = f" without {', '.join(unknown)}, whose cost is unknown" if unknown else ""
     return f"about {price(total_usd)}{without}{judge}{beyond}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pinchbench.cli.output import print_result, say
@@ -12,11 +13,16 @@ from pinchbench.defaults import Isolation
 from pinchbench.process.capacity import slots_warning
 from pinchbench.report.terminal.console import report_console
 from pinchbench.report.terminal.listings import print_plan
+from pinchbench.report.text import amount, many, plain, price
+from pinchbench.runner.plan.judging_forecast import judging_forecast
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.plan.trial_plan import makespan_s, worst_case_s
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pinchbench.config.run_config import RunConfig
+    from pinchbench.runner.plan.judging_forecast import JudgingForecast
 
 
 def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> None:
@@ -39,6 +45,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
         likely = makespan_s([expected_s[trial.key.task_id] for trial in trials], slots=prepared.slots)
     costs = prepared.expected_usd
     cost_usd = round(sum(costs[trial.key.task_id] for trial in trials), 4) if costs else None
+    judging = judging_forecast(prepared)
     if as_json:
         rows = [
             {
@@ -58,6 +65,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
                     "worst_case_s": longest,
                     "expected_s": likely,
                     "expected_usd": cost_usd,
+                    **({"judging": asdict(judging)} if judging is not None else {}),
                     **({"user_messages": prepared.user_messages} if prepared.user_messages else {}),
                 }
             )
@@ -75,5 +83,24 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
         expected_run_s=likely,
         expected_usd=cost_usd,
         user_messages=prepared.user_messages,
+        judging="" if judging is None else judging_sentence(judging),
     )
     print_result(plan.getvalue().rstrip("\n"))
+
+
+def judging_sentence(judging: JudgingForecast) -> str:
+    """Say what judging will use, and of which judges that is not known."""
+    what = f"Judging {many(judging.trials, 'trial')}"
+    if judging.tokens is None:
+        return (
+            f"{what} comes on top; its cost is unknown, since no earlier run was judged by {_named(judging.unknown)}."
+        )
+    cost = "" if judging.cost_usd is None else f"about {price(judging.cost_usd)} and "
+    without = f", without {_named(judging.unknown)}, of whom no earlier run tells" if judging.unknown else ""
+    unpriced = [one for one in judging.unpriced if one not in judging.unknown]
+    unknown = f" The price of {_named(unpriced)} is unknown." if unpriced else ""
+    return f"{what} takes {cost}about {amount(judging.tokens)} tokens, going by earlier runs{without}.{unknown}"
+
+
+def _named(models: Sequence[str]) -> str:
+    return " and ".join(plain(one) for one in models)

@@ -121,9 +121,9 @@ class Site:
         """Show the item statistics of all runs."""
         return await self.answer(partial(items_page, self.items, request.query_params), wait_s=READ_WAIT_S)
 
-    async def judges(self, _request: Request) -> Response:
-        """List the judges that have a certificate."""
-        return await self.answer(judges_page)
+    async def judges(self, request: Request) -> Response:
+        """List where judges disagree, and the judges that have a certificate."""
+        return await self.answer(partial(judges_page, self.catalogue, request.query_params), wait_s=READ_WAIT_S)
 
     async def judge(self, request: Request) -> Response:
         """Show the certificate of a judge."""

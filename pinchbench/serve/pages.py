@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -24,8 +24,9 @@ from pinchbench.results.compare.memorisation import memorisation_of
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.judge_certificate import TOO_LITTLE, read_certificates
+from pinchbench.serve.disagreements import agreement_of_run, disagreements_of, sorted_by_difference
 from pinchbench.serve.file_sources import kept_file, whole_file
-from pinchbench.serve.live_run import run_url, trial_url
+from pinchbench.serve.live_run import LiveRun, run_url, trial_url
 from pinchbench.serve.remarks import run_remarks, trial_remarks
 from pinchbench.serve.run_catalogue import MOST_TRIALS
 from pinchbench.serve.site_table import shown_table
@@ -43,11 +44,13 @@ if TYPE_CHECKING:
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_list import RunEntry
     from pinchbench.serve.file_sources import TaskSources
-    from pinchbench.serve.live_run import Json, ListedTrial, LiveRun
+    from pinchbench.serve.live_run import Json, ListedTrial
     from pinchbench.serve.run_catalogue import Catalogue, ItemTable, ListedItem
     from pinchbench.serve.site_table import Table, Value
 
+T = TypeVar("T")
 BUSY_S = 3.0  # for a run that another thread reads, before a page says so
+MOST_DISAGREEMENTS = 200  # on a page: a person looks at the first ones
 MOST_COMPARED = 6  # runs: each further one takes a second
 REACH = "connect-src 'self'; form-action 'self'"
 TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
@@ -137,22 +140,31 @@ def runs_page(catalogue: Catalogue, query: QueryParams) -> Page:
 
 def trials_page(catalogue: Catalogue, query: QueryParams) -> Page:
     """Return the page of the trials of several runs, by default of all, the newest first. Raises ResultsError."""
-    names = query.getlist("run")
-    chosen = [run_files(catalogue, name) for name in names] if names else list(catalogue.runs())
-    trials: list[ListedTrial] = []
-    held = 0
-    for files in chosen:
-        with catalogue.follow(files, wait_s=BUSY_S) as run:
-            trials += run.trials()
-        held += 1
-        if len(trials) >= MOST_TRIALS:
-            break
+    found, left_out = _of_runs(catalogue, query.getlist("run"), LiveRun.trials)
+    trials = [trial for own in found for trial in own]
     return _page(
         "trials.html.j2",
         table=_trial_table(trials, query, columns=(*TRIAL_COLUMNS[:1], "model", *TRIAL_COLUMNS[1:])),
-        runs=held,
-        left_out=len(chosen) - held,
+        runs=len(found),
+        left_out=left_out,
     )
+
+
+def _of_runs(catalogue: Catalogue, names: Sequence[str], read: Callable[[LiveRun], T]) -> tuple[list[T], int]:
+    """Return what is read of each run of these names, by default of all, and how many runs are too many.
+
+    Raises NotFoundError, ResultsError.
+    """
+    chosen = [run_files(catalogue, name) for name in names] if names else list(catalogue.runs())
+    found: list[T] = []
+    trials = 0
+    for files in chosen:
+        if trials >= MOST_TRIALS:
+            break
+        with catalogue.follow(files, wait_s=BUSY_S) as run:
+            found.append(read(run))
+            trials += len(run.keys)
+    return found, len(chosen) - len(found)
 
 
 def _trial_table(trials: Sequence[ListedTrial], query: QueryParams, *, columns: Sequence[str]) -> Table[ListedTrial]:
@@ -166,6 +178,7 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         snapshot = run.snapshot()
         facts, score, model = run.facts, run.score_so_far, run.model
         remarks = run_remarks(run)
+        agreement = agreement_of_run(run)
         left = 0 if run.is_running else run.state.unfinished(run.keys)
     return _page(
         "run.html.j2",
@@ -180,6 +193,8 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         events=f"{run_url(name)}/events",
         table=_trial_table(trials, query, columns=TRIAL_COLUMNS),
         remarks=remarks,
+        agreement=agreement,
+        judges=f"/judges?{urlencode({'run': name})}",
     )
 
 
@@ -325,8 +340,13 @@ def items_page(items: ItemTable, query: QueryParams) -> Page:
     )
 
 
-def judges_page() -> Page:
-    """Return the page of the judges that have a certificate."""
+def judges_page(catalogue: Catalogue, query: QueryParams) -> Page:
+    """Return the page of judges: where those of several runs, by default of all, disagree, and their certificates.
+
+    Raises NotFoundError, ResultsError.
+    """
+    found, left_out = _of_runs(catalogue, query.getlist("run"), disagreements_of)
+    trials = sorted_by_difference(one for own in found for one in own)
     certificates, problems = read_certificates()
     listed = [
         {
@@ -338,7 +358,14 @@ def judges_page() -> Page:
         }
         for one in certificates
     ]
-    return _page("judges.html.j2", certificates=listed, problems=problems)
+    return _page(
+        "judges.html.j2",
+        certificates=listed,
+        problems=problems,
+        disagreements=trials[:MOST_DISAGREEMENTS],
+        more=len(trials[MOST_DISAGREEMENTS:]),
+        left_out=left_out,
+    )
 
 
 def judge_page(identifier: str) -> Page:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from fake_judge import Answer, fake_judge, good, served
 from fakes import MODEL, fake_openclaw, make_suite
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.model.grade import JudgeGrade
+from pinchbench.results.paths import find_run
+from pinchbench.serve.disagreements import disagreements_of
+from pinchbench.serve.live_run import LiveRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,3 +171,37 @@ def test_a_judge_that_is_named_twice_and_two_for_a_certificate_are_errors(tmp_pa
 
     assert "--judge a is given twice" in twice.stderr
     assert "one judge at a time" in both.stderr
+
+
+def test_a_dry_run_says_what_judging_will_use_going_by_earlier_runs(tmp_path: Path) -> None:
+    priced = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.25}
+    with _setting(tmp_path, replace(STRICT, usage=priced), LENIENT, tasks=2) as setting:
+        plan = ("--model", MODEL, "--tasks-dir", "tasks", "--dry-run", *BOTH)
+        before = setting.call(*plan).stdout
+        setting.run("--runs", "1", *BOTH)
+        after = setting.call(*plan, "--runs", "3").stdout
+        forecast = json.loads(setting.call(*plan, "--judge-votes", "2", "--json").stdout)["judging"]
+        several = setting.call("--model", "mock/m2", *plan).stdout
+
+    assert "Judging 2 trials comes on top; its cost is unknown, since no earlier run was judged by strict and" in before
+    sentence = "Judging 6 trials takes about $1.50 and about 1.4k tokens, going by earlier runs. The price of lenient"
+    assert sentence in " ".join(after.split())
+    assert forecast == {"trials": 2, "tokens": 960, "cost_usd": 1.0, "unknown": [], "unpriced": ["lenient"]}
+    assert "Judging 4 trials takes about $1.00 and about 960 tokens, going by earlier runs." in several
+
+
+def test_a_person_s_score_of_a_disagreement_counts_next_to_the_judges(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT) as setting:
+        files = find_run(setting.run(*BOTH)["run"], tmp_path / "results")
+        live = LiveRun(files)
+        live.read()
+        [found] = disagreements_of(live)
+        _, *command = shlex.split(found.note.replace("REASON", "it is clear").replace(" X", " 0.9"))
+        setting.call(*command)
+        result = json.loads(setting.call("regrade", files.name, "--json").stdout)
+
+    assert found.difference == pytest.approx(0.6)
+    [own] = result["control"]["overridden"]
+    assert (own["score"], own["measured"], own["reason"]) == (0.9, pytest.approx(0.7), "it is clear")
+    assert result["score"]["mean"] == pytest.approx(0.7)
+    assert result["control"]["score_with_overrides"]["mean"] == 0.9

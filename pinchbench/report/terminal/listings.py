@@ -41,11 +41,13 @@ def print_plan(
     expected_run_s: float | None = None,
     expected_usd: float | None = None,
     user_messages: int = 0,
+    judging: str = "",
 ) -> None:
     """Print what would be run, in starting order, and how long it can take at most.
 
     `expected_s` is the expected time by task id, and `expected_run_s` that of the whole run, based on earlier runs, as
-    is what the agents' model calls cost, `expected_usd`. `user_messages` are those that simulated users can write.
+    is what the agents' model calls cost, `expected_usd`. `user_messages` are those that simulated users can write,
+    `judging` is a sentence on what judges will use.
     """
     columns = PLAN_COLUMNS if expected_s else PLAN_COLUMNS[:-1]
     rows = [_plan_row(trial, expected_s)[: len(columns)] for trial in trials]
@@ -54,12 +56,13 @@ def print_plan(
     console.print(table, no_wrap=True, overflow="ellipsis")
     likely = "" if expected_run_s is None else f", and about {duration(expected_run_s)} going by earlier runs"
     likely += "" if expected_usd is None else f", at about ${expected_usd:.2f} without a judge"
+    judging = f" {judging}" if judging else ""
     users = ""
     if user_messages:
         users = f" Simulated users write at most {many(user_messages, 'message')}; their time and cost come on top."
     console.print(
         f"{many(len(trials), 'trial')} on {many(min(concurrency, len(trials)), 'slot')}; the agents take at most"
-        f" {duration(worst_case_s)} (all limits used up){likely}.{users} Nothing was started."
+        f" {duration(worst_case_s)} (all limits used up){likely}.{users}{judging} Nothing was started."
     )
 
 

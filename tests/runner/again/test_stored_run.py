@@ -240,6 +240,14 @@ def test_the_options_of_a_judge_are_compared_one_by_one() -> None:
     assert changes(before, replace(CONFIG, judge=replace(JUDGE, model="k"))) == ["--judge: j → k"]
 
 
+def test_each_of_several_judges_is_compared_and_another_number_of_them_is_a_change() -> None:
+    both = replace(CONFIG, judge=replace(JUDGE, further=(replace(JUDGE, model="k"),)))
+    other = replace(CONFIG, judge=replace(JUDGE, further=(replace(JUDGE, model="l", votes=3),)))
+    assert changes(both, both) == []
+    assert changes(both, other) == ["--judge: k → l", "--judge-votes: 1 → 3"]
+    assert changes(replace(CONFIG, judge=JUDGE), both) == ["--judge: j → j, k"]
+
+
 def test_the_options_of_the_users_model_are_compared_but_for_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OTHER_KEY", "sk-other")
     before = replace(CONFIG, user=USER)

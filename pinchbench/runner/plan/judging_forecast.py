@@ -1,0 +1,151 @@
+"""What judging a plan will use, going by the newest grades of the same judges in an output folder."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from pinchbench.decoding import json_decoder
+from pinchbench.model.task import GradingType
+from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
+from pinchbench.model.usage import Usage
+from pinchbench.runner.plan.past_durations import MAX_BYTES, MAX_RUNS, OF_WHAT_IS_LEFT, last_lines, run_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from pinchbench.runner.plan.prepare import Prepared
+
+GRADE = b'{"type":"grade"'  # how a grade's line begins
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgingForecast:
+    """What the judges will use on `trials` trials.
+
+    `tokens` and `cost_usd` are sums over the judges that earlier runs tell about, None where they tell about none.
+    `unknown` and `unpriced` name the judges without tokens and those without a price.
+    """
+
+    trials: int
+    tokens: int | None
+    cost_usd: float | None
+    unknown: tuple[str, ...]
+    unpriced: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PastVote:
+    """What a vote of a judge on a trial of a task used, repeated questions included; the cost is None if unknown."""
+
+    model: str
+    task_id: str
+    tokens: float
+    cost_usd: float | None
+
+
+class _Judged(msgspec.Struct, frozen=True, kw_only=True):
+    model: str = ""
+    votes: tuple[float, ...] = ()
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    calls: int = 0
+    cached: int = 0
+    judges: tuple[_Judged, ...] = ()
+
+
+class _Graded(msgspec.Struct, frozen=True, kw_only=True):
+    key: TrialKey
+    judge: _Judged | None = None
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_field="type"):
+    grade: _Graded
+
+
+_decoder = json_decoder(_Line)
+
+
+def judging_forecast(prepared: Prepared) -> JudgingForecast | None:
+    """Return what judging a plan will use; None without a judge or a task that needs one. Blocks, but not for long."""
+    judge = prepared.config.judge
+    judged = [one.key.task_id for one in prepared.attempts if one.trial.task.grading_type is not GradingType.AUTOMATED]
+    if judge is None or not judged:
+        return None
+    votes = {one.model: one.votes for one in judge.each}
+    return forecast(judged, votes, past_votes(prepared.config.output_dir))
+
+
+def forecast(task_ids: Sequence[str], votes: dict[str, int], past: Sequence[PastVote]) -> JudgingForecast:
+    """Return what judges will use on trials of these tasks, each judge with so many votes on each (pure).
+
+    That is the mean of the judge's votes on the task, else the mean over the tasks that it has judged. A trial's judge
+    may not be asked at all, where its check fails first or the reply is in the cache: then it is less.
+    """
+    tokens = {one: _sum(task_ids, [(vote.task_id, vote.tokens) for vote in past if vote.model == one]) for one in votes}
+    costs = {
+        one: _sum(task_ids, [(vote.task_id, vote.cost_usd) for vote in past if vote.model == one]) for one in votes
+    }
+    known = [found * votes[one] for one, found in tokens.items() if found is not None]
+    priced = [found * votes[one] for one, found in costs.items() if found is not None]
+    return JudgingForecast(
+        trials=len(task_ids),
+        tokens=round(math.fsum(known)) if known else None,
+        cost_usd=math.fsum(priced) if priced else None,
+        unknown=tuple(one for one, found in tokens.items() if found is None),
+        unpriced=tuple(one for one, found in costs.items() if found is None),
+    )
+
+
+def joint_forecast(parts: Sequence[JudgingForecast]) -> JudgingForecast | None:
+    """Return the sum over plans that have the same judges (pure); None without plans."""
+    if not parts:
+        return None
+    tokens = [one.tokens for one in parts if one.tokens is not None]
+    costs = [one.cost_usd for one in parts if one.cost_usd is not None]
+    return replace(
+        parts[0],
+        trials=sum(one.trials for one in parts),
+        tokens=sum(tokens) if tokens else None,
+        cost_usd=math.fsum(costs) if costs else None,
+    )
+
+
+def _sum(task_ids: Sequence[str], values: Sequence[tuple[str, float | None]]) -> float | None:
+    by_task: dict[str, list[float]] = defaultdict(list)
+    for task_id, value in values:
+        if value is not None:
+            by_task[task_id].append(value)
+    means = {task_id: math.fsum(own) / len(own) for task_id, own in by_task.items()}
+    usual = math.fsum(means.values()) / len(means) if means else None
+    return None if usual is None else math.fsum(means.get(task_id, usual) for task_id in task_ids)
+
+
+def past_votes(output_dir: Path) -> tuple[PastVote, ...]:
+    """Return what votes used in the newest runs, whatever model was judged. Blocks; what can't be read is skipped."""
+    left_bytes = MAX_BYTES
+    found: list[PastVote] = []
+    for name in run_names(output_dir)[:MAX_RUNS]:
+        for line in last_lines(output_dir / name / "journal.jsonl", left_bytes // OF_WHAT_IS_LEFT):
+            left_bytes -= len(line)
+            found += _votes(line)
+    return tuple(found)
+
+
+def _votes(line: bytes) -> Iterator[PastVote]:
+    if not line.startswith(GRADE):
+        return
+    try:
+        grade = _decoder.decode(line).grade
+    except (msgspec.DecodeError, RecursionError):
+        return  # torn, or written by another release
+    for one in (grade.judge.judges or (grade.judge,)) if grade.judge is not None else ():
+        if one.calls and one.votes and not one.cached:
+            tokens, cost_usd = one.usage.total_tokens / len(one.votes), one.cost_usd
+            cost_usd = None if cost_usd is None else cost_usd / len(one.votes)
+            yield PastVote(model=one.model, task_id=grade.key.task_id, tokens=tokens, cost_usd=cost_usd)
