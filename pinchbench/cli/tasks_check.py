@@ -86,7 +86,7 @@ def tasks_check(
     from pinchbench.config.settings import absolute_path
     from pinchbench.errors import ConfigError
 
-    if attack and options["judge"] is not None:
+    if attack and options["judge"]:
         raise ConfigError("--attack goes without --judge: it tests checks, which need none.")
     if not attack and (mutants is not None or seed is not None):
         raise ConfigError("--mutants and --seed go with --attack, which plays mutants.")
