@@ -14,7 +14,7 @@ from pinchbench.report.text import amount, clock, duration, many, plain, price
 from pinchbench.report.what_went_wrong import sheet_of, worst_words
 from pinchbench.results.compare.choice import METHOD
 from pinchbench.results.compare.comparison import unlike_settings
-from pinchbench.results.compare.verdict import describe_difference, side_warnings, what_would_decide
+from pinchbench.results.compare.verdict import PRIVATE, describe_difference, side_warnings, what_would_decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -179,6 +179,8 @@ def _notes(choice: Choice) -> Iterator[str]:
     unlike = {found.setting for one in choice.candidates for found in unlike_settings(first.side, one.side)}
     if unlike:
         yield f"Not the same for all: {', '.join(sorted(unlike))}."
+    if any(one.side.is_private for one in choice.candidates):
+        yield PRIVATE
     for one in choice.candidates:
         yield from side_warnings(one.side, one.label)
     for phrase in dict.fromkeys(choice.unpaired.values()):

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.facts import HIGH_LOAD, FindingKind
 from pinchbench.report.text import duration, many, plain, words
-from pinchbench.results.compare.verdict import describe_difference
+from pinchbench.results.compare.verdict import PRIVATE, describe_difference
 from pinchbench.results.disturbances import disturbances_of
 from pinchbench.results.judge_agreement import FEWEST_TRIALS
 from pinchbench.sandbox.levels import Level
@@ -226,7 +226,6 @@ def _named(keys: Sequence[TrialKey]) -> str:
 
 MOST_FINDINGS = 5  # trials
 MOST_LOADED = 5  # trials
-PRIVATE = "Private: its tasks are made of your own conversations, and its evidence holds what they hold."
 WAITED_FOR = {"cpu": "the processor", "memory": "memory", "io": "reading and writing"}
 
 

@@ -61,6 +61,7 @@ class RunEntry:
         agents_s: the sum of the agents' own times.
         duration_s: how long the run was active, without pauses of ten minutes and more.
         stopped: why the run ended itself early.
+        is_private: whether tasks are made of the user's own conversations.
         is_altered: whether the journal, run.json or the result file was changed.
     """
 
@@ -86,6 +87,7 @@ class RunEntry:
     duration_s: float = 0.0
     openclaw: str = ""
     stopped: str = ""
+    is_private: bool = False
     is_altered: bool = False
     problem: str = ""
 
@@ -181,6 +183,7 @@ def _in_short(run: PastRun, *, is_running: bool) -> RunEntry:
         duration_s=took_s,
         openclaw=run.facts.versions.get("openclaw", ""),
         stopped=data.stopped,
+        is_private=data.private is True,
     )
 
 

@@ -14,6 +14,9 @@ from pinchbench.model.grade import Grade
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
+from pinchbench.report.choice_text import notes
+from pinchbench.report.export.trial_rows import trial_rows
+from pinchbench.report.html.variants_page import write_comparison
 from pinchbench.report.sentences import (
     MOST_ENTRIES,
     control_sentences,
@@ -27,8 +30,11 @@ from pinchbench.report.sentences import (
     witness_sentences,
 )
 from pinchbench.results.aggregate import aggregate
+from pinchbench.results.compare.choice import choice_of
+from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.memorisation import Memorisation, memorisation_of
-from pinchbench.results.compare.samples import Sample, TaskTrials
+from pinchbench.results.compare.samples import Sample, TaskTrials, side_of
+from pinchbench.results.compare.verdict import PRIVATE, warnings
 from pinchbench.results.disturbances import Disturbances, LoadedTrial, Renamed
 from pinchbench.results.finished_run import derive_result, read_run
 from pinchbench.results.journal.records import (
@@ -43,6 +49,7 @@ from pinchbench.results.journal.records import (
     TrialStopped,
 )
 from pinchbench.results.node_times import Hardware, node_times
+from pinchbench.results.run_list import past_runs
 from pinchbench.results.run_state import RunState
 
 if TYPE_CHECKING:
@@ -222,7 +229,20 @@ def test_a_run_of_private_tasks_is_marked(tmp_path: Path) -> None:
     data = read_run(write_run(tmp_path, planned)).data
 
     assert data.private is True
-    assert run_warnings(data)[0].startswith("Private: ")
+    assert run_warnings(data)[0] == PRIVATE
+
+
+def test_private_runs_are_marked_wherever_they_are_compared_listed_or_exported(tmp_path: Path) -> None:
+    planned = PlannedRun(trials={"task_a": (Made(score=1.0),)}, private=True)
+    runs = [read_run(write_run(tmp_path, replace(planned, model=f"mock/{name}"))) for name in "ab"]
+    sides = [side_of([run]) for run in runs]
+    write_comparison(tmp_path / "compare.html", sides, compare(sides))
+
+    assert PRIVATE in list(warnings(compare(sides)[0]))
+    assert notes(choice_of(sides)).count(PRIVATE) == 1
+    assert (tmp_path / "compare.html").read_text("utf-8").count(PRIVATE) == 2, "a notice, and how to read the choice"
+    assert [entry.is_private for entry in past_runs(tmp_path)] == [True, True]
+    assert [row["private"] for row in trial_rows(runs[0])] == [True]
 
 
 def test_a_slow_node_is_named_with_how_much_longer_the_same_tasks_took_there() -> None:

@@ -9,7 +9,6 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
 from pinchbench.report.export.trial_rows import State, trial_rows
 from pinchbench.report.sentences import (
-    PRIVATE,
     caused_by_agent_sentence,
     control_sentences,
     decided_sentence,
@@ -17,6 +16,7 @@ from pinchbench.report.sentences import (
     suite_sentences,
 )
 from pinchbench.report.text import amount, duration, many, plain, score_below
+from pinchbench.results.compare.verdict import PRIVATE
 from pinchbench.results.gate.gate_record import read_gate
 from pinchbench.results.statistics import ROUNDING
 

@@ -139,6 +139,7 @@ COLUMNS = (
     _column("evidence", Kind.TEXT, "The folder of transcript and logs, relative to the run's."),
     _column("note", Kind.TEXT, "What is to be said of the outcome."),
     _column("grade_notes", Kind.TEXTS, "What is to be said of the grade."),
+    _column("private", Kind.FLAG, "Whether the task is made of the user's own conversations."),
 )
 
 Value = str | int | float | bool | datetime | list[str] | dict[str, float] | None
@@ -202,6 +203,7 @@ def _row(run: PastRun, key: TrialKey, settings: _Settings) -> Row:
         "grading_type": task.grading_type.value if task else None,
         "digest": plain(task.digest) if task else None,
         "timeout_s": task.timeout_s if task else None,
+        "private": task.private is True if task else None,
         "state": state.value,
         "attempts": len(attempts.ended) if attempts else 0,
     }

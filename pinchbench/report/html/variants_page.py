@@ -23,7 +23,7 @@ from pinchbench.report.text import folded, many
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.choice import choice_of
 from pinchbench.results.compare.samples import LeftOut, Spent
-from pinchbench.results.compare.verdict import describe_difference, describe_p, side_warnings, signed
+from pinchbench.results.compare.verdict import PRIVATE, describe_difference, describe_p, side_warnings, signed
 from pinchbench.results.gate.gate_record import read_gate
 from pinchbench.results.statistics import Estimate, estimate
 
@@ -317,6 +317,8 @@ def choice_between(
 
 def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Yield what a reader must know before any number."""
+    if any(one.side.is_private for one in variants if one.side is not None):
+        yield PRIVATE
     without = [(one, left_out) for one in variants if (left_out := _left_out(one.side)).total]
     if without:
         counts = (

@@ -123,7 +123,7 @@ class Sample:
     """One side of a comparison: its runs pooled by task.
 
     `settings` maps names to the settings of the runs that affect their numbers. `left_aside` are sentences about runs
-    that were not included.
+    that were not included. `is_private`: tasks are made of the user's own conversations.
     """
 
     label: str
@@ -134,6 +134,7 @@ class Sample:
     threshold: float = DEFAULT_PASS_THRESHOLD
     left_aside: tuple[str, ...] = ()
     unfinished: int = 0
+    is_private: bool = False
 
     @property
     def form(self) -> str:
@@ -290,6 +291,7 @@ def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, 
         threshold=runs[0].pass_threshold,
         left_aside=(*left_aside, *others),
         unfinished=sum(run.unfinished for run in runs),
+        is_private=any(task.private is True for run in runs for task in run.facts.tasks.values()),
     )
 
 

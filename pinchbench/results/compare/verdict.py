@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pinchbench.results.compare.paired_test import RequiredSamples
     from pinchbench.results.compare.samples import Sample
 
-
+PRIVATE = "Private: its tasks are made of your own conversations, and its evidence holds what they hold."
 SMALLEST_P = 0.001
 WORDS = {  # about B, where A is the baseline
     Conclusion.A_BETTER: "worse",
@@ -175,7 +175,9 @@ def notes(comparisons: Sequence[Comparison], *, a: str = "A, the first") -> Iter
 
 
 def warnings(comparison: Comparison) -> Iterator[str]:
-    """Yield warnings about sides that differ in settings or are incomplete."""
+    """Yield warnings about sides that are private, differ in settings or are incomplete."""
+    if comparison.a.is_private or comparison.b.is_private:
+        yield PRIVATE
     for one in comparison.unlike:
         yield f"Not alike in {one.setting}: {comparison.a.label} {one.a}, {comparison.b.label} {one.b}."
     for name, side in ((side.label, side) for side in (comparison.a, comparison.b)):

@@ -102,6 +102,7 @@ def test_what_is_not_known_is_missing_and_never_a_zero(tmp_path: Path) -> None:
         "timeout_s",
         "state",
         "attempts",
+        "private",
     }
     assert (rows["task_c"]["score"], rows["task_c"]["passed"]) == (None, None)
     assert (rows["task_c"]["ungraded"], rows["task_c@2"]["ungraded"]) == ("judge_unreachable", "not_graded")
