@@ -53,6 +53,7 @@ def tasks() -> None:
 @setting_option("tasks-dir")
 @setting_option("suite-format")
 @setting_option("form")
+@setting_option("form-from")
 @setting_option("suite")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--markdown", is_flag=True,
@@ -65,6 +66,7 @@ def tasks_list(
     tasks_dir: Path | None,
     suite_format: SuiteFormat | None,
     form: int | None,
+    form_from: str | None,
     suite: str,
     as_json: bool,
     markdown: bool,
@@ -94,9 +96,10 @@ def tasks_list(
         raise click.UsageError("--markdown goes with neither --json nor --statistics.")
     from pinchbench.cli.selected_tasks import select
     from pinchbench.cli.task_listing import refusals_as_json, show_list, show_statistics
+    from pinchbench.config.run_config import drawn_form
 
     with refusals_as_json(as_json=as_json):
-        loaded, chosen = select(tasks_dir, suite, suite_format, form=form)
+        loaded, chosen = select(tasks_dir, suite, suite_format, form=drawn_form(form, form_from))
     if statistics:
         show_statistics(chosen, absolute_path(output_dir, option="--output-dir"), as_json=as_json)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -107,6 +108,26 @@ def check_variables(env: Mapping[str, str], *, model: str, passed: tuple[str, ..
             raise ConfigError(f"--env {name} is named by --pass-env too: leave one of them out.")
 
 
+SEED_BYTES = 4
+
+
+def drawn_form(form: int | None, text: str | None) -> int | None:
+    """Return the seed of a form: the one that was chosen, or the one that is drawn from a text (pure).
+
+    That is the number of the first four bytes, the highest first, of the SHA-256 of the text's UTF-8. Raises
+    ConfigError for an empty text, and for a seed that is chosen next to a text from which another is drawn.
+    """
+    if text is None:
+        return form
+    check_text("--form-from", text)
+    if not text.strip():
+        raise ConfigError("--form-from is empty: give it the public text from which the form is to be drawn.")
+    drawn = int.from_bytes(hashlib.sha256(text.encode()).digest()[:SEED_BYTES], "big")
+    if form not in (None, drawn):
+        raise ConfigError(f"--form and --form-from don't go together: the text stands for form {drawn}.")
+    return drawn
+
+
 MAX_RETRY_DELAY_S = 3600.0
 
 
@@ -168,6 +189,7 @@ class RunConfig:
         tasks_dir: the suite's folder; None for the bundled one. All paths become absolute, `~` included.
         suite_format: the format of its tasks; None to detect it from the files.
         form: the seed of a fresh form of the tasks, which the suite makes, 0 to 2**32 - 1; None for the public tasks.
+        form_from: the public text that the seed of the form is drawn from; None if `form` was chosen.
         output_dir: where the result goes; made when missing.
         run_root: where workspaces and private homes go, in a private folder for each run; made when missing.
         timeout_multiplier: scales every task's limit; above 0, at most 100.
@@ -223,6 +245,7 @@ class RunConfig:
     tasks_dir: Path | None = None
     suite_format: SuiteFormat | None = None
     form: int | None = None
+    form_from: str | None = None
     output_dir: Path = DEFAULTS["output-dir"]
     run_root: Path = DEFAULTS["run-root"]
     timeout_multiplier: float = DEFAULTS["timeout-multiplier"]
@@ -271,6 +294,7 @@ class RunConfig:
         """Check every value and make the paths absolute."""
         for name in ("model", "suite", "thinking", "base_url", "api_key_env", "openclaw"):
             check_text(f"--{name.replace('_', '-')}", getattr(self, name))
+        object.__setattr__(self, "form", drawn_form(self.form, self.form_from))
         check_model("--model", self.model)
         if self.model.startswith("demo/") and self.model not in DEMO_MODELS:
             raise ConfigError(f"--model {self.model}: the built-in models are {' and '.join(DEMO_MODELS)}.")

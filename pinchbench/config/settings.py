@@ -208,6 +208,10 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
         _declare("form", Kind.INTEGER, Section.TASKS,
                  "A fresh form of the tasks: other data, other answers. Tasks without one are left out.", "run list",
                  metavar="SEED", least=0, most=MAX_SEED, scope=Scope.EXPERIMENT, is_measured=True),
+        _declare("form-from", Kind.TEXT, Section.TASKS,
+                 "The same with a seed drawn from a public text that nobody could know before, such as closing prices"
+                 " of the day: the first four bytes of the SHA-256 of its UTF-8.", "run list", metavar="TEXT",
+                 scope=Scope.EXPERIMENT),
         _declare("runs", Kind.INTEGER, Section.TASKS, "Repetitions of each task (default: 1, or what the task states).",
                  least=1, most=MAX_RUNS, scope=Scope.EXPERIMENT, is_basic=True),
         _declare("concurrency", Kind.INTEGER, Section.TASKS,

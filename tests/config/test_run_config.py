@@ -8,12 +8,34 @@ from pathlib import Path
 
 import pytest
 
-from pinchbench.config.run_config import OWNED_SETTINGS, RunConfig, check_settings, check_variables
+from pinchbench.config.run_config import OWNED_SETTINGS, RunConfig, check_settings, check_variables, drawn_form
 from pinchbench.defaults import DEFAULT_RUN_ROOT, Isolation
 from pinchbench.errors import ConfigError
 
 MODEL = "local/m1"
 URL = "http://127.0.0.1:8000/v1"
+
+
+def test_a_form_is_drawn_from_a_text_by_the_sha256_of_its_utf8() -> None:
+    drawn = RunConfig(model=MODEL, form_from="abc")
+
+    assert drawn.form == 0xBA7816BF, "FIPS 180-4's example begins with these bytes"
+    assert drawn_form(None, "Grüße") == 0xF83E0397
+    assert RunConfig(model=MODEL, form=drawn.form, form_from="abc") == drawn, "as a resumed run has it"
+    assert (drawn_form(7, None), drawn_form(None, None)) == (7, None)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        (7, "abc", "--form and --form-from don't go together: the text stands for form 3128432319"),
+        (None, " ", "--form-from is empty"),
+        (None, "\udc80", "--form-from is not valid UTF-8"),
+    ],
+)
+def test_a_text_that_can_not_be_drawn_from_is_an_error(form: int | None, text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        RunConfig(model=MODEL, form=form, form_from=text)
 
 
 def test_the_defaults_are_those_of_the_documentation() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 
+from command_line import call, clean_environment
+from fakes import MODEL, fake_openclaw
 from form_suite import TASK, suite
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import SelectionError, SuiteError
@@ -110,6 +113,26 @@ class TestSelecting:
         assert "107" in (trial.task.automated_checks or "")
         assert "task_old" in prepared.note
         assert prepared.config.tasks_dir == tmp_path / "tasks"  # its form is made again when the run is resumed
+
+    def test_a_form_that_is_drawn_from_a_text_is_recorded_with_the_text(self, tmp_path: Path, data: Path) -> None:
+        root, program = suite(tmp_path), fake_openclaw(tmp_path)
+        where = ("--tasks-dir", str(root), "--form-from", "abc")
+        env = clean_environment(tmp_path, PINCHBENCH_DATA=str(data))
+        options = ("--openclaw", str(program), "--no-preflight", "--isolation", "private", "--json")
+
+        done = call("--model", MODEL, *where, *options, cwd=tmp_path, env=env)
+        listed = call("tasks", "list", *where, "--json", cwd=tmp_path, env=env)
+        both = call("tasks", "list", *where, "--form", "7", cwd=tmp_path, env=env)
+
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)
+        assert result["form"] == 0xBA7816BF
+        config = json.loads((tmp_path / "results" / result["run"] / "run.json").read_text("utf-8"))["config"]
+        assert (config["form"], config["form_from"]) == (0xBA7816BF, "abc")
+        again = call("resume", result["run"], "--json", cwd=tmp_path, env=env)
+        assert json.loads(again.stdout)["form"] == 0xBA7816BF, again.stderr
+        assert [one["task_id"] for one in json.loads(listed.stdout)] == ["task_sum"]
+        assert (both.returncode, "--form and --form-from don't go together" in both.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -90,9 +90,11 @@ def timezone_name() -> str:
 
 
 def plain_config(config: RunConfig) -> dict[str, object]:
-    """The options of a run by name, as they stand in its files."""
+    """The options of a run by name, as they stand in its files; `form_from` only where the form was drawn."""
     judge = config.judge and plain_judge(config.judge)
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()}
+    if config.form_from is None:
+        del plain["form_from"]
     return {**plain, "judge": judge}
 
 
