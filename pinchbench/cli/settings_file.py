@@ -30,7 +30,18 @@ FOLDER_VARIABLE = "PINCHBENCH_CONFIG"  # another folder than the user's config f
 KEYS = ("run", "endpoints")
 # What a file that may have come with somebody else's folder must not set: which key is sent, where keys, variables or
 # results are sent, which program is run, and less protection than a run has without it.
-OWN_FILE_ONLY = ("api-key-env", "base-url", "pass-env", "otlp", "openclaw", "isolation", "sandbox", "sandbox-allow")
+OWN_FILE_ONLY = (
+    "api-key-env",
+    "base-url",
+    "judge-api-key-env",
+    "judge-base-url",
+    "pass-env",
+    "otlp",
+    "openclaw",
+    "isolation",
+    "sandbox",
+    "sandbox-allow",
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,14 +154,24 @@ def model_settings(options: Mapping[str, Any], model: str) -> dict[str, Any]:
 def take_judge(options: dict[str, Any]) -> JudgeConfig | None:
     """Remove the judges' options from a command's and return them as a config; None if no judge is named."""
     models = options.pop("judge")
+    base_url, key = options.pop("judge_base_url"), options.pop("judge_api_key_env")
     cache = not options.pop("no_judge_cache")
     votes = options.pop("judge_votes")
     given = {} if votes is None else {"votes": votes}
     if models:
         endpoints = read_settings().endpoints
-        places = (chat_at(endpoints, model, option="--judge") for model in models)
+        places = [chat_at(endpoints, model, option="--judge") for model in models]
+        if base_url is not None:
+            if len(models) > 1:
+                raise ConfigError(
+                    "--judge-base-url is for one judge; declare the endpoints of several in pinchbench.yaml, and write"
+                    " --judge ENDPOINT/MODEL for each."
+                )
+            places = [{"model": models[0], "base_url": base_url, "api_key_env": key}]
+        elif key is not None:
+            raise ConfigError("--judge-api-key-env goes with --judge-base-url, which names the judge's endpoint.")
         return several_judges([JudgeConfig(cache=cache, **given, **at) for at in places])
-    _refuse_alone(("no_judge_cache", "judge_votes"))
+    _refuse_alone(("no_judge_cache", "judge_votes", "judge_base_url", "judge_api_key_env"))
     return None
 
 

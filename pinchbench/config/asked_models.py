@@ -45,9 +45,10 @@ def of_provider(option: str, model: str, api_key_env: str | None, *, others: tup
     provider, _, name = model.partition("/")
     known = [*(f"{one}/" for one in JUDGE_PROVIDERS), *others]
     if provider not in JUDGE_PROVIDERS or not name:
+        url = " Or name its URL with --judge-base-url." if option == "--judge" else ""
         raise ConfigError(
             f"{option} {model} begins neither with {', '.join(known[:-1])} or {known[-1]}, nor with the name of an"
-            " endpoint: declare one in pinchbench.yaml, and write ENDPOINT/MODEL."
+            f" endpoint: declare one in pinchbench.yaml, and write ENDPOINT/MODEL.{url}"
         )
     base_url, usual_key = JUDGE_PROVIDERS[provider]
     if api_key_env is None and not os.environ.get(usual_key):

@@ -91,6 +91,7 @@ def test_the_file_of_the_current_folder_wins_over_that_of_the_user(
     ("text", "refused"),
     [
         ("run: {base-url: 'http://127.0.0.1:9/v1', api-key-env: MY_KEY}", "`api-key-env`, `base-url`"),
+        ("run: {judge-base-url: 'http://127.0.0.1:9/v1'}", "`judge-base-url`"),
         ("run: {pass-env: [MY_KEY]}", "`pass-env`"),
         ("run: {openclaw: ./openclaw}", "`openclaw`"),
         ("run: {sandbox: none, sandbox-allow: [/home]}", "`sandbox`, `sandbox-allow`"),

@@ -95,6 +95,19 @@ def _few(*criteria: str) -> dict[str, object]:
     return {name: {"trials": 1, "alpha": None} for name in criteria}
 
 
+def test_a_single_judge_can_be_named_by_its_url(tmp_path: Path) -> None:
+    with _setting(tmp_path, STRICT, LENIENT) as setting:
+        url = setting.judges[0].base_url
+        result = setting.run("--judge", "strict", "--judge-base-url", url)
+        again = json.loads(
+            setting.call("regrade", result["run"], "--json", "--judge", "lenient", "--judge-base-url",
+                         setting.judges[1].base_url).stdout
+        )  # fmt: skip
+
+    assert [(one["model"], one["score"]) for one in _grades(result)] == [("strict", 0.4)]
+    assert [(one["model"], one["score"]) for one in _grades(again)] == [("lenient", 1.0)]
+
+
 def test_a_judge_that_cannot_be_read_leaves_the_trial_ungraded_until_it_is_asked_again(tmp_path: Path) -> None:
     with _setting(tmp_path, STRICT, UNREADABLE, UNREADABLE, LENIENT) as setting:
         result = setting.run(*BOTH, code=5)
