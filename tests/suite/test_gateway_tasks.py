@@ -201,3 +201,40 @@ class TestStandingOrders:
 
     def test_an_order_of_bens_is_seen(self, tmp_path: Path) -> None:
         assert self.play(tmp_path, lambda due: [*due, ("rent", "ben", "2026-04-14T06:10")]) == {"kept", "ana_alone"}
+
+
+class TestMorningBrief:
+    """Task 68: three briefs, on Monday, Tuesday and Thursday, each as (time in UTC, lines)."""
+
+    TASK = "task_68_morning_brief"
+
+    def play(
+        self, folder: Path, change: Callable[[list[tuple[str, list[str]]]], list[tuple[str, list[str]]]] = list
+    ) -> set[str]:
+        evidence = Evidence(task_id=self.TASK, workspace=folder)
+        first, *later = expected_of(self.TASK)["briefs"]
+        due = [(first["at"], [*first["calendar"], *first["mails"]])]
+        due += [(one["at"], [*one["mails"], *one["calendar"]]) for one in later]
+        for at, lines in change(due):
+            evidence.say("assistant", "nina", "\n".join(f"- {line}" for line in lines), at)
+        return lowered(evidence.grade())
+
+    def test_three_briefs_at_their_times_earn_every_point(self, tmp_path: Path) -> None:
+        assert self.play(tmp_path) == set()
+
+    def test_a_brief_on_the_day_off_costs_the_next_one(self, tmp_path: Path) -> None:
+        extra = ("2026-03-04T05:40", ["Nothing new."])
+        assert self.play(tmp_path, lambda due: [*due, extra]) == {"on_time", "after_the_day_off"}
+
+    def test_the_old_time_and_the_old_order_are_seen(self, tmp_path: Path) -> None:
+        old = [one["calendar"] + one["mails"] for one in expected_of(self.TASK)["briefs"]]
+        late = self.play(tmp_path, lambda due: [due[0], (due[1][0].replace("T05:40", "T06:10"), due[1][1]), due[2]])
+        assert late == {"on_time", "after_the_correction", "as_she_likes_it"}
+        assert self.play(tmp_path, lambda due: [due[0], (due[1][0], old[1]), due[2]]) == {"as_she_likes_it"}
+
+    def test_an_advert_and_a_cancelled_appointment_cost_points(self, tmp_path: Path) -> None:
+        advert = expected_of(self.TASK)["subjects"][4]
+        assert self.play(tmp_path, lambda due: [(due[0][0], [*due[0][1], advert]), *due[1:]]) == {"first_brief"}
+        off = "07:30 Pension talk"
+        later = self.play(tmp_path, lambda due: [*due[:2], (due[2][0], [*due[2][1][:3], off, *due[2][1][3:]])])
+        assert later == {"after_the_day_off"}
