@@ -41,7 +41,7 @@ def judge() -> None:
 
 
 @judge.command("check", cls=SettingsCommand, context_settings=CONTEXT)
-@setting_options("judge")
+@setting_options("judge", judge={"help": "The judge to examine, named as for a run."})
 @option("--json", "as_json", is_flag=True, help="Print the certificate as JSON.")
 def judge_check(
     *,
