@@ -168,6 +168,14 @@ def plain_judge(judge: JudgeConfig) -> dict[str, object]:
     return {**own, "further": [plain_judge(one) for one in judge.further]} if judge.further else own
 
 
+def stored_models(options: object) -> list[dict[str, object]]:
+    """Return the options of each judge, or of the user's model, from a run's files, which may hold anything."""
+    if not isinstance(options, dict):
+        return []
+    further = options.get("further")
+    return [options, *(one for one in (further if isinstance(further, list) else ()) if isinstance(one, dict))]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserModelConfig:
     """Which model plays the user.

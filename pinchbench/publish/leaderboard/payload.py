@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from math import fsum
 from typing import TYPE_CHECKING
 
+from pinchbench.config.asked_models import stored_models
 from pinchbench.defaults import THINKING_LEVELS, Isolation
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.publish.leaderboard.privacy import public_label, public_model, suite_digest
@@ -172,7 +173,7 @@ def _judge(run: PastRun, private: PrivateNames) -> dict[str, object] | None:
     if judge is None:
         return None
     asked = _members(run.facts.config.get("judge"))
-    own_endpoint = asked.get("base_url") is not None
+    own_endpoint = any(one.get("base_url") is not None for one in stored_models(asked))
     return _without_nothing(
         {
             "models": sorted({public_model(name, private, own_endpoint=own_endpoint) for name in judge.models}),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from pinchbench.config.asked_models import stored_models
 from pinchbench.redaction import known_secrets, mask
 
 if TYPE_CHECKING:
@@ -126,9 +127,7 @@ def private_names(run: PastRun, env: Mapping[str, str]) -> PrivateNames:
     """The names of this machine and its user, and those that the paths and addresses of a run give away."""
     names = {*_own_names(), *_names_in(env), *_names_of(run)}
     config = run.facts.config
-    judge = config.get("judge")
-    judges = [judge, *judge.get("further", ())] if isinstance(judge, dict) else []
-    holders = [config.get("api_key_env"), *(one.get("api_key_env") for one in judges)]
+    holders = [config.get("api_key_env"), *(one.get("api_key_env") for one in stored_models(config.get("judge")))]
     return PrivateNames(
         names=frozenset(name.casefold() for name in names) - NOBODY,
         secrets=known_secrets(env, (name for name in holders if isinstance(name, str))),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
+from pinchbench.config.asked_models import JudgeConfig, UserModelConfig, stored_models
 from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import OF_A_RUN, SETTINGS
@@ -185,7 +185,7 @@ def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> 
             was = convert(was, ServedModel)
         yield from _change(f"--{name.replace('_', '-')}", was, now.get(name))
     for section, named, kind, names in ASKED:
-        was_asked, asked_now = _each(before.get(section)), _each(now.get(section))
+        was_asked, asked_now = stored_models(before.get(section)), stored_models(now.get(section))
         if len(was_asked) != len(asked_now):
             yield from _change(f"--{named}", _model_names(was_asked), _model_names(asked_now))
             continue
@@ -206,14 +206,6 @@ def addition_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Itera
 
 def _usual(field: Field[Any]) -> object:
     return field.default if field.default_factory is MISSING else field.default_factory()
-
-
-def _each(config: object) -> list[dict[str, object]]:
-    """Return the options of a model that is asked, and of further ones of its kind."""
-    if not isinstance(config, dict):
-        return []
-    further = config.get("further")
-    return [config, *(one for one in (further if isinstance(further, list | tuple) else ()) if isinstance(one, dict))]
 
 
 def _model_names(asked: Sequence[dict[str, object]]) -> str | None:

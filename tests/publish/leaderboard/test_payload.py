@@ -129,6 +129,20 @@ def test_no_leaf_of_what_is_sent_holds_anything_of_the_user_the_machine_or_the_t
     assert payload["metadata"]["judge"]["models"] == ["local/unnamed"]
 
 
+def test_where_one_of_several_judges_has_an_endpoint_of_its_own_no_provider_is_taken_for_a_public_one(
+    tmp_path: Path, suite: Suite
+) -> None:
+    def judges(folder: str, **second: str) -> object:
+        config = {"judge": {"model": "openclaw:a/b", "further": [{"model": "zelda", **second}]}}
+        files = write_run(tmp_path / folder, planned(suite, config=config))
+        journal = files.journal.read_text(encoding="utf-8")
+        files.journal.write_text(journal.replace('"mock/judge"', '"openai/zelda"'), encoding="utf-8")
+        return payload_of(read_run(files), suite, ZELDA)["metadata"]["judge"]["models"]
+
+    assert judges("public") == ["openai/zelda"]
+    assert judges("own", base_url="http://127.0.0.1:9/v1") == ["openai/unnamed"]
+
+
 def test_a_complete_run_says_what_the_leaderboard_asks_for(tmp_path: Path, suite: Suite) -> None:
     past = past_run(tmp_path, planned(suite, Made(score=0.1), Made(score=0.2), Made(score=0.2)))
 
@@ -239,14 +253,21 @@ def test_the_host_of_an_endpoint_is_private_and_so_are_its_parts_on_a_local_netw
 
 
 def test_who_hides_behind_sudo_or_a_container_and_the_parts_of_a_name_are_private(tmp_path: Path, suite: Suite) -> None:
-    past = past_run(tmp_path, planned(suite, config={"api_key_env": "HYRULE", "judge": {"api_key_env": "CALATIA"}}))
-    env = {"SUDO_USER": "zelda.of_hyrule", "HOSTNAME": "castle.corp", "HYRULE": KEY, "CALATIA": KEY[::-1]}
+    judges = {"api_key_env": "CALATIA", "further": [{"api_key_env": "TERMINA"}, "nonsense"]}
+    past = past_run(tmp_path, planned(suite, config={"api_key_env": "HYRULE", "judge": judges}))
+    env = {
+        "SUDO_USER": "zelda.of_hyrule",
+        "HOSTNAME": "castle.corp",
+        "HYRULE": KEY,
+        "CALATIA": KEY[::-1],
+        "TERMINA": KEY * 2,
+    }
 
     private = private_names(past, env)
 
     assert {"zelda", "hyrule", "zelda.of_hyrule", "castle"} <= private.names
     assert "of" not in private.names
-    assert {KEY, KEY[::-1]} <= set(private.secrets)
+    assert {KEY, KEY[::-1], KEY * 2} <= set(private.secrets)
 
 
 def test_a_criterion_of_other_words_than_its_tasks_is_not_told() -> None:
