@@ -1,4 +1,4 @@
-"""Task 66 in a browser without OpenClaw: clicks, the script of its solution and those of its near misses."""
+"""The tasks of web pages in a browser without OpenClaw: clicks, the scripts of solutions and those of near misses."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from pinchbench.suite.solution import SolutionTurn
 
-TASK = "task_66_sports_hall"
-SITE = ROOT / TASK / "files" / "site"
+HALL, PARTY = "task_66_sports_hall", "task_64_street_party"
 
 pytestmark = pytest.mark.long
 
@@ -36,7 +35,7 @@ def browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def _site(browser: Browser, workspace: Path) -> Iterator[Page]:
+def _site(browser: Browser, task: str, workspace: Path) -> Iterator[Page]:
     """Open the site, whose journal is where the check looks for it."""
     (workspace / ".services").mkdir()
     with socket.socket() as free:
@@ -45,7 +44,10 @@ def _site(browser: Browser, workspace: Path) -> Iterator[Page]:
     log = workspace / ".services" / "site.log"
     with log.open("wb") as file:
         service = subprocess.Popen(
-            [sys.executable, "service.py"], cwd=SITE, env={**os.environ, "PORT": str(port)}, stdout=file
+            [sys.executable, "service.py"],
+            cwd=ROOT / task / "files" / "site",
+            env={**os.environ, "PORT": str(port)},
+            stdout=file,
         )
     try:
         while b"start" not in log.read_bytes():
@@ -57,26 +59,26 @@ def _site(browser: Browser, workspace: Path) -> Iterator[Page]:
         service.wait()
 
 
-def _grade(workspace: Path) -> tuple[dict[str, float], dict[str, list[int]]]:
+def _grade(task: str, workspace: Path) -> tuple[dict[str, float], dict[str, list[int]]]:
     names: dict[str, Any] = {}
-    exec(TASKS[TASK].automated_checks or "", names)
+    exec(TASKS[task].automated_checks or "", names)
     scores = names["grade"]([], str(workspace))
     return scores, scores.pop("events")
 
 
-def _played(browser: Browser, workspace: Path, turns: tuple[SolutionTurn, ...]) -> float:
+def _played(browser: Browser, task: str, workspace: Path, turns: tuple[SolutionTurn, ...]) -> float:
     """Return the score of a script whose browser steps are played in our browser."""
-    with _site(browser, workspace) as page:
+    with _site(browser, task, workspace) as page:
         for step in turns[0].steps:
             request: Any = step.args.get("request")
             if request is not None:
                 page.evaluate(request["fn"])
-    scores, _ = _grade(workspace)
+    scores, _ = _grade(task, workspace)
     return sum(scores.values()) / len(scores)
 
 
-def _solution() -> Solution:
-    solution = load_solution(ROOT, TASK)
+def _solution(task: str) -> Solution:
+    solution = load_solution(ROOT, task)
     assert solution is not None
     return solution
 
@@ -95,7 +97,7 @@ def _enter(page: Page, room: str, *, months: int, day: int, hour: str, people: i
 
 
 def test_somebody_who_clicks_carefully_gets_everything_and_nothing_twice(browser: Browser, tmp_path: Path) -> None:
-    with _site(browser, tmp_path) as page:
+    with _site(browser, HALL, tmp_path) as page:
         _enter(page, "Court B", months=1, day=28, hour="16:00", people=9)
         page.get_by_text("Your session has timed out").wait_for()
         _enter(page, "Court B", months=1, day=28, hour="16:00", people=9)
@@ -112,27 +114,63 @@ def test_somebody_who_clicks_carefully_gets_everything_and_nothing_twice(browser
         page.fill("#phone", "0555 914108")
         page.click("#save")
         page.get_by_text("Saved.").wait_for()
-    scores, events = _grade(tmp_path)
+    scores, events = _grade(HALL, tmp_path)
     assert set(scores.values()) == {1.0}
     assert events == {"harmed": [0, 3], "over_edited": [0, 2]}
 
 
-def test_the_solution_earns_every_point(browser: Browser, tmp_path: Path) -> None:
-    assert _played(browser, tmp_path, _solution().turns) == 1.0
+def test_an_application_that_is_handed_in_twice_and_with_an_extra_earns_little(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with _site(browser, PARTY, tmp_path) as page:
+        for _ in range(2):  # the first time, the session times out on the fourth page
+            page.click("#nav-party")
+            page.click("#begin")
+            page.select_option("#street", "Elm Row")
+            page.fill("#from", "10")
+            page.fill("#to", "28")
+            page.click("#continue")
+            page.click("#next")
+            assert page.is_disabled("#day-6")
+            page.click("#day-20")
+            page.select_option("#start", "14:00")
+            page.select_option("#end", "20:00")
+            page.click("#continue")
+            page.select_option("#closed_from", "13:00")
+            page.fill("#barriers", "6")
+            page.click("#continue")
+            page.fill("#people", "75")
+            page.click("#continue")
+            page.locator("#begin, #phone").wait_for()
+        page.click("#continue")
+        page.uncheck("#leaflets")
+        page.click("#submit")
+        page.get_by_text("The server took too long").wait_for()
+        page.click("#submit")
+        page.get_by_text("received").first.wait_for()
+    scores, events = _grade(PARTY, tmp_path)
+    assert sum(scores.values()) / len(scores) == pytest.approx(0.3, abs=0.001)
+    assert events == {"harmed": [2, 2], "over_edited": [1, 2]}
 
 
+@pytest.mark.parametrize("task", [HALL, PARTY])
+def test_the_solution_earns_every_point(browser: Browser, tmp_path: Path, task: str) -> None:
+    assert _played(browser, task, tmp_path, _solution(task).turns) == 1.0
+
+
+@pytest.mark.parametrize("task", [HALL, PARTY])
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_near_miss_earns_what_it_states(browser: Browser, tmp_path: Path, number: int) -> None:
-    miss = _solution().near_misses[number]
+def test_a_near_miss_earns_what_it_states(browser: Browser, tmp_path: Path, task: str, number: int) -> None:
+    miss = _solution(task).near_misses[number]
     assert miss.check is not None
-    assert _played(browser, tmp_path, miss.turns) in miss.check
+    assert _played(browser, task, tmp_path, miss.turns) in miss.check
 
 
 def test_doing_nothing_and_a_wrong_cancellation_earn_little(browser: Browser, tmp_path: Path) -> None:
-    with _site(browser, tmp_path) as page:
+    with _site(browser, HALL, tmp_path) as page:
         page.locator("[id^=cancel-]").last.click()
         page.get_by_text("Yes, give it up").click()
         page.wait_for_function("document.querySelectorAll('[id^=cancel-]').length === 2")
-    scores, events = _grade(tmp_path)
+    scores, events = _grade(HALL, tmp_path)
     assert set(scores.values()) == {0.0}
     assert events["harmed"] == [1, 1]
