@@ -50,6 +50,16 @@ print(json.dumps(scores))
 """
 
 
+def test_the_readme_counts_the_tasks_as_they_are() -> None:
+    text = " ".join((ROOT.parent / "README.md").read_text(encoding="utf-8").split())
+    kinds = Counter(task.grading_type for task in SUITE.tasks)
+    both, check, judge = (kinds[kind] for kind in (GradingType.HYBRID, GradingType.AUTOMATED, GradingType.LLM_JUDGE))
+
+    assert f"{len(SUITE.tasks)} tasks in eleven categories" in text
+    assert f"{check} are graded by a check, {both} by a check and a judge, {judge} by a judge alone" in text
+    assert f"`--suite hard` is {len(HARD)} long ones" in text
+
+
 def grade(task: Task, workspace: Path, answer: str = "Done.") -> dict[str, float]:
     code = workspace.parent / "check.py"
     code.write_text(task.automated_checks or "", encoding="utf-8")
