@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from anyio import fail_after
 
@@ -233,15 +234,18 @@ class Decided:
 
 
 @pytest.fixture(scope="module")
-async def decided(tmp_path_factory: pytest.TempPathFactory) -> Decided:
+def decided(tmp_path_factory: pytest.TempPathFactory) -> Decided:
     told: list[Sequence[SequentialComparison]] = []
     experiment = an_experiment(tmp_path_factory.mktemp("decided"), ("mock/good", "mock/bad"))
-    with fail_after(RUN_LIMIT_S):
-        return Decided(result=await run_experiment(experiment, decided=told.append), told=told)
+
+    async def run() -> Decided:
+        with fail_after(RUN_LIMIT_S):
+            return Decided(result=await run_experiment(experiment, decided=told.append), told=told)
+
+    return anyio.run(run)  # an event loop of its own: one that all tests shared would keep its threads
 
 
-@pytest.mark.anyio
-async def test_a_variant_that_is_decided_makes_no_further_trials_and_its_run_is_complete(decided: Decided) -> None:
+def test_a_variant_that_is_decided_makes_no_further_trials_and_its_run_is_complete(decided: Decided) -> None:
     result, told = decided.result, decided.told
 
     sequential = read_record(result.files).sequential
