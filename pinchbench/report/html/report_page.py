@@ -376,7 +376,7 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
                     f"dead one."
                 ),
             )
-        elif run.data.left_out.not_run:
+        elif run.data.left_out.not_run or run.data.interrupted:
             ended = f"{safe_line(run.data.interrupted)} ended the run" if run.data.interrupted else "the run has ended"
             yield "bad", f"Incomplete: {ended} with {left} still to be run or graded. {how} continues it."
         else:

@@ -9,13 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from hostile_transcripts import HOSTILE
-from past_runs import Made, PlannedRun, random_trials, write_run
+from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.defaults import FailureEvent
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import PromptFacts, WireFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.report.html.report_page import run_part, write_report
 from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.records import RunFinished
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,6 +123,17 @@ def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Pat
     assert part.wrong is not None
     assert part.wrong.sentences == ("Nothing that the tasks' checks count.", "Never: claimed success falsely.")
     assert not part.wrong.columns
+
+
+def test_a_run_that_was_interrupted_in_its_last_trial_says_so_and_how_it_goes_on(tmp_path: Path) -> None:
+    stopped = Made(score=None, reason=Reason.INTERRUPTED)
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(), stopped)}, has_ended=False))
+    with JournalWriter(files.journal, go_on=True) as journal:
+        journal.append([RunFinished(at=BEGAN + 60, interrupted="SIGINT")])
+
+    notices = [sentence for _, sentence in run_part(read_run(files), "").notices]
+
+    assert any(one.startswith("Incomplete: SIGINT ended the run with 1 trial of 2 ") for one in notices), notices
 
 
 def test_what_openclaw_hides_of_a_runs_calls_is_a_notice(tmp_path: Path) -> None:
