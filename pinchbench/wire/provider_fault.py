@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-NOT_THE_REQUEST = frozenset({401, 402, 404, 407, 408, 409, 414, 425, 429, *range(501, 600)})
-"""Statuses that no content of a request causes, whatever words follow: account, address, rate, proxy, time."""
+OF_THE_REQUEST = frozenset({400, 403, 413, 422, 424, 451, 500})
+"""Statuses that the content of a request can cause; of others, whatever words follow, account, rate or time is one."""
 BAD_REQUEST, TOO_LARGE, SERVER_ERROR = 400, 413, 500
 STATUS = re.compile(r"^(?:HTTP |status )?([45]\d\d)\b|^[\w. -]{0,60}\b([45]\d\d): ", re.IGNORECASE)
 
@@ -53,10 +53,11 @@ SITUATIONS = (
             r"\bmalformed.?function.?call\b",
             # what a model wrote is sent again as a part of the conversation
             r"\bfunction name was\b.{0,80}\bmust be",
-            rf"{_IN_CONVERSATION}(?:arguments|(?:tool_use|function(?:_call|_response)?)\.(?:name|input)|input\[\d+\]\.name)'?:",
+            rf"{_IN_CONVERSATION}(?:arguments|(?:tool_?use|function(?:_call|_response)?)\.(?:name|input)|input\[\d+\]\.name)\b",
             r"\btool_use\W+ids? must be unique|duplicate.{0,30}\btool.?(?:call|use)|tool_call_id.{0,30}\bduplicate",
-            r"^[^'\"]{0,60}(?:expecting (?:',' delimiter|property name|value)|unterminated string)",
-            r"^[^'\"]{0,60}invalid control character",
+            r": line \d+ column \d+ \(char \d+\)",  # Python's: OpenClaw's own JSON is valid
+            r"\b(?:function|tool.?call)\b.{0,2}\b(?:call )?arguments\b",  # of which a schema has none
+            r"\bmodel (?:produced|generated)\b.{0,40}\b(?:invalid|not match|not be parsed)",
         ),
     ),
     Situation(
@@ -65,7 +66,8 @@ SITUATIONS = (
         is_models=False,
         pattern=_words(
             r"throttl|rate.{0,3}limit|\btoo many (?:concurrent |connections|requests)",
-            r"please wait\b|overloaded|slow.?down",
+            r"please wait\b|overloaded|slow.?down|\bbusy\b",
+            r"(?:requests?|messages?) limit|(?:number of|pending) requests",
             r"\bper.?(?:second|minute|min|hour|day)\b|\b[rt]p[md]\b|\bdaily\b|(?:at|over) capacity|capacity exceeded",
             r"resource.?(?:has been )?exhausted|concurren|try again (?:later|in|shortly)|retry (?:in|after)\b",
         ),
@@ -75,7 +77,7 @@ SITUATIONS = (
         source="OpenAI, OpenRouter, LiteLLM, Anthropic, Google",
         is_models=False,
         pattern=_words(
-            r"\bquota\b|\bcredits?\b(?! card)|\bbilling\b|\bbalance\b",
+            r"\bquota\b|(?<!\bno )\bcredits?\b(?! card)|\bbilling\b|\bbalance\b",
             r"\bpayment\b|(?<!thinking.)\bbudget|exceeded.?budget",
             r"\bspend(?:ing)?\b.{0,10}(?:cap|limit)|key limit|api.?key|unauthori[sz]ed|permission",
             r"\b(?:account|organi[sz]ation|project)\b.{0,60}(?:suspend|disabl|terminat|bann|deactivat|block|flag|violat)",
@@ -106,8 +108,8 @@ SITUATIONS = (
         source="OpenAI, vLLM",
         is_models=False,
         pattern=_words(
-            r"max_(?:\w+_)?tokens'? (?:is too large|must|should|cannot|can't|has to)",
-            r"max_(?:\w+_)?tokens.{0,20} at (?:least|most)",
+            r"^(?!.*\binput tokens).*max_(?:\w+_)?tokens'? (?:is too large|must|should|cannot|can't|has to)",
+            r"^(?!.*\binput tokens).*max_(?:\w+_)?tokens.{0,20} at (?:least|most)",
             r"^(?!.*(?:context|input|prompt)).*(?:max_(?:\w+_)?tokens|maxoutputtokens|output tokens)",
         ),
     ),
@@ -115,17 +117,17 @@ SITUATIONS = (
         name="text too long for a field of the conversation",
         source="OpenAI",
         is_models=True,
-        pattern=_words(rf"{_IN_CONVERSATION}(?:content|text|output)'?: .{{0,40}}too (?:long|large)"),
+        pattern=_words(rf"{_IN_CONVERSATION}(?:content|text|output|data)'?: .{{0,40}}(?:too (?:long|large)|exceed)"),
     ),
     Situation(
         name="field that OpenClaw wrote",
         source="OpenAI, Anthropic, Azure",
         is_models=False,
         pattern=_words(
-            r"\bprompt_cache_key\b|(?:\.|_|\b)id'?: |(?:should|does not) match pattern|string_(?:above|below)_m",
+            r"\bprompt_cache_key\b|(?:\.|call_)id'?: |(?:should|does not) match pattern|string_(?:above|below)_m",
             r"unrecogni[sz]ed request argument|extra inputs? (?:is|are) not permitted|does not support",
             r"(?:un(?:supported|known|expected|recogni[sz]ed)|extra) (?:parameter|value|argument|field|name|key)s?\b",
-            r"\btools?(?:\.\d|\[\d)|input_schema|invalid schema|\.metadata\b",
+            r"\btools?(?:\.\d|\[\d|')|input_schema|invalid schema|\.metadata\b",
         ),
     ),
     Situation(
@@ -135,15 +137,17 @@ SITUATIONS = (
         with_500=True,
         pattern=_words(
             r"context_length_exceeded|exceed_context_size|context_?window_?exceeded|request_too_large|prompt_too_long",
-            r"\b1261\b|maximum (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?length",
+            r"\b1261\b|max(?:imum)? (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?(?:length|characters)",
+            r"\b(?:n_ctx|max_seq_len|max_model_len|(?:input|prompt) token count)\b",
             r"exceed\w*.{0,40}\b(?:context|model token limit|maximum number of tokens)",
             r"exceed\w*.{0,40}\bmax(?:imum)? (?:input|prompt|length)",
-            r"\b(?:prompt|input|context|conversation|(?:prompt|input|request(?:ed)?|total) tokens?)\b.{0,60}"
-            r"\b(?:exceed\w*|longer than|greater than|larger than)\b.{0,60}(?:context|limit|max|length|\d)",
+            r"\b(?:prompt|inputs?|context|conversation|(?:prompt|input|request(?:ed)?|total) tokens?)\b.{0,60}"
+            r"\b(?:exceed\w*|(?:long|great|larg|few|short)er than|less than)\b.{0,60}(?:context|limit|max|length|\d)",
             r"\bcontext (?:length|size|window|limit)\b.{0,30}\b(?:exceed\w*|reached|overflow\w*|full)",
             r"context.?overflow",
             r"reduce the length|range of input length|tokens to keep from the initial prompt|keep the first \d+ tokens",
-            r"\bis too large to process\b|too many tokens: |`?inputs`? tokens \+|上下文.{0,12}(?:超|过长)|超.{0,4}长",
+            r"\bis too large to process\b|too many tokens: |`?inputs`? tokens \+",
+            r"(?:上下文|输入).{0,12}(?:超|过长)|超.{0,12}长",
         ),
     ),
     Situation(
@@ -155,7 +159,8 @@ SITUATIONS = (
             r"data_?inspection|responsibleai",
             r"\bflagged\b|\bmoderation\b|\bsafety\b|\bguardrail|\binappropriate\b|prohibited|\bharm(?:ful|_category)",
             r"\bunsafe\b|usage (?:policy|policies|guidelines)|(?:polic(?:y|ies)|guidelines|terms).{0,20}violat",
-            r"violat.{0,40}(?:polic|guideline|terms)|\binvalid_prompt\b|\bsensitive (?:content|words?|information)",
+            r"violat.{0,40}(?:polic|guideline|terms)|\binvalid_prompt\b|sensitive.?(?:content|words?|information)",
+            r"_sensitive\b|censor|\b(?:prompt|input|output|content|text)\b.{0,12} blocked\b|\bblocked (?:input|output)",
             r"敏感|不安全|违规|high risk|\b1301\b",
         ),
     ),
@@ -164,7 +169,7 @@ SITUATIONS = (
         source="Bedrock, GitHub, Google, proxies",
         is_models=True,
         pattern=_words(
-            r"\b(?:prompt|input|request|messages?|conversation|context|payload|body|entity|content)s?\b.{0,60}"
+            r"\b(?:prompt|input|request|messages?|conversation|context|payload|body|entity|content)s?\b(?!.{0,9}header).{0,60}"
             r"\b(?:too (?:long|large|big|many)|exceeds?|exceeded)\b",
             r"too many (?:input |prompt )?tokens|max(?:imum)? length|context (?:length|window|limit)",
         ),
@@ -188,7 +193,7 @@ def situation_of(words: str, status: int = 0) -> Situation:
     if status < BAD_REQUEST:
         found = STATUS.search(words)
         status = int(found[1] or found[2]) if found else 0
-    if status in NOT_THE_REQUEST:
+    if status >= BAD_REQUEST and status not in OF_THE_REQUEST:
         return BY_STATUS
     for one in SITUATIONS:
         if (status != SERVER_ERROR or one.with_500 or not one.is_models) and one.pattern.search(words):
