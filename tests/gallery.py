@@ -27,7 +27,7 @@ from pinchbench.report.html.report_page import write_report
 from pinchbench.report.html.variants_page import choice_page
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import RunFinished, TrialStarted
+from pinchbench.results.records import RunFinished, TrialStarted
 from site_server import serving
 
 if TYPE_CHECKING:

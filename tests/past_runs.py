@@ -23,9 +23,9 @@ from pinchbench.model.usage import Usage
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
 from pinchbench.results.manifest import RunFacts, TaskFacts
 from pinchbench.results.paths import create_run, write_json
+from pinchbench.results.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
 from pinchbench.results.run_state import RunState
 from pinchbench.wire.recording import RecordingWriter
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from pinchbench.defaults import FailureEvent
     from pinchbench.model.facts import LoadFacts, UserFacts, WireFacts
-    from pinchbench.results.journal.records import Record
     from pinchbench.results.paths import RunFiles
+    from pinchbench.results.records import Record
     from pinchbench.results.result_json import Aggregate, JournalEnd
     from pinchbench.wire.exchange import Exchange
 

@@ -12,14 +12,14 @@ from pinchbench.files.archive_write import keep_workspace
 from pinchbench.results.evidence_files import Evidence, digests_of, file_digest
 from pinchbench.results.finished_run import PastRun, derive_result, read_run
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import RunStarted, TrialFinished
+from pinchbench.results.records import RunStarted, TrialFinished
 from pinchbench.wire.exchange import Chunk, Exchange
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.results.journal.records import Record
     from pinchbench.results.paths import RunFiles
+    from pinchbench.results.records import Record
 
 KEY = "sk-1234567890-abc"
 EXCHANGE = Exchange(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pinchbench.experiment.sequential import Sequential
 from pinchbench.model.ending import Ending
 from pinchbench.results.compare.verdict import sentence
-from pinchbench.results.journal.records import GradeGiven, RunResumed, TrialFinished, TrialsSkipped, TrialStopped
 from pinchbench.results.overview import trial_score
+from pinchbench.results.records import GradeGiven, RunResumed, TrialFinished, TrialsSkipped, TrialStopped
 from pinchbench.results.run_state import NEW_TRIAL, RunState, is_final
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.compare.verdict import SequentialComparison
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
     from pinchbench.results.run_state import TrialState
     from pinchbench.runner.scheduling.queue import Admission
 

@@ -8,32 +8,27 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import anyio
-from anyio import CancelScope, fail_after, to_thread
+from anyio import fail_after, to_thread
 
 from pinchbench.errors import OpenClawError
-from pinchbench.files.folders import remove_folder
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.user_state import PASSED
 from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
-from pinchbench.process.spec import EndReason, Limits, ProcessSpec
-from pinchbench.process.supervise import supervise
+from pinchbench.openclaw.short_command import SHORT_LIMIT_S, run_short, short_lived_folder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Sequence
 
 
-SHORT_GRACE_S = 2.0  # a command that reads or writes a config exits quickly
 # Printed, stored and compared, so it must not match control characters or numbers of unlimited length.
 VERSION = re.compile(rb"\d{4}\.\d{1,4}\.\d{1,9}(?!\d)[0-9A-Za-z.+_-]{0,40}")
-SHORT_LIMIT_S = 120.0  # `--version` and the like take 1 to 9 CPU-seconds; a loaded machine multiplies that
 
 
 async def find_openclaw(choice: str | None) -> OpenClaw:
@@ -129,54 +124,12 @@ def release_warning(version: str) -> str:
 
 async def ask_message_file(found: OpenClaw) -> OpenClaw:
     """Return `found` with `message_file` set. Runs OpenClaw for some CPU-seconds, so use it only for long prompts."""
-    async with _short_lived_folder() as state:  # even `--help` opens OpenClaw's state
+    async with short_lived_folder() as state:  # even `--help` opens OpenClaw's state
         path = found.path(os.environ.get("PATH", os.defpath))
         env = {**_env_without_keys(), "PATH": path, "OPENCLAW_STATE_DIR": str(state)}
         env["OPENCLAW_CONFIG_PATH"] = str(state / "openclaw.json")
         done = await run_short(found, ["agent", "--help"], env=env)
     return replace(found, message_file=b"--message-file" in done.stdout)
-
-
-async def run_short(
-    found: OpenClaw, args: Sequence[str], *, env: Mapping[str, str], stdin: bytes = b""
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a short OpenClaw command with the environment `env`, and return its output and unchecked exit code.
-
-    It runs under a guardian, like an agent: it and all processes it started are dead when this returns or is cancelled,
-    and when the runner dies. Raises OpenClawError if it can't be started or takes longer than `SHORT_LIMIT_S`.
-    """
-    command = " ".join(["openclaw", *args])
-    async with _short_lived_folder() as folder:
-        await to_thread.run_sync((folder / "stdin").write_bytes, stdin)
-        spec = ProcessSpec(
-            argv=[str(found.program), *args],
-            cwd=folder,
-            env={**env, "OPENCLAW_NO_RESPAWN": "1"},
-            stdin=folder / "stdin",
-            stdout=folder / "stdout",
-            stderr=folder / "stderr",
-            marker=f"setup/{os.getpid()}/{folder.name}",
-            limits=Limits(grace_s=SHORT_GRACE_S),
-        )
-        end = await supervise(spec, timeout_s=SHORT_LIMIT_S)
-        if end.reason is EndReason.TIMED_OUT:
-            raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.")
-        if end.exit_code is None:
-            raise OpenClawError(f"`{command}` can't be run ({found.program}): {end.error}.")
-        output = await to_thread.run_sync((folder / "stdout").read_bytes)
-        errors = await to_thread.run_sync((folder / "stderr").read_bytes)
-        return subprocess.CompletedProcess(spec.argv, end.exit_code, output, errors)
-
-
-@asynccontextmanager
-async def _short_lived_folder() -> AsyncGenerator[Path]:
-    """Create a temporary folder that is removed at the end of the block."""
-    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="pinchbench-")))
-    try:
-        yield folder
-    finally:
-        with CancelScope(shield=True):  # short: the folder is small
-            await to_thread.run_sync(remove_folder, folder)
 
 
 def replace_process(version: str | None, arguments: Sequence[str]) -> NoReturn:

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.control_state import ControlEntry, ControlState
-    from pinchbench.results.journal.records import RunFinished
     from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.records import RunFinished
     from pinchbench.results.run_state import RunState, TrialState
 
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})

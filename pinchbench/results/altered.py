@@ -10,7 +10,7 @@ from pinchbench.decoding import decode_json
 from pinchbench.errors import AlteredRunError
 from pinchbench.results.evidence_files import Evidence, changed_files, file_digest
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
+from pinchbench.results.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator

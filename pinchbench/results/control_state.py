@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 import msgspec
 from msgspec import UNSET, Meta
 
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
     GradeOverridden,
@@ -23,7 +23,7 @@ from pinchbench.results.statistics import Estimate  # noqa: TC001 - msgspec read
 
 if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.records import Control
+    from pinchbench.results.records import Control
 
 
 class SkippedTrial(msgspec.Struct, frozen=True, kw_only=True):

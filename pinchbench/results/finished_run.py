@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.journal.journal import Journal
-    from pinchbench.results.journal.records import RunFinished
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
+    from pinchbench.results.records import RunFinished
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.run_state import TrialState
 

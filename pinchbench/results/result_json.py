@@ -20,9 +20,9 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.control_state import ControlEntry  # noqa: TC001
 from pinchbench.results.failure_sheet import EventTotal  # noqa: TC001
-from pinchbench.results.journal.records import ProbeFacts  # noqa: TC001
 from pinchbench.results.judge_agreement import JudgeAgreement  # noqa: TC001
 from pinchbench.results.node_times import NodeTimes  # noqa: TC001
+from pinchbench.results.records import ProbeFacts  # noqa: TC001
 from pinchbench.results.statistics import Estimate  # noqa: TC001
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.journal.records import RunFinished
     from pinchbench.results.paths import RunFiles
+    from pinchbench.results.records import RunFinished
     from pinchbench.results.result_json import Aggregate
 
 PAUSE_S = 600.0  # between two trials: a longer pause was a night's or a resumption's, not the run's own set-up

@@ -14,7 +14,7 @@ import msgspec
 from pinchbench.events import GradedBefore
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.control_state import ControlState
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     Control,
     GradeGiven,
     NodeUsed,
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.records import ProbeFacts, Record
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.node_times import Hardware
+    from pinchbench.results.records import ProbeFacts, Record
 
 Session = tuple[float, float]
 # Sets of types: a run has hundreds of thousands of records, and looking through a union takes a microsecond for each.

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from pinchbench.defaults import SuiteFormat
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.records import ProbeFacts
     from pinchbench.results.manifest import RunFacts
+    from pinchbench.results.records import ProbeFacts
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.run_state import TrialState
     from pinchbench.results.statistics import Estimate

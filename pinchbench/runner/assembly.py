@@ -16,7 +16,7 @@ from pinchbench.events import RunBegan
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model.ending import Stop
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import Record, RunFinished, RunPaused, TrialFinished
+from pinchbench.results.records import Record, RunFinished, RunPaused, TrialFinished
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.run_commands import RunCommands
 from pinchbench.runner.run_control import RunControl

@@ -11,7 +11,7 @@ import anyio
 from anyio import Event, current_time, move_on_after
 from msgspec import UNSET
 
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
     GradeOverridden,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt, TrialKey
     from pinchbench.model.usage import Usage
-    from pinchbench.results.journal.records import Control, Record
+    from pinchbench.results.records import Control, Record
     from pinchbench.runner.scheduling.dispatcher import Dispatcher
     from pinchbench.runner.sharing import Share
     from pinchbench.runner.signals import Interrupt

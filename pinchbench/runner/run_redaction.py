@@ -27,7 +27,7 @@ from pinchbench.events import (
     TrialWaits,
 )
 from pinchbench.redaction import mask, mask_file, mask_grade, mask_outcome
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
     GradeGiven,

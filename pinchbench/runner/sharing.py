@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
     from pinchbench.runner.scheduling.budget import SharedBudget
     from pinchbench.runner.scheduling.rate_limit import RateLimit
     from pinchbench.runner.signals import Interrupt

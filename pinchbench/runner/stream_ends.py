@@ -9,8 +9,8 @@ from anyio import BrokenResourceError, CancelScope, ClosedResourceError, move_on
 
 from pinchbench.grading.grader import checks_at_once
 from pinchbench.results.journal.journal import write_records
-from pinchbench.results.journal.records import GradeGiven
 from pinchbench.results.journal.tail import event_of
+from pinchbench.results.records import GradeGiven
 from pinchbench.runner.signals import GRADING_LIMIT_S
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pinchbench.grading.grader import GradeJob, Grader
     from pinchbench.model.grade import Grade
     from pinchbench.results.journal.journal import JournalWriter
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
     from pinchbench.runner.run_redaction import Redactor
     from pinchbench.runner.signals import Interrupt
 

@@ -12,7 +12,7 @@ from pinchbench.grading.grader import GradeJob
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.results.journal.records import NodeUsed, Record, TrialStarted
+from pinchbench.results.records import NodeUsed, Record, TrialStarted
 from pinchbench.runner.stream_ends import hand_over
 from pinchbench.sandbox.levels import Level
 from pinchbench.sandbox.sandbox_spec import WORKSPACE

@@ -13,7 +13,7 @@ from pinchbench.defaults import Sandbox
 from pinchbench.files.user_data import cache_dir
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.trial import TrialKey
-from pinchbench.openclaw.homes import compiled_code
+from pinchbench.openclaw import compiled_code
 from pinchbench.results.evidence_files import Evidence, file_digest
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.paths import find_run

@@ -20,7 +20,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from pinchbench.results.compare.comparison import Conclusion, verdict_of
-from pinchbench.results.compare.paired_test import Pair, difference_of, untested_difference
+from pinchbench.results.compare.paired_difference import Pair, difference_of, untested_difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable

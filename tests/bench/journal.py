@@ -36,7 +36,8 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.usage import Usage
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import (
+from pinchbench.results.paths import create_run, write_json
+from pinchbench.results.records import (
     GradeGiven,
     Record,
     RunFinished,
@@ -46,7 +47,6 @@ from pinchbench.results.journal.records import (
     decode,
     encode,
 )
-from pinchbench.results.paths import create_run, write_json
 from pinchbench.runner.again import resume_run
 from pinchbench.runner.plan.trial_plan import plan_trials
 from pinchbench.runner.run_redaction import Redactor

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import TrialFinished, TrialStarted
+from pinchbench.results.records import TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

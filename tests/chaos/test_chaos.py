@@ -19,7 +19,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import GradeGiven, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.records import GradeGiven, RunStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,7 +25,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import TrialFinished, encode
+from pinchbench.results.records import TrialFinished, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,8 +14,8 @@ from fakes import TURN_LIMIT_S, fake_openclaw, open_gate, run_config
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import NoteAdded
 from pinchbench.results.paths import runs_of
+from pinchbench.results.records import NoteAdded
 from pinchbench.results.result_json import read_aggregate
 from pinchbench.runner.run_benchmark import run_benchmark
 

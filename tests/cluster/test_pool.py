@@ -31,7 +31,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw.find import find_openclaw, node_version
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import NodeUsed, TrialStarted, decode
+from pinchbench.results.records import NodeUsed, TrialStarted, decode
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark

@@ -19,7 +19,7 @@ from pinchbench.authoring.template_parts import PARTS
 from pinchbench.cli.selected_tasks import with_solutions
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.model.task import GradingType
-from pinchbench.openclaw.abilities import OF_ABILITY, tools_of, tools_of_all
+from pinchbench.openclaw.homes.abilities import OF_ABILITY, tools_of, tools_of_all
 from pinchbench.openclaw.install import install
 from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.results.evidence_files import Evidence

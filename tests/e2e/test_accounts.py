@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench import Reason, RunConfig, run_benchmark
-from pinchbench.openclaw.find import run_short
+from pinchbench.openclaw.short_command import run_short
 from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw import agent as agent_module
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.homes.credentials import UserState
-from pinchbench.openclaw.homes.private import clone, make_template
+from pinchbench.openclaw.homes.home_template import make_template
+from pinchbench.openclaw.homes.private import clone
 from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.openclaw.model_catalogue import Catalogue
 from pinchbench.process.spec import EndReason, ProcessEnd, ProcessSpec, StopSignal

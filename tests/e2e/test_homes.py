@@ -12,7 +12,7 @@ import pytest
 from pinchbench.config.served import ServedModel
 from pinchbench.openclaw.homes.added_agents import MADE_AGAIN
 from pinchbench.openclaw.homes.credentials import UserState
-from pinchbench.openclaw.homes.private import make_template
+from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.runner.setup.make_homes import endpoint
 
 if TYPE_CHECKING:

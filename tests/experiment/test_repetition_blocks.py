@@ -24,7 +24,8 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.results.compare.verdict import SequentialVerdict
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import (
+from pinchbench.results.manifest import TaskFacts
+from pinchbench.results.records import (
     GradeGiven,
     RunFinished,
     RunResumed,
@@ -34,7 +35,6 @@ from pinchbench.results.journal.records import (
     TrialStarted,
     TrialStopped,
 )
-from pinchbench.results.manifest import TaskFacts
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import Admission
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from pinchbench.experiment.run_experiment import ExperimentResult
     from pinchbench.results.compare.verdict import SequentialComparison
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
 
 RUN_LIMIT_S = 240
 DESIGN = Design(variants=("base", "other"), tasks=("task_a", "task_b"), runs=2, seed=1)

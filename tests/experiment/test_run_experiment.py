@@ -29,7 +29,7 @@ from pinchbench.experiment.run_experiment import resume_experiment, resumed_budg
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import TrialFinished, TrialStarted
+from pinchbench.results.records import TrialFinished, TrialStarted
 from pinchbench.runner.scheduling.meter import BudgetLimits
 
 if TYPE_CHECKING:

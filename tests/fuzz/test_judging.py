@@ -37,7 +37,7 @@ from pinchbench.model.grade import Grade
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import GradeGiven, decode, encode
+from pinchbench.results.records import GradeGiven, decode, encode
 
 if TYPE_CHECKING:
     from pathlib import Path

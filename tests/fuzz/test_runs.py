@@ -25,7 +25,8 @@ from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.report.text import amount, duration
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import (
+from pinchbench.results.manifest import RunFacts, TaskFacts, read_facts
+from pinchbench.results.records import (
     GradeGiven,
     PaceSet,
     Record,
@@ -37,7 +38,6 @@ from pinchbench.results.journal.records import (
     TrialStarted,
     encode,
 )
-from pinchbench.results.manifest import RunFacts, TaskFacts, read_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -36,7 +36,7 @@ from pinchbench.openclaw import sessions
 from pinchbench.openclaw.sessions import AnyStore, JsonlStore, SqliteStore
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, describe
 from pinchbench.process.follow import LineSplitter
-from pinchbench.results.journal.records import TrialFinished, decode, encode
+from pinchbench.results.records import TrialFinished, decode, encode
 from pinchbench.transcript_lines import parse_line
 
 if TYPE_CHECKING:

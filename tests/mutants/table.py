@@ -131,7 +131,7 @@ MUTANTS = (
         "several comparisons are adjusted too much",
         "adjusted_in_steps(values, range(tested, 0, -1))",
         "adjusted_in_steps(values, [tested] * tested)",
-        ("results/compare/test_paired_test",),
+        ("results/compare/test_paired_difference",),
     ),
     Mutant(
         "a score exactly at --fail-under fails the build",

@@ -19,7 +19,8 @@ from pinchbench.openclaw.agent import OpenClawAgent, UserReply, task_places
 from pinchbench.openclaw.agent_progress import WAITING
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.credentials import UserState
-from pinchbench.openclaw.homes.private import PrivateHome, clone, make_template
+from pinchbench.openclaw.homes.home_template import make_template
+from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.shared import SharedHome
 from pinchbench.process import capacity
 from pinchbench.process.spec import Limits, StopSignal

@@ -37,7 +37,8 @@ from pinchbench.results.compare.samples import Sample, TaskTrials, side_of
 from pinchbench.results.compare.verdict import PRIVATE, warnings
 from pinchbench.results.disturbances import Disturbances, LoadedTrial, Renamed
 from pinchbench.results.finished_run import derive_result, read_run
-from pinchbench.results.journal.records import (
+from pinchbench.results.node_times import Hardware, node_times
+from pinchbench.results.records import (
     GradeGiven,
     GradeOverridden,
     NoteAdded,
@@ -48,7 +49,6 @@ from pinchbench.results.journal.records import (
     TrialsSkipped,
     TrialStopped,
 )
-from pinchbench.results.node_times import Hardware, node_times
 from pinchbench.results.run_list import past_runs
 from pinchbench.results.run_state import RunState
 

@@ -22,7 +22,7 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.aggregate import counts
-from pinchbench.results.journal.records import ProbeEnded, ProbeFacts, decode, encode
+from pinchbench.results.records import ProbeEnded, ProbeFacts, decode, encode
 from pinchbench.results.result_json import JournalEnd
 from pinchbench.results.run_state import RunState
 from pinchbench.results.statistics import estimate

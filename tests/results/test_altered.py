@@ -14,8 +14,8 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.results.altered import changed_evidence, refuse_altered
 from pinchbench.results.evidence_files import Evidence, digests_of
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import Record, RunStarted, TrialFinished, TrialStarted
 from pinchbench.results.paths import RunFiles, create_run
+from pinchbench.results.records import Record, RunStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

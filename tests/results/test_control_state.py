@@ -12,7 +12,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.aggregate import aggregate
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
     Control,

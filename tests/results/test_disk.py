@@ -25,8 +25,8 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.journal.lock import is_written
-from pinchbench.results.journal.records import Record, RunFinished, RunStarted, TrialFinished, encode
 from pinchbench.results.paths import create_run, write_json
+from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ from pathlib import Path
 from pinchbench.errors import ResultsError
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.journal.lock import is_written
-from pinchbench.results.journal.records import RunFinished
+from pinchbench.results.records import RunFinished
 from pinchbench.results.paths import write_json
 folder = Path(sys.argv[1])
 journal = JournalWriter(folder / "journal.jsonl").__enter__()

@@ -11,8 +11,8 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.journal.records import NodeUsed, TrialFinished, decode, encode
 from pinchbench.results.node_times import MIN_COMPARED, Hardware, node_times
+from pinchbench.results.records import NodeUsed, TrialFinished, decode, encode
 from pinchbench.results.run_state import RunState
 
 

@@ -13,8 +13,8 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import RunFinished, TrialFinished
 from pinchbench.results.paths import write_json
+from pinchbench.results.records import RunFinished, TrialFinished
 from pinchbench.results.run_list import State, at_work_s, past_runs
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import (
+from pinchbench.results.manifest import TaskFacts
+from pinchbench.results.records import (
     GradeGiven,
     Record,
     RegradeStarted,
@@ -24,7 +25,6 @@ from pinchbench.results.journal.records import (
     TrialFinished,
     TrialStarted,
 )
-from pinchbench.results.manifest import TaskFacts
 from pinchbench.results.run_state import RunState, TrialState, is_final
 
 STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=4)

@@ -27,7 +27,7 @@ from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import GradeGiven, Record, RegradeStarted
+from pinchbench.results.records import GradeGiven, Record, RegradeStarted
 from pinchbench.runner.again.grade_again import regrade
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.signals import Interrupt

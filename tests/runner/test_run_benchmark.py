@@ -21,7 +21,7 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent_progress import WAITING
 from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     GradeGiven,
     Record,
     RunFinished,

@@ -11,7 +11,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import GradeGiven, PaceSet, Record, RunFinished, TrialFinished
+from pinchbench.results.records import GradeGiven, PaceSet, Record, RunFinished, TrialFinished
 from pinchbench.runner.run_redaction import Redactor
 
 SECRET = "sk-9f8e7d6c5b4a39281706f5e4d3c2b1a0"

@@ -21,7 +21,7 @@ from fakes import fake_openclaw, make_suite, open_gate, until
 from pinchbench.model.ending import Reason
 from pinchbench.process.leftovers import find_marked
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import RunFinished, TrialStarted
+from pinchbench.results.records import RunFinished, TrialStarted
 from pinchbench.runner.signals import Interrupt
 from processes import living
 

@@ -16,7 +16,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.events import Event, PaceChanged, TrialEnded
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import PaceSet, RunFinished, TrialFinished
+from pinchbench.results.records import PaceSet, RunFinished, TrialFinished
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from processes import living

@@ -20,8 +20,8 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import RunFinished, TrialStarted, decode
 from pinchbench.results.judge_certificate import Aspect, JudgeCertificate, keep_certificate
+from pinchbench.results.records import RunFinished, TrialStarted, decode
 from pinchbench.serve import app, pages
 from pinchbench.serve.app import access_for, open_listener
 from pinchbench.serve.live_run import LiveRun

@@ -9,7 +9,7 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import GradeOverridden
+from pinchbench.results.records import GradeOverridden
 from pinchbench.serve.disagreements import agreement_of_run, disagreements_of, sorted_by_difference
 from pinchbench.serve.live_run import LiveRun
 from site_server import serving

@@ -27,9 +27,9 @@ from pinchbench.report.terminal.screen import totals_parts
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal import tail
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import GradeGiven, TrialFinished, TrialsSkipped, TrialStarted, decode
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import RunFiles, write_json
+from pinchbench.results.records import GradeGiven, TrialFinished, TrialsSkipped, TrialStarted, decode
 from pinchbench.results.run_list import run_entry
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.serve import live_run

@@ -25,11 +25,11 @@ from pinchbench.report.terminal.screen import totals_parts
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import decode
 from pinchbench.results.journal.tail import EventReplay
 from pinchbench.results.judge_certificate import JudgeCertificate, keep_certificate
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import RunFiles
+from pinchbench.results.records import decode
 from site_server import serving
 
 if TYPE_CHECKING:

@@ -1,60 +1,28 @@
-"""An agent's home: private OpenClaw state, created once and cloned for each slot and trial."""
+"""An agent's home: private OpenClaw state, created anew for each trial from a template."""
 
 from __future__ import annotations
 
 import json
 import os
-import sqlite3
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING, Protocol
 
 from anyio import to_thread
 
-from pinchbench.errors import OpenClawError
 from pinchbench.files.folders import DirectoryTemplate, has_content, overwrite_file, remove, remove_folder, restore_copy
-from pinchbench.files.user_data import cache_dir
-from pinchbench.openclaw.abilities import FILES_AND_SHELL, tool_settings, with_abilities, with_settings, with_tools
-from pinchbench.openclaw.command import agent_id as make_agent_id
-from pinchbench.openclaw.find import run_short
-from pinchbench.openclaw.homes.added_agents import AddedCache, added_sections
-from pinchbench.openclaw.homes.credentials import (
-    NO_ADDITIONS,
-    NO_OVERLAY,
-    HomeAdditions,
-    Json,
-    UserState,
-    merge,
-    with_model_timeout,
-    without_overlay,
-)
-from pinchbench.openclaw.install import release_key
-from pinchbench.redaction import known_secrets, mask
+from pinchbench.openclaw.homes.abilities import with_abilities, with_tools
+from pinchbench.openclaw.homes.credentials import Json, merge
+from pinchbench.openclaw.homes.home_config import CONFIG, SETTINGS, STATE, agent_entry, moved_config, write_private
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pinchbench.model.timeline import Ability
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
-
-# Since this release, OpenClaw recalls other conversations in a new one, and reviews long turns afterwards to write
-# skills for later sessions. Both call the model outside the trials and carry content from one trial to another.
-LEARNS_SINCE = (2026, 9)
-# OPENROUTER_API_KEY is also a key of this web search. OpenClaw would get its plugin from npm in every trial, which
-# takes minutes without a network, and the sandbox would report it as the agent's attempt (measured on 2026.9.6).
-UNWANTED_PLUGINS: Json = {"plugins": {"entries": {"perplexity": {"enabled": False}}}}
-STATE = "state"  # relative to the home's root
-CONFIG = "openclaw.json"  # relative to the state
-# What else OpenClaw executes or obeys, and does not change by itself during a turn.
-SETTINGS = (".env", "extensions", "hooks", "npm", "skills")
-# Relative to the home's root, of which a sandbox lets OpenClaw write to the state alone.
-LOG = f"{STATE}/openclaw.log"
-PLACEHOLDER_KEY = "pinchbench-placeholder"
 
 
 class Home(Protocol):
@@ -243,232 +211,6 @@ class PrivateHome:
             remove(self.state_dir / CONFIG)
             write_private(self.state_dir / CONFIG, config.decode())
         return tuple(changed)
-
-
-def moved_config(template: DirectoryTemplate, root: Path, *, seen_as: str | None = None) -> Json:
-    """Return the config of a template for its copy `root`, which OpenClaw sees as `seen_as` unless that is None.
-
-    Blocks. Raises OSError.
-    """
-    text = (template.source / STATE / CONFIG).read_text(encoding="utf-8")
-    old, new = (json.dumps(str(place))[1:-1] for place in (template.source, root if seen_as is None else seen_as))
-    config: Json = json.loads(text.replace(old, new))
-    return config
-
-
-def agent_entry(config: Json, agent_id: str) -> Json:
-    """Return the agent's object in an OpenClaw config: from `agents.entries` or, in older releases, `agents.list`.
-
-    Raises OpenClawError if neither contains it.
-    """
-    agents = config.get("agents")
-    if isinstance(agents, dict):
-        entries = agents.get("entries")
-        if isinstance(entries, dict) and isinstance(entry := entries.get(agent_id), dict):
-            return entry
-        for entry in agents.get("list") or []:
-            if isinstance(entry, dict) and entry.get("id") == agent_id:
-                return entry
-    raise OpenClawError(f"OpenClaw added no agent {agent_id} to its config; is this release of OpenClaw supported?")
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only the user can read."""
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-def private_config(
-    model: str,
-    user: UserState,
-    provider: tuple[str, Json] | None,
-    workspace: Path,
-    *,
-    release: str,
-    tools: Sequence[str],
-) -> Json:
-    """Return a private home's config: the given model without fallbacks, these tools, and the user's provider settings.
-
-    Features that have effects outside the trial are disabled.
-    """
-    config: Json = {
-        "agents": {
-            "defaults": {
-                "model": {"primary": model, "fallbacks": []},
-                "skipBootstrap": True,  # no onboarding files in the workspace or the prompt
-                "heartbeat": {"every": "0m"},  # only its trial may start a turn of an agent
-                "workspace": str(workspace),
-            }
-        },
-        # a trial sees only the sessions that it started itself, as in older releases without this setting
-        "tools": {
-            **tool_settings(tools, release),
-            "sessions": {"visibility": "tree"},
-            "exec": {"notifyOnExit": False},  # otherwise the exit of a background command starts another turn
-        },
-        "session": {"maintenance": {"mode": "warn"}},  # saves about 5 CPU-seconds per trial (measured on 2026.9.6)
-        "logging": {"file": str(workspace.parent / LOG)},  # the default place can be read by the next trial
-        "update": {"checkOnStart": False},
-    }
-    user_config = user.config
-    if release_key(release)[: len(LEARNS_SINCE)] >= LEARNS_SINCE:
-        config["memory"] = {"search": {"rememberAcrossConversations": False}}
-        config["skills"] = {"workshop": {"autonomous": {"mode": "off"}}}
-        user_config = merge(UNWANTED_PLUGINS, user_config)
-    config = merge(user_config, config)
-    if provider is not None:
-        name, entry = provider
-        config = merge(config, {"models": {"mode": "merge", "providers": {name: entry}}})
-    return config
-
-
-async def make_template(
-    root: Path,
-    *,
-    openclaw: OpenClaw,
-    model: str,
-    user: UserState,
-    env: Mapping[str, str],
-    provider: tuple[str, Json] | None = None,
-    tools: Sequence[str] = FILES_AND_SHELL,
-    trial_s: float | None = None,
-    additions: HomeAdditions = NO_ADDITIONS,
-) -> PrivateHome:
-    """Create the home that all slots are cloned from, with `openclaw agents add`.
-
-    `tools` are those of OpenClaw's that its agents have. `trial_s` is the limit of a model call in seconds; None keeps
-    OpenClaw's default. `additions` are the run's own. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if
-    the result is cached (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's message if the
-    command fails.
-    """
-    home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
-    config = private_config(model, user, provider, root / "workspace", release=openclaw.version, tools=tools)
-    if additions.settings:
-        config = with_settings(config, additions.settings)
-    if trial_s is not None:
-        config = with_model_timeout(config, model, trial_s)
-    cache = None if user.logins else AddedCache(openclaw, home.env, root, model=model)  # logins need the databases
-    add = partial(_add_or_copy, home, model, cache=cache)
-    try:
-        await add(config)
-    except OpenClawError as error:
-        if trial_s is None or NO_OVERLAY not in str(error):
-            raise
-        config = without_overlay(config)
-        await add(config)
-    if user.logins:
-        await _store_logins(home, user.logins)
-    await to_thread.run_sync(_end_template, home, config, user)
-    await to_thread.run_sync(additions.copy_skills, home.state_dir)
-    return home
-
-
-async def _add_or_copy(home: PrivateHome, model: str, config: Json, *, cache: AddedCache | None) -> None:
-    """Create a state folder with this config and add the agent, from the cache if possible, else with OpenClaw."""
-    await to_thread.run_sync(_begin_template, home, config)
-    path = home.state_dir / CONFIG
-    if cache is not None and (added := await to_thread.run_sync(cache.read, config)) is not None:
-        for name in added.folders:
-            (home.root / name).mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_private(path, json.dumps({**config, **added.sections}))
-        return
-    await add_agent(home.openclaw, home.env, home.agent_id, model, home.root / "workspace")
-    if cache is not None:
-        written = json.loads(await to_thread.run_sync(path.read_text, "utf-8"))
-        agent_entry(written, home.agent_id)
-        await to_thread.run_sync(cache.write, config, written)
-
-
-def _begin_template(home: PrivateHome, config: Json) -> None:
-    root = home.root
-    compiled = cache_dir() / "node-compile-cache"
-    for folder in (home.state_dir, root / "tmp", root / "workspace", compiled):
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # OpenClaw caches compiled JavaScript under TMPDIR. Sharing that cache between slots and runs saves seconds per
-    # trial. (NODE_COMPILE_CACHE would work too, but makes OpenClaw's launcher start a second Node.)
-    if not (root / "tmp" / compiled.name).is_symlink():
-        (root / "tmp" / compiled.name).symlink_to(compiled)
-    write_private(home.state_dir / CONFIG, json.dumps(config, indent=1))
-
-
-def _end_template(home: PrivateHome, config: Json, user: UserState) -> None:
-    if user.dotenv:
-        # After the setup, which needs no keys: with some of them set, 2026.9.6 first gets a plugin from npm (measured).
-        write_private(home.state_dir / ".env", user.dotenv)
-    if not user.logins:
-        # OpenClaw needs nothing from the databases here. Without them, a turn does not start a dozen processes that
-        # inspect them, which are a sixth of its CPU time (measured on 2026.9.6).
-        for path in home.state_dir.rglob("*.sqlite*"):
-            path.unlink()
-    # OpenClaw rewrote the config: keep what it added (the agent, migration marks), and restore our own sections.
-    config_path = home.state_dir / CONFIG
-    written = json.loads(config_path.read_text(encoding="utf-8"))
-    agent_entry(written, home.agent_id)
-    write_private(config_path, json.dumps({**config, **added_sections(config, written)}, indent=1))
-
-
-async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, model: str, workspace: Path) -> None:
-    """Run `openclaw agents add`. Raises OpenClawError with OpenClaw's output if it fails."""
-    args = ["agents", "add", agent_id, "--model", model, "--workspace", str(workspace), "--non-interactive"]
-    done = await run_short(openclaw, args, env=env)
-    if done.returncode != 0:
-        words = said(done, env)
-        raise OpenClawError(
-            f"`{openclaw.by_hand('agents', 'add', agent_id)}` failed (exit code {done.returncode}): {words[-500:]}"
-        )
-
-
-def said(done: subprocess.CompletedProcess[bytes], env: Mapping[str, str]) -> str:
-    """Return OpenClaw's output with secrets masked, before callers truncate and show it."""
-    return mask((done.stderr + done.stdout).decode("utf-8", "replace").strip(), known_secrets(env))
-
-
-async def _store_logins(home: PrivateHome, logins: Json) -> None:
-    """Store the user's auth profiles where this OpenClaw release keeps them.
-
-    OpenClaw stores a placeholder key, and the value that contains it is then replaced with the user's profiles. So the
-    code need not know the tables of each release.
-    """
-    args = ["models", "auth", "--agent", "main", "paste-api-key", "--provider", "pinchbench"]
-    done = await run_short(home.openclaw, args, env=home.env, stdin=PLACEHOLDER_KEY.encode() + b"\n")
-    stored = await to_thread.run_sync(_replace_placeholder, home.state_dir, logins)
-    if not stored:
-        words = said(done, home.env)
-        raise OpenClawError(
-            f"Your stored OpenClaw logins could not be carried into a private home ({words[-300:]});"
-            " give the provider's key as an environment variable, or use --isolation shared."
-        )
-
-
-def _replace_placeholder(state: Path, logins: Json) -> bool:
-    text = json.dumps({"version": 1, **logins})
-    for path in sorted(state.rglob("*.sqlite")):
-        with closing(sqlite3.connect(path)) as database:
-            for table, column in _json_columns(database):
-                found = database.execute(
-                    f'UPDATE "{table}" SET "{column}" = ? WHERE "{column}" LIKE ? AND "{column}" LIKE ?',  # noqa: S608
-                    (text, f"%{PLACEHOLDER_KEY}%", '%"profiles"%'),
-                )
-                if found.rowcount:
-                    database.commit()
-                    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                    return True
-    legacy = state / "agents" / "main" / "agent" / "auth-profiles.json"
-    if legacy.is_file() and PLACEHOLDER_KEY in legacy.read_text(encoding="utf-8"):
-        write_private(legacy, text)
-        return True
-    return False
-
-
-def _json_columns(database: sqlite3.Connection) -> list[tuple[str, str]]:
-    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return [
-        (table, row[1])
-        for table in tables
-        for row in database.execute(f'PRAGMA table_info("{table}")')
-        if row[1] in ("store_json", "value_json")
-    ]
 
 
 def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None = None) -> PrivateHome:

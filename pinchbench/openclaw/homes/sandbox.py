@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from pinchbench.defaults import Network
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.task_programs import MODEL_PORT
-from pinchbench.openclaw.homes.private import CONFIG, SETTINGS
+from pinchbench.openclaw.homes.home_config import CONFIG, SETTINGS
 from pinchbench.sandbox.sandbox_spec import (
     HOME,
     NO_FILES,

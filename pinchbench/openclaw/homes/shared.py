@@ -13,10 +13,10 @@ from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import agent_id as make_agent_id
-from pinchbench.openclaw.find import run_short
 from pinchbench.openclaw.homes.credentials import user_state_dir
-from pinchbench.openclaw.homes.private import add_agent, said
+from pinchbench.openclaw.homes.home_template import add_agent, said
 from pinchbench.openclaw.install import release_key
+from pinchbench.openclaw.short_command import run_short
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

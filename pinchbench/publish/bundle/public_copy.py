@@ -17,8 +17,8 @@ from pinchbench.results.altered import final_grades, final_outcomes, reply_diges
 from pinchbench.results.evidence_files import Evidence, file_digest
 from pinchbench.results.finished_run import derive_result
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import GradeGiven, Record, RunStarted, TrialFinished, decode, encode
 from pinchbench.results.paths import RunFiles, write_json
+from pinchbench.results.records import GradeGiven, Record, RunStarted, TrialFinished, decode, encode
 from pinchbench.results.verification import State, check_run
 from pinchbench.wire.recording import RecordingReader, RecordingWriter
 from pinchbench.wire.redact import masked_exchange

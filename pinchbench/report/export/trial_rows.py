@@ -13,8 +13,8 @@ from pinchbench.model.ending import Ending
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.usage import Usage
 from pinchbench.report.text import plain
-from pinchbench.results.journal.records import RunResumed, TrialFinished
 from pinchbench.results.manifest import read_facts
+from pinchbench.results.records import RunResumed, TrialFinished
 from pinchbench.results.statistics import is_passed
 from pinchbench.results.task_trials import NOT_GRADED
 

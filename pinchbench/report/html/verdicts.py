@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pinchbench.results.compare.comparison import Comparison
-    from pinchbench.results.compare.paired_test import Difference
+    from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample, TaskTrials
     from pinchbench.results.compare.verdict import SequentialComparison
     from pinchbench.results.gate.gate_record import GateRecord

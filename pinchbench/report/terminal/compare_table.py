@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from pinchbench.report.comparison_sentences import (
+    flip_sentences,
+    left_out_text,
+    significance_sentences,
+    unpaired_sentences,
+)
 from pinchbench.report.cost_reasons import why_dearer
 from pinchbench.report.sentences import memorisation_sentences
 from pinchbench.report.terminal.line_format import Cell, Column, aligned
 from pinchbench.report.text import amount, duration, exact_price, many, plain
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.comparison import Conclusion
-from pinchbench.results.compare.paired_test import FEWEST_TASKS
+from pinchbench.results.compare.paired_difference import FEWEST_TASKS
 from pinchbench.results.compare.verdict import (
-    UNPAIRED,
     describe_difference,
     describe_p,
     notes,
@@ -34,12 +38,11 @@ if TYPE_CHECKING:
 
     from pinchbench.results.compare.comparison import Comparison, PairedSample, PairedTask
     from pinchbench.results.compare.memorisation import Memorisation
-    from pinchbench.results.compare.paired_test import Difference
-    from pinchbench.results.compare.samples import LeftOut, Sample
+    from pinchbench.results.compare.paired_difference import Difference
+    from pinchbench.results.compare.samples import Sample
     from pinchbench.results.statistics import Estimate
 
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
-MOST_NAMED = 12  # task ids on one line
 MIN_NAME = 8  # columns of a name on a narrow terminal
 STYLES = {Conclusion.A_BETTER: "bold", Conclusion.B_BETTER: "bold", Conclusion.NOTHING_PAIRED: "bold yellow"}
 
@@ -124,65 +127,9 @@ def side_text(side: Sample) -> str:
     return side.label if side.label == side.runs[0] else f"{side.label}: {side.runs[0]}"
 
 
-def unpaired_sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield the tasks that are excluded from every number, by reason."""
-    for why in dict.fromkeys(comparison.unpaired.values()):
-        named = [task_id for task_id, reason in comparison.unpaired.items() if reason is why]
-        phrase = UNPAIRED[why].format(a=comparison.a.label, b=comparison.b.label)
-        yield f"Not compared, {phrase}: {_named(named)}."
-
-
-def flip_sentences(comparison: Comparison) -> Iterator[str]:
-    """Yield which tasks one side passes and the other fails, by the mean of their scores."""
-    a, b = comparison.a.label, comparison.b.label
-    now_passed = [task.task_id for task in comparison.tasks if task.flipped > 0]
-    now_failed = [task.task_id for task in comparison.tasks if task.flipped < 0]
-    counts = Counter((task.passed_a, task.passed_b) for task in comparison.tasks)
-    yield (
-        f"Passed (mean score of {comparison.threshold:g} or more): {a} {comparison.paired_a.passed}, {b}"
-        f" {comparison.paired_b.passed} of {many(len(comparison.tasks), 'task')};"
-        f" both {counts[True, True]}, neither {counts[False, False]}."
-    )
-    if now_passed:
-        yield f"Only {b} passes {len(now_passed)}: {_named(now_passed)}."
-    if now_failed:
-        yield f"Only {a} passes {len(now_failed)}: {_named(now_failed)}."
-
-
-def significance_sentences(comparison: Comparison) -> Iterator[str]:
-    """Explain how to read the intervals and tests."""
-    if comparison.difference.low is not None:
-        yield (
-            "In brackets is the range that holds the true difference 95 times in 100; p is how often chance "
-            "alone would make"
-            " one as big."
-        )
-    tested = sum(one.difference.p is not None for one in comparison.categories)
-    if tested > 1:
-        yield (
-            f"The p of the {tested} categories are not adjusted: where nothing differs, one in 20 is below "
-            f"0.05 all the same."
-        )
-
-
 def _untested(comparison: Comparison) -> Iterator[str]:
     if any(one.difference.p is None for one in comparison.categories):
         yield f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one, and for an interval."
-
-
-def left_out_text(left_out: LeftOut) -> str:
-    """Describe the trials excluded from a mean; empty if there are none."""
-    caused = left_out.possibly_caused_by_agent - left_out.untrusted
-    infrastructure = f"infrastructure ({caused} possibly caused by the agent)" if caused else "infrastructure"
-    parts = (
-        (left_out.ungraded, "ungraded"),
-        (left_out.infrastructure, infrastructure),
-        (left_out.untrusted, "untrusted"),
-        (left_out.prerequisite_missing, "prerequisite missing"),
-        (left_out.skipped, "skipped"),
-        (left_out.not_run, "not run"),
-    )
-    return ", ".join(f"{number} {name}" for number, name in parts if number)
 
 
 def left_out_reasons(comparison: Comparison) -> Iterator[str]:
@@ -216,11 +163,6 @@ def print_choice(
 def _say(console: Console, sentence: str, *, style: str = "") -> None:
     # a terminal would break lines within words; in other output, each sentence is one line
     console.print(Text(plain(sentence), style=style), soft_wrap=not console.is_terminal, highlight=False)
-
-
-def _named(task_ids: Sequence[str]) -> str:
-    more = len(task_ids) - MOST_NAMED
-    return ", ".join(task_ids[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _show(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:

@@ -18,7 +18,7 @@ from pinchbench.report.terminal.compare_table import print_choice
 from pinchbench.report.terminal.line_format import Cell, Column, aligned, grade_text, outcome_text
 from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.report.text import amount, many, plain, price
-from pinchbench.results.compare.paired_test import Pair, untested_difference
+from pinchbench.results.compare.paired_difference import Pair, untested_difference
 from pinchbench.results.compare.verdict import SequentialVerdict, sentence
 from pinchbench.results.statistics import estimate
 

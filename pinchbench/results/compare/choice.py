@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.model.usage import Usage
 from pinchbench.results.compare.comparison import Conclusion, pair_tasks, split_by_suite, unlike_settings, verdict_of
-from pinchbench.results.compare.paired_test import (
+from pinchbench.results.compare.paired_difference import (
     FLIPS,
     Difference,
     Pair,

@@ -6,7 +6,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pinchbench.results.compare.paired_test import ALPHA, Difference, Pair, RequiredSamples, difference_of, holm, needed
+from pinchbench.results.compare.paired_difference import (
+    ALPHA,
+    Difference,
+    Pair,
+    RequiredSamples,
+    difference_of,
+    holm,
+    needed,
+)
 from pinchbench.results.compare.samples import LeftOut, Spent
 from pinchbench.results.statistics import ROUNDING, SEED, Estimate, estimate
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.results.compare.paired_test import ALPHA, POWER
+from pinchbench.results.compare.paired_difference import ALPHA, POWER
 from pinchbench.results.compare.verdict import notes, outlook, verdict, warnings
 from pinchbench.results.failure_sheet import failure_sheet
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pinchbench.results.compare.comparison import Comparison, PairedCategory, PairedSample, PairedTask
     from pinchbench.results.compare.memorisation import Memorisation
-    from pinchbench.results.compare.paired_test import Difference
+    from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample, TaskTrials
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from pinchbench.results.compare.comparison import unlike_settings
-from pinchbench.results.compare.paired_test import Difference, Pair, untested_difference
+from pinchbench.results.compare.paired_difference import Difference, Pair, untested_difference
 from pinchbench.results.compare.samples import PUBLIC_FORM
 from pinchbench.results.statistics import Estimate, estimate
 

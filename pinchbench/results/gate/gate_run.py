@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from pinchbench.results.compare.comparison import Unpaired, pair_tasks, unlike_settings
-from pinchbench.results.compare.paired_test import Pair
+from pinchbench.results.compare.paired_difference import Pair
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.compare.verdict import describe_difference, describe_p
 from pinchbench.results.gate.gate_record import BaselineVerdict, GateRecord, GateVerdict, RuleVerdict, counted

@@ -9,7 +9,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import MAX_RUNS
-from pinchbench.results.compare.paired_test import (
+from pinchbench.results.compare.paired_difference import (
     ALPHA,
     FLIPS,
     POWER,

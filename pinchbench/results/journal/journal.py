@@ -17,8 +17,8 @@ from anyio import EndOfStream, WouldBlock, to_thread
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.files.folders import is_local, sync_folder
 from pinchbench.results.journal.lock import LockFile
-from pinchbench.results.journal.records import encode
 from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, Chain, digest_before, first_link, read_lines, seal
+from pinchbench.results.records import encode
 from pinchbench.results.run_state import RunState
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.results.journal.records import Record
     from pinchbench.results.journal.recovery import Link
+    from pinchbench.results.records import Record
 
 
 @contextmanager

@@ -20,7 +20,7 @@ import msgspec
 from pinchbench.decoding import decode_json
 from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
-from pinchbench.results.journal.records import Record, RegradeStarted, RunResumed, RunStarted, decode
+from pinchbench.results.records import Record, RegradeStarted, RunResumed, RunStarted, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,9 @@ from pinchbench.events import (
     TrialGraded,
 )
 from pinchbench.files.beneath import open_regular
-from pinchbench.results.journal.records import (
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, RUNNERS
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.records import (
     BudgetSet,
     GradeGiven,
     NoteAdded,
@@ -35,8 +37,6 @@ from pinchbench.results.journal.records import (
     TrialStopped,
     decode,
 )
-from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, RUNNERS
-from pinchbench.results.manifest import read_facts
 from pinchbench.results.run_state import RunState, as_resumed
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from pinchbench.events import Event
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.records import Record
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
+    from pinchbench.results.records import Record
 
 
 def event_of(record: Record) -> Event | None:  # noqa: PLR0911 - one for each

@@ -24,9 +24,9 @@ from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.results.altered import refuse_altered
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import GradeGiven, Record, RegradeStarted, RunResumed
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run
+from pinchbench.results.records import GradeGiven, Record, RegradeStarted, RunResumed
 from pinchbench.results.run_state import as_resumed
 from pinchbench.runner.again.stored_run import load_suite_again
 from pinchbench.runner.plan.check_additions import files_digest, with_workspace_files

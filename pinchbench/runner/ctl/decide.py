@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from pinchbench.errors import CommandRefusedError
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
     GradeOverridden,
@@ -41,7 +41,7 @@ from pinchbench.runner.ctl.commands import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from pinchbench.results.journal.records import Control
+    from pinchbench.results.records import Control
     from pinchbench.results.run_state import RunState
     from pinchbench.runner.ctl.commands import Change
 

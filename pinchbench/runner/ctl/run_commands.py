@@ -16,8 +16,8 @@ from pinchbench.model.trial import Attempt
 from pinchbench.redaction import known_secrets
 from pinchbench.results.finished_run import derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import Control, NoteAdded, TrialFinished, TrialRequeued, TrialStopped
 from pinchbench.results.manifest import read_facts
+from pinchbench.results.records import Control, NoteAdded, TrialFinished, TrialRequeued, TrialStopped
 from pinchbench.runner.ctl.commands import Reply, Status
 from pinchbench.runner.ctl.decide import RunView, decide, said
 from pinchbench.runner.ctl.socket import serve_commands
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pinchbench.model.trial import Trial, TrialKey
-    from pinchbench.results.journal.records import Record
     from pinchbench.results.paths import RunFiles
+    from pinchbench.results.records import Record
     from pinchbench.results.run_state import RunState
     from pinchbench.runner.ctl.commands import Command
     from pinchbench.runner.run_control import RunControl

@@ -17,13 +17,14 @@ from pinchbench.files.folders import folder_error
 from pinchbench.llm.demo.loopback_server import provider_config
 from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.model.timeline import Ability
-from pinchbench.openclaw.abilities import tools_of
 from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.compiled_code import compiled_code
 from pinchbench.openclaw.gateway_trial import gateway_settings
-from pinchbench.openclaw.homes.compiled_code import compiled_code
+from pinchbench.openclaw.homes.abilities import tools_of
 from pinchbench.openclaw.homes.credentials import LONGEST_S, HomeAdditions
+from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
-from pinchbench.openclaw.homes.private import PrivateHome, clone, make_template
+from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.shared import ensure_shared
 from pinchbench.openclaw.homes.user_state import needed_for

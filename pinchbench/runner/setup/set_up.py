@@ -24,9 +24,9 @@ from pinchbench.openclaw.find import node_version, release_warning
 from pinchbench.process.capacity import allowed_open_files, allowed_tasks, lacking, most_slots, needed, raise_open_files
 from pinchbench.process.supervise import contain_level
 from pinchbench.results.evidence_files import file_digest
-from pinchbench.results.journal.records import RunResumed, RunStarted
 from pinchbench.results.manifest import RunFacts, SuiteFacts, TaskFacts
 from pinchbench.results.paths import write_json
+from pinchbench.results.records import RunResumed, RunStarted
 from pinchbench.runner.again.stored_run import accept_releases
 from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.setup.judging import open_judges, open_user_model
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Suite, Task
     from pinchbench.model.trial import Trial
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
     from pinchbench.runner.plan.prepare import Prepared, Resumption
     from pinchbench.runner.run_context import RunContext, RunObserver
     from pinchbench.runner.setup.model_wire import ModelWire

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import Isolation
 from pinchbench.model.timeline import NEED_GATEWAY, Ability
-from pinchbench.openclaw.abilities import allowed_by, tool_settings, tools_of_all, with_settings
 from pinchbench.openclaw.find import ask_message_file, identify_openclaw, locate_openclaw
+from pinchbench.openclaw.homes.abilities import allowed_by, tool_settings, tools_of_all, with_settings
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.openclaw.install import managed, release_key

@@ -24,7 +24,8 @@ from pinchbench.openclaw import agent as agent_module
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.credentials import UserState
-from pinchbench.openclaw.homes.private import clone, make_template
+from pinchbench.openclaw.homes.home_template import make_template
+from pinchbench.openclaw.homes.private import clone
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal

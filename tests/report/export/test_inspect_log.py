@@ -14,7 +14,7 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.grade import Ungraded
 from pinchbench.results.finished_run import PastRun, read_run
-from pinchbench.results.journal.records import RunFinished
+from pinchbench.results.records import RunFinished
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from pinchbench.model.grade import Ungraded
 from pinchbench.report.html.report_page import run_part, write_report
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.records import RunFinished
+from pinchbench.results.records import RunFinished
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.results.compare.choice import Choice, choice_of, contrasts_by_intervals, contrasts_of, ranks_of
 from pinchbench.results.compare.comparison import Conclusion, verdict_of
-from pinchbench.results.compare.paired_test import holm
+from pinchbench.results.compare.paired_difference import holm
 from pinchbench.results.compare.samples import find_sides
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
 

@@ -22,7 +22,7 @@ from pinchbench.results.compare.samples import find_sides
 from pinchbench.results.compare.verdict import outlook, verdict, warnings
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import GradeGiven
+from pinchbench.results.records import GradeGiven
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import pytest
 from pinchbench.results.compare.comparison import Conclusion, Unpaired, compare
 from pinchbench.results.compare.comparison_json import record
 from pinchbench.results.compare.memorisation import memorisation_of
-from pinchbench.results.compare.paired_test import Pair, untested_difference
+from pinchbench.results.compare.paired_difference import Pair, untested_difference
 from pinchbench.results.compare.samples import Sample, TaskTrials
 from pinchbench.results.compare.verdict import verdict
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bench.calibration import SHAPES
 from bench.gate import gate_shares
 from pinchbench.defaults import MAX_RUNS
-from pinchbench.results.compare.paired_test import Difference, Pair
+from pinchbench.results.compare.paired_difference import Difference, Pair
 from pinchbench.results.gate.baseline_file import Stability
 from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.gate.worse import GateEvidence, verdict_of, weigh

@@ -24,7 +24,8 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.journal.journal import MAX_GROUP, JournalWriter, collector_paused, read_journal, write_records
-from pinchbench.results.journal.records import (
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES
+from pinchbench.results.records import (
     GradeGiven,
     Record,
     RegradeStarted,
@@ -35,7 +36,6 @@ from pinchbench.results.journal.records import (
     decode,
     encode,
 )
-from pinchbench.results.journal.recovery import MAX_RECORD_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

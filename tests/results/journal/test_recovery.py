@@ -13,12 +13,12 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import RunFinished, RunResumed, RunStarted, TrialFinished, encode
+from pinchbench.results.records import RunFinished, RunResumed, RunStarted, TrialFinished, encode
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
 
 STARTED = RunStarted(run_id="r", model="m", at=1.0, trials=4)
 RESUMED = RunResumed(at=3.0, trials=2, config={}, versions={})

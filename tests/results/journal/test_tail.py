@@ -14,7 +14,9 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.journal.records import (
+from pinchbench.results.journal.tail import EventReplay, FollowedRun, JournalTail
+from pinchbench.results.manifest import TaskFacts, read_facts
+from pinchbench.results.records import (
     PaceSet,
     RegradeStarted,
     RunFinished,
@@ -24,8 +26,6 @@ from pinchbench.results.journal.records import (
     TrialStarted,
     encode,
 )
-from pinchbench.results.journal.tail import EventReplay, FollowedRun, JournalTail
-from pinchbench.results.manifest import TaskFacts, read_facts
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,8 @@ from pinchbench.model.grade import Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.finished_run import derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import (
+from pinchbench.results.manifest import read_facts
+from pinchbench.results.records import (
     GradeGiven,
     PaceSet,
     Record,
@@ -29,7 +30,6 @@ from pinchbench.results.journal.records import (
     TrialFinished,
     TrialStarted,
 )
-from pinchbench.results.manifest import read_facts
 
 HERE = Path(__file__).parent
 LATER = BEGAN + 10_000

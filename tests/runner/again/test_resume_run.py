@@ -23,7 +23,7 @@ from pinchbench.files import folders
 from pinchbench.model.ending import Reason
 from pinchbench.process.leftovers import identity
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.records import GradeGiven, RunFinished, RunResumed, TrialFinished
+from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, TrialFinished
 from pinchbench.runner.again.grade_again import regrade
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.results.finished_run import Result
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from pinchbench.errors import CommandRefusedError
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.journal.records import (
+from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
     GradeOverridden,

@@ -21,7 +21,8 @@ from pinchbench.events import Event as AnyEvent
 from pinchbench.events import TrialEnded
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import (
+from pinchbench.results.paths import RunFiles, runs_of
+from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
     Control,
@@ -34,7 +35,6 @@ from pinchbench.results.journal.records import (
     TrialStarted,
     TrialStopped,
 )
-from pinchbench.results.paths import RunFiles, runs_of
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.ctl.commands import (
     Budget,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.results.finished_run import Result
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
 
 pytestmark = pytest.mark.anyio
 
@@ -284,7 +284,7 @@ from pathlib import Path
 import anyio
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation, Sandbox
-from pinchbench.results.journal.records import Control
+from pinchbench.results.records import Control
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.runner.ctl.run_commands import RunCommands
 from pinchbench.runner.run_benchmark import run_benchmark

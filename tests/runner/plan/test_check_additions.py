@@ -21,8 +21,8 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn, WorkspaceFile
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.records import TrialFinished
 from pinchbench.results.paths import RunFiles
+from pinchbench.results.records import TrialFinished
 from pinchbench.runner.again.grade_again import regrade
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files

@@ -11,7 +11,7 @@ from pinchbench.model.grade import Grade, JudgeGrade
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import GradeGiven, encode
+from pinchbench.results.records import GradeGiven, encode
 from pinchbench.runner.plan.judging_forecast import JudgingForecast, PastVote, forecast, joint_forecast, past_votes
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import RunStarted, TrialFinished, encode
+from pinchbench.results.records import RunStarted, TrialFinished, encode
 from pinchbench.runner.plan import past_durations
 from pinchbench.runner.plan.past_durations import past_trials
 

@@ -18,7 +18,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt, Trial, TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.journal.records import PaceSet, TrialFinished
+from pinchbench.results.records import PaceSet, TrialFinished
 from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.scheduling.budget import Budget, SharedBudget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from trio.testing import MockClock
 
-    from pinchbench.results.journal.records import Record
+    from pinchbench.results.records import Record
 
 pytestmark = pytest.mark.anyio
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pinchbench.openclaw import compiled_code as module
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.homes import compiled_code as module
-from pinchbench.openclaw.homes.compiled_code import compiled_code
+from pinchbench.openclaw.compiled_code import compiled_code
 from pinchbench.process.spec import EndReason, ProcessEnd
 from pinchbench.sandbox.levels import Level
 

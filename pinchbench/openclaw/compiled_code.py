@@ -32,8 +32,9 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import LONG_MESSAGE
 from pinchbench.openclaw.command import TurnCommand, turn_argv
 from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
-from pinchbench.openclaw.homes.private import clone, make_template
+from pinchbench.openclaw.homes.private import clone
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.user_state import PASSED
 from pinchbench.openclaw.install import STAGING

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bench.calibration import SHAPES, Shape, coverage, pairs_of, told_apart
 from pinchbench.results.compare.comparison import Conclusion, verdict_of
-from pinchbench.results.compare.paired_test import (
+from pinchbench.results.compare.paired_difference import (
     EXACT_TASKS,
     FEWEST_TASKS,
     Difference,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.model.timeline import Ability
-from pinchbench.openclaw.abilities import (
+from pinchbench.openclaw.homes.abilities import (
     allowed_by,
     tool_settings,
     tools_of,

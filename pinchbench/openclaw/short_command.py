@@ -1,0 +1,68 @@
+"""Run OpenClaw's commands that set something up or print something: seconds, under a guardian."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import CancelScope, to_thread
+
+from pinchbench.errors import OpenClawError
+from pinchbench.files.folders import remove_folder
+from pinchbench.process.spec import EndReason, Limits, ProcessSpec
+from pinchbench.process.supervise import supervise
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+
+    from pinchbench.openclaw.command import OpenClaw
+
+SHORT_GRACE_S = 2.0  # a command that reads or writes a config exits quickly
+SHORT_LIMIT_S = 120.0  # `--version` and the like take 1 to 9 CPU-seconds; a loaded machine multiplies that
+
+
+async def run_short(
+    found: OpenClaw, args: Sequence[str], *, env: Mapping[str, str], stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a short OpenClaw command with the environment `env`, and return its output and unchecked exit code.
+
+    It runs under a guardian, like an agent: it and all processes it started are dead when this returns or is cancelled,
+    and when the runner dies. Raises OpenClawError if it can't be started or takes longer than `SHORT_LIMIT_S`.
+    """
+    command = " ".join(["openclaw", *args])
+    async with short_lived_folder() as folder:
+        await to_thread.run_sync((folder / "stdin").write_bytes, stdin)
+        spec = ProcessSpec(
+            argv=[str(found.program), *args],
+            cwd=folder,
+            env={**env, "OPENCLAW_NO_RESPAWN": "1"},
+            stdin=folder / "stdin",
+            stdout=folder / "stdout",
+            stderr=folder / "stderr",
+            marker=f"setup/{os.getpid()}/{folder.name}",
+            limits=Limits(grace_s=SHORT_GRACE_S),
+        )
+        end = await supervise(spec, timeout_s=SHORT_LIMIT_S)
+        if end.reason is EndReason.TIMED_OUT:
+            raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.")
+        if end.exit_code is None:
+            raise OpenClawError(f"`{command}` can't be run ({found.program}): {end.error}.")
+        output = await to_thread.run_sync((folder / "stdout").read_bytes)
+        errors = await to_thread.run_sync((folder / "stderr").read_bytes)
+        return subprocess.CompletedProcess(spec.argv, end.exit_code, output, errors)
+
+
+@asynccontextmanager
+async def short_lived_folder() -> AsyncGenerator[Path]:
+    """Create a temporary folder that is removed at the end of the block."""
+    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="pinchbench-")))
+    try:
+        yield folder
+    finally:
+        with CancelScope(shield=True):  # short: the folder is small
+            await to_thread.run_sync(remove_folder, folder)
