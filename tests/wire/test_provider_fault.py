@@ -218,6 +218,10 @@ def test_a_failed_call_has_its_situation(path: str, status: int, body: object, s
         (CHAT, [openai("The upstream took too long to produce a token", "timeout")], TIME),
         (CHAT, [{"choices": []}, openai("Provider disconnected", None, 502)], STATUS),
         (CHAT, [{"object": "error", "type": "BadRequestError", "message": "maximum context length is 8"}], OVERFLOW),
+        (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "network_error"}]}], UNKNOWN.name),
+        (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "eos"}]}], UNKNOWN.name),
+        (CHAT, [{"choices": [{"delta": {}, "finish_reason": "sensitive"}]}], FILTER),
+        (CHAT, [{"choices": [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}]}], STATUS),
         (RESPONSES, [{"type": "error", "code": "context_length_exceeded", "message": "Too long."}], OVERFLOW),
         (
             RESPONSES,

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, Tool, ToolCall
-from pinchbench.wire.protocols.json_values import Object, amount_at, count_at, json_text, object_at, objects_at, text_at
+from pinchbench.wire.protocols.json_values import (
+    Object,
+    amount_at,
+    count_at,
+    json_text,
+    object_at,
+    objects_at,
+    piece_at,
+    text_at,
+)
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
 
 if TYPE_CHECKING:
@@ -45,10 +54,10 @@ class AnthropicMessages:
                 _read_block(object_at(event, "content_block"), index, reply, is_start=True)
             case "content_block_delta":
                 delta = object_at(event, "delta")
-                reply.add_text(text_at(delta, "text"))
-                reply.add_reasoning(text_at(delta, "thinking"))
+                reply.add_text(piece_at(delta, "text"))
+                reply.add_reasoning(piece_at(delta, "thinking"))
                 if text_at(delta, "type") == "input_json_delta":
-                    reply.call(index).update(arguments=text_at(delta, "partial_json"))
+                    reply.call(index).update(arguments=piece_at(delta, "partial_json"))
             case "message_delta":
                 reply.stop_reason = text_at(object_at(event, "delta"), "stop_reason") or reply.stop_reason
                 _report_usage(object_at(event, "usage"), reply)

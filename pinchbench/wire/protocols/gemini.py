@@ -25,6 +25,7 @@ from pinchbench.wire.protocols.json_values import (
     number_at,
     object_at,
     objects_at,
+    piece_at,
     text_at,
 )
 from pinchbench.wire.protocols.openai_chat import attachment_of, read_tool
@@ -84,7 +85,7 @@ class Gemini:
 
 
 def _read_part(part: Object, reply: ReplyBuilder) -> None:
-    text = text_at(part, "text")
+    text = piece_at(part, "text")
     call = object_at(part, "functionCall")
     if call:
         reply.call(reply.call_count).update(

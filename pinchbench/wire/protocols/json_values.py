@@ -49,11 +49,13 @@ def objects_at(value: object, key: str) -> list[Object]:
 
 def text_at(value: object, *keys: str) -> str:
     """Return the first non-empty text at one of these keys; empty if there is none."""
-    for key in keys:
-        found = value.get(key) if isinstance(value, Mapping) else None
-        if isinstance(found, str) and found:
-            return writable(found)
-    return ""
+    return writable(piece_at(value, *keys))
+
+
+def piece_at(value: object, *keys: str) -> str:
+    """Return the same of a text that comes in pieces, which may be cut within a pair of surrogates."""
+    found = (value.get(key) for key in keys) if isinstance(value, Mapping) else ()
+    return next((one for one in found if isinstance(one, str) and one), "")
 
 
 def count_at(value: object, *keys: str) -> int:

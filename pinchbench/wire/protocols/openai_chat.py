@@ -15,17 +15,20 @@ from pinchbench.wire.protocols.call_facts import (
     ToolCall,
 )
 from pinchbench.wire.protocols.json_values import (
+    EMPTY,
     Object,
     amount_at,
     canonical,
     count_at,
     digest_of,
+    error_in,
     ints_at,
     json_text,
     list_at,
     number_at,
     object_at,
     objects_at,
+    piece_at,
     text_at,
     writable,
 )
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
 SYSTEM_ROLES = frozenset({"system", "developer"})
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "function": Role.TOOL}
 REASONING = ("reasoning_content", "reasoning", "reasoning_text")  # each provider has its own name
+# Any other finish reason is an error to OpenClaw 2026.9.6, whatever the model said before it.
+FINISHES = frozenset({"stop", "end", "length", "tool_calls", "tool_call", "function_call", "content_filter"})
 
 
 class OpenAIChat:
@@ -58,39 +63,43 @@ class OpenAIChat:
 
     def read_event(self, event: Object, reply: ReplyBuilder) -> None:
         """Read one chunk of a streamed reply. A server that leaves out `[DONE]` has ended with its finish reason."""
-        self._read(event, "delta", reply)
+        self._read(event, reply)
 
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
         """Read a reply that is not streamed."""
-        self._read(body, "message", reply)
+        self._read(body, reply)
         reply.complete = bool(reply.stop_reason)
 
     def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
         """Return whether a stream without `[DONE]` is complete nevertheless, as some servers never send it."""
         return closed_cleanly and bool(reply.stop_reason)
 
-    def _read(self, body: Object, content: str, reply: ReplyBuilder) -> None:
+    def _read(self, body: Object, reply: ReplyBuilder) -> None:
         reply.name(model=text_at(body, "model"), response_id=text_at(body, "id"))
         reply.prompt_token_ids = ints_at(body, "prompt_token_ids") or reply.prompt_token_ids
-        usage = object_at(body, "usage")
+        choice = next(iter(objects_at(body, "choices")), EMPTY)  # as OpenClaw does, whatever its index
+        usage = object_at(body, "usage") or object_at(choice, "usage")
         if usage:
             reply.report_usage(_usage(usage), amount_at(usage, "cost"))
-        for choice in objects_at(body, "choices"):
-            if choice.get("index") in (0, None):
-                self._read_choice(choice, object_at(choice, content), reply)
+        self._read_choice(choice, object_at(choice, "delta") or object_at(choice, "message"), reply)
 
     def _read_choice(self, choice: Object, delta: Object, reply: ReplyBuilder) -> None:
         reply.stop_reason = text_at(choice, "finish_reason") or reply.stop_reason
-        reply.add_reasoning(text_at(delta, *REASONING))
-        reply.add_text(text_of(delta.get("content")))
-        reply.add_text(text_at(delta, "refusal"))
-        for place, call in enumerate(objects_at(delta, "tool_calls")):
+        if reply.stop_reason and reply.stop_reason not in FINISHES:
+            reply.error = reply.error or error_in(choice) or f"finish_reason: {reply.stop_reason}"
+        reply.add_reasoning(piece_at(delta, *REASONING))
+        content = delta.get("content")
+        reply.add_text(content if isinstance(content, str) else text_of(content))
+        reply.add_text(piece_at(delta, "refusal"))
+        legacy = object_at(delta, "function_call")
+        for place, call in enumerate(objects_at(delta, "tool_calls") or ([{"function": legacy}] if legacy else [])):
             function = object_at(call, "function")
             index = call.get("index")
-            reply.call(index if isinstance(index, int) else text_at(call, "id") or place).update(
+            said = function.get("arguments")
+            reply.call(index if isinstance(index, (int, float)) else text_at(call, "id") or place).update(
                 call_id=text_at(call, "id"),
                 name=text_at(function, "name"),
-                arguments=json_text(function.get("arguments")),
+                arguments=said if isinstance(said, str) else json_text(said),
             )
         reply.token_ids += ints_at(choice, "token_ids")
         reply.logprobs += read_logprobs(list_at(object_at(choice, "logprobs"), "content"))
@@ -99,8 +108,8 @@ class OpenAIChat:
 def _usage(usage: Object) -> Usage:
     details = object_at(usage, "prompt_tokens_details")
     return usage_of_call(
-        prompt=count_at(usage, "prompt_tokens"),
-        output=count_at(usage, "completion_tokens"),
+        prompt=count_at(usage, "prompt_tokens", "input_tokens"),
+        output=count_at(usage, "completion_tokens", "output_tokens"),
         cached=count_at(details, "cached_tokens") or count_at(usage, "prompt_cache_hit_tokens"),
         written=count_at(details, "cache_write_tokens"),
         total=count_at(usage, "total_tokens"),

@@ -15,6 +15,7 @@ from pinchbench.wire.protocols.json_values import (
     list_at,
     object_at,
     objects_at,
+    piece_at,
     text_at,
     writable,
 )
@@ -76,12 +77,12 @@ class OpenAIResponses:
         place = event.get("output_index")
         key = place if isinstance(place, int) else text_at(event, "item_id")
         if kind in TEXT_DELTAS:
-            reply.add_text(text_at(event, "delta"))
+            reply.add_text(piece_at(event, "delta"))
             reply.logprobs += read_logprobs(list_at(event, "logprobs"))
         elif kind in REASONING_DELTAS:
-            reply.add_reasoning(text_at(event, "delta"))
+            reply.add_reasoning(piece_at(event, "delta"))
         elif kind in ARGUMENT_DELTAS:
-            reply.call(key).update(arguments=text_at(event, "delta"))
+            reply.call(key).update(arguments=piece_at(event, "delta"))
         elif kind in ("response.output_item.added", "response.output_item.done"):
             _read_call(object_at(event, "item"), key, reply)
         elif kind == "response.created":

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, Role, TokenLogprob, ToolCall
+from pinchbench.wire.protocols.json_values import writable
 
 
 @dataclass(kw_only=True, slots=True)
@@ -90,12 +91,13 @@ class ReplyBuilder:
     def facts(self) -> ReplyFacts:
         """Return what came so far."""
         calls = tuple(
-            ToolCall(id=one.id, name=one.name, arguments="".join(one.arguments)) for one in self._calls.values()
+            ToolCall(id=one.id, name=one.name, arguments=writable("".join(one.arguments)))
+            for one in self._calls.values()
         )
         message = Message(
             role=Role.ASSISTANT,
-            text="".join(self._text),
-            reasoning="".join(self._reasoning),
+            text=writable("".join(self._text)),
+            reasoning=writable("".join(self._reasoning)),
             tool_calls=calls,
             attachments=tuple(self.attachments),
         )

@@ -161,3 +161,44 @@ def test_parallel_calls_that_come_interleaved_are_kept_apart() -> None:
         ("a", "f", "12"),
         ("b", "f", "34"),
     ]
+
+
+CALL = ("write", '{"text":"🚀"}')
+
+
+@pytest.mark.parametrize(
+    ("events", "text", "calls", "output"),
+    [
+        ([delta({"content": "Done \ud83d"}), delta({"content": "\ude80"}, "stop")], "Done 🚀", (), None),
+        (
+            [
+                delta({"tool_calls": [{"index": 0.0, "function": {"name": "write", "arguments": '{"text":"\ud83d'}}]}),
+                delta({"tool_calls": [{"index": 0, "function": {"arguments": '\ude80"}'}}]}),
+            ],
+            "",
+            (CALL,),
+            None,
+        ),
+        (
+            [
+                delta({"function_call": {"name": "write", "arguments": '{"text":'}}),
+                delta({"function_call": {"arguments": '"🚀"}'}}, "function_call"),
+            ],
+            "",
+            (CALL,),
+            None,
+        ),
+        ([{"choices": [{"index": 1, "delta": {"content": "a"}}]}], "a", (), None),
+        ([{"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}]}], "a", (), None),
+        ([{"choices": [{"delta": {"content": "a"}, "usage": {"completion_tokens": 5}}]}], "a", (), 5),
+        ([delta({"content": "a"}), {"choices": [], "usage": {"input_tokens": 9, "output_tokens": 5}}], "a", (), 5),
+    ],
+)
+def test_an_odd_stream_is_read_as_openclaw_reads_it(
+    events: list[object], text: str, calls: tuple[tuple[str, str], ...], output: int | None
+) -> None:
+    reply = facts_of(exchange(CHAT, {}, sse(*events, end="[DONE]"))).reply
+    assert reply.message is not None
+    assert (reply.complete, reply.message.text) == (True, text)
+    assert tuple((call.name, call.arguments) for call in reply.message.tool_calls) == calls
+    assert (reply.usage.output_tokens if reply.usage else None) == output
