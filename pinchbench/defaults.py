@@ -35,6 +35,11 @@ TOOL_CALLS_REMEDY = (
     "OpenClaw works by tool calls, which the server must parse: vLLM needs --enable-auto-tool-choice and"
     " --tool-call-parser, llama.cpp --jinja; Ollama is best asked by its native API (OpenClaw's provider `ollama`)."
 )
+COMPLETIONS, OLLAMA = "openai-completions", "ollama"
+APIS = (  # protocols of models, by OpenClaw's names
+    *(COMPLETIONS, "openai-responses", "anthropic-messages", "google-generative-ai", OLLAMA, "azure-openai-responses"),
+    *("openai-chatgpt-responses", "google-vertex", "github-copilot", "bedrock-converse-stream", "pi-messages"),
+)
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
 
 

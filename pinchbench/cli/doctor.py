@@ -45,7 +45,7 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
     endpoints = read_settings().endpoints
     if options["model"] is not None and options["base_url"] is None:
         at = run_at(endpoints, options["model"])
-        options |= {name: at.get(name) for name in ("base_url", "api_key_env") if at}
+        options |= {name: at.get(name) for name in ("base_url", "api", "api_key_env", "served") if name in at}
     asked = [chat_at(endpoints, model, option="--judge") for model in options.pop("judge")]
     judges = tuple(NamedJudge(**{name: value for name, value in one.items() if name != "served"}) for one in asked)
     config = DoctorConfig(**options, judges=judges, isolation=defaults.Isolation(isolation))

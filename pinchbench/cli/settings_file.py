@@ -145,10 +145,11 @@ class WithDefaults(SettingsCommand):
 
 def model_settings(options: Mapping[str, Any], model: str) -> dict[str, Any]:
     """Return the options of a run with those of the model's endpoint, if it is one of the settings file's."""
+    stated = {name: value for name, value in options.items() if name != "api" or value is not None}
     if options["base_url"] is not None:
-        return dict(options)
+        return stated
     at = run_at(read_settings().endpoints, model)
-    return {**options, **{name: value for name, value in at.items() if options.get(name) is None}}
+    return {**stated, **{name: value for name, value in at.items() if options.get(name) is None}}
 
 
 def take_judge(options: dict[str, Any]) -> JudgeConfig | None:

@@ -74,7 +74,7 @@ from pinchbench.runner.run_context import RunContext, RunObserver
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.make_slots import make_slots, open_scripted_model, settle
 from pinchbench.runner.setup.model_wire import open_wire
-from pinchbench.runner.setup.preflight import ask_endpoints, check_model
+from pinchbench.runner.setup.preflight import ask_endpoints, ask_served, check_model
 from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
 from pinchbench.runner.setup.set_up import require_capacity, versions
 from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
@@ -274,7 +274,12 @@ async def _open_slots(
         has_long = any(is_long(turn.prompt) for trial in prepared.trials for turn in trial.task.turns)
         machine = await identified(machine, takes_files=has_long)
         if config.preflight:
-            await ask_endpoints(check_model(config, machine.catalogue, machine.user), tell=run.observer.tell)
+            target = check_model(config, machine.catalogue, machine.user)
+            await ask_endpoints(target, tell=run.observer.tell)
+            config, findings = await ask_served(config, target)
+            run = run.settled(config)
+            for finding in findings:
+                run.observer.tell(f"{finding.said} {finding.do}".rstrip())
         user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
         run, sandboxing = await settle(run, wire)
         slots = await make_slots(
@@ -294,6 +299,7 @@ async def _open_slots(
             unmet={attempt.key.task_id: sentence for attempt, sentence in prepared.unmet},
             sandbox=run.prepared.config.sandbox,
             network=run.prepared.config.network,
+            served=run.prepared.config.served,
             agents=[slot.agent_id for slot in slots],
             hardware=await to_thread.run_sync(read_hardware),
         )

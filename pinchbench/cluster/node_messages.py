@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import msgspec
 from anyio import fail_after
 
+from pinchbench.config.served import ServedModel
 from pinchbench.decoding import msgpack_decoder
 from pinchbench.defaults import SuiteFormat  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.llm.openai_api import (
@@ -138,6 +139,7 @@ class NodeReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         unmet: what tasks lack here, by id, as sentences.
         sandbox: the level of the trials' sandbox.
         network: what they can connect to.
+        served: what OpenClaw has to know of a model of an endpoint, with what that reports.
         agents: the agents' names in OpenClaw, by slot.
         hardware: what the node is made of.
     """
@@ -148,6 +150,7 @@ class NodeReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     unmet: dict[str, str]
     sandbox: str
     network: str
+    served: ServedModel = ServedModel()
     agents: list[str]
     hardware: Hardware
 

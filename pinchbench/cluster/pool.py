@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from anyio import Event
     from anyio.abc import TaskGroup
 
-    from pinchbench.cluster.node_messages import Cluster, NodeInfo, NodeLink
+    from pinchbench.cluster.node_messages import Cluster, NodeInfo, NodeLink, NodeReady
     from pinchbench.config.run_config import RunConfig
+    from pinchbench.config.served import ServedModel
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.trial import Attempt, TrialEvents
     from pinchbench.results.node_times import Hardware
@@ -214,8 +215,9 @@ class ClusterPool:
         lacking = run.prepared.slots - len(slots)
         more = f" There is no room for {lacking} more: nodes that join are used for them." if lacking else ""
         run.observer.tell(f"Slots: {listed}.{more}")
-        network = _network(self._clients.values())
-        self._plan = replace(self._plan, config=replace(config, network=network))
+        ready = [client.ready for client in self._clients.values() if client.ready is not None]
+        config = replace(config, network=_network(ready), served=_served(ready))
+        self._plan = replace(self._plan, config=config)
         return self._plan.config, slots
 
     async def watch(self, add: Callable[[RemoteSlot], None]) -> None:
@@ -412,8 +414,17 @@ async def _close(links: Iterable[NodeLink]) -> None:
         await link.close()
 
 
-def _network(clients: Iterable[NodeClient]) -> Network:
-    networks = {client.ready.network for client in clients if client.ready is not None}
+def _served(nodes: Sequence[NodeReady]) -> ServedModel:
+    if any(node.served != nodes[0].served for node in nodes):
+        raise ClusterError(
+            "The endpoints of the nodes do not say the same of the model, such as another context window: serve it in"
+            " the same way everywhere, or describe it under `endpoints` in pinchbench.yaml."
+        )
+    return nodes[0].served
+
+
+def _network(nodes: Iterable[NodeReady]) -> Network:
+    networks = {node.network for node in nodes}
     if len(networks) > 1:
         raise ClusterError("Trials can reach the network on some nodes and not on others: set --network.")
     return Network(networks.pop())

@@ -13,7 +13,7 @@ from pinchbench.config.asked_models import (
     JudgeConfig,  # noqa: TC001 - msgspec reads the annotations
     UserModelConfig,  # noqa: TC001 - msgspec reads the annotations
 )
-from pinchbench.config.served import APIS, COMPLETIONS, ServedModel
+from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import (
     DEFAULTS,
     OF_A_RUN,
@@ -24,7 +24,16 @@ from pinchbench.config.settings import (
     check_text,
     check_url,
 )
-from pinchbench.defaults import DEMO_MODELS, DivergencePolicy, Isolation, Network, Sandbox, SuiteFormat
+from pinchbench.defaults import (
+    COMPLETIONS,
+    DEMO_MODELS,
+    OLLAMA,
+    DivergencePolicy,
+    Isolation,
+    Network,
+    Sandbox,
+    SuiteFormat,
+)
 from pinchbench.errors import ConfigError
 
 _MODEL = "the model under test and its provider are stated with --model, --base-url and their options"
@@ -54,7 +63,10 @@ OWNED_SETTINGS: Mapping[str, str] = MappingProxyType(
         "gateway": "no trial is reached from outside",
         "logging": "a run keeps OpenClaw's log with the evidence",
         "memory.search.rememberAcrossConversations": _ALONE,
-        "models": _MODEL,
+        "models": (
+            "requests are recorded, priced and kept from other servers by a run's own entry: describe the model under"
+            " `endpoints` in pinchbench.yaml, with its api, context window, prices, compat, params and so on"
+        ),
         "secrets": _KEYS,
         "session.maintenance": "a run keeps the sessions of its trials",
         "skills.workshop.autonomous": _ALONE,
@@ -360,6 +372,8 @@ class RunConfig:
         if self.base_url is None:
             if self.api_key_env is not None:
                 raise ConfigError("--api-key-env goes with --base-url: it names the key of that endpoint.")
+            if self.api != COMPLETIONS:
+                raise ConfigError("--api goes with --base-url: OpenClaw knows the protocols of other models.")
             return
         if self.is_demo:
             raise ConfigError(f"--base-url does not go with --model {self.model}, which brings its own endpoint.")
@@ -370,8 +384,9 @@ class RunConfig:
         if "/" not in self.model.strip("/"):
             raise ConfigError(f"--base-url needs a model written provider/name, such as local/{self.model}.")
         check_url("--base-url", self.base_url, key_option="--api-key-env")
-        if self.api not in APIS:
-            raise ConfigError(f"The api {self.api} of {self.base_url} is none of {', '.join(APIS)}.")
+        if self.api == OLLAMA and self.base_url.rstrip("/").endswith("/v1"):
+            root = self.base_url.rstrip("/").removesuffix("/v1")
+            raise ConfigError(f"--base-url {self.base_url}: Ollama's own API is not below /v1; write {root}.")
         if self.api_key_env is not None:
             check_key("--api-key-env", self.api_key_env)
 

@@ -6,11 +6,9 @@ from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotatio
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pinchbench.defaults import OPENCLAW_JUDGE
+from pinchbench.defaults import COMPLETIONS, OPENCLAW_JUDGE
 from pinchbench.errors import ConfigError
 
-COMPLETIONS = "openai-completions"
-APIS = (COMPLETIONS, "openai-responses", "anthropic-messages", "google-generative-ai")  # OpenClaw's names
 INPUTS = ("text", "image")
 
 
@@ -30,6 +28,7 @@ class ServedModel:
         price_cached: USD for a million tokens of the request that were cached; None for that of other input.
         price_written: USD for a million tokens that were written to a cache; None for that of other input.
         compat: OpenClaw's `compat` of the model.
+        params: OpenClaw's `params` of the model, such as a temperature.
         source: where the endpoint says the context window, such as `max_model_len in /v1/models`.
     """
 
@@ -40,6 +39,7 @@ class ServedModel:
     price_cached: float | None = None
     price_written: float | None = None
     compat: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    params: Mapping[str, Any] = field(default_factory=dict, hash=False)
     source: str = ""
 
     @property
@@ -75,7 +75,7 @@ class Endpoint:
 
     Attributes:
         base_url: its address.
-        api: its protocol, of `APIS`.
+        api: its protocol, of `defaults.APIS`.
         api_key_env: the name (never the value) of the environment variable that holds its key; None without one.
         models: what is known of its models by name; empty if any name will do.
         place: the file that declares it, for sentences.

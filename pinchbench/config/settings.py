@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pinchbench.defaults import (
+    APIS,
     DEFAULT_MARGIN,
     DEFAULT_OUTPUT_DIR,
     DEFAULT_PASS_THRESHOLD,
@@ -171,8 +172,11 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  " file. Built in, without a provider: demo/oracle plays the solutions, demo/null does nothing. May be"
                  " repeated: models are run side by side and compared with the first.",
                  "run resume doctor", is_basic=True, is_measured=True),
-        _declare("base-url", Kind.TEXT, Section.MODEL, "An OpenAI-compatible endpoint for the model's provider.",
+        _declare("base-url", Kind.TEXT, Section.MODEL, "An endpoint for the model's provider, such as a local server.",
                  "run resume doctor", metavar="URL", is_basic=True, is_measured=True),
+        _declare("api", Kind.TEXT, Section.MODEL,
+                 "That endpoint's protocol, by OpenClaw's name (default: openai-completions). For Ollama: ollama.",
+                 "run resume doctor", choices=APIS, is_measured=True),
         _declare("api-key-env", Kind.TEXT, Section.MODEL,
                  "The environment variable that holds that endpoint's key.",
                  "run resume doctor", metavar="NAME", is_basic=True),

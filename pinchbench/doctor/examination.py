@@ -13,8 +13,9 @@ from anyio import Event, create_task_group
 
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.run_config import RunConfig
+from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import absolute_path
-from pinchbench.defaults import DEFAULT_OUTPUT_DIR, DEFAULT_RUN_ROOT, Isolation
+from pinchbench.defaults import COMPLETIONS, DEFAULT_OUTPUT_DIR, DEFAULT_RUN_ROOT, Isolation
 from pinchbench.doctor import machine_findings, openclaw_findings
 from pinchbench.doctor.bounded_check import Check, blocking_check, find_within, in_thread
 from pinchbench.doctor.first_look import find_servers, of_servers
@@ -27,7 +28,13 @@ from pinchbench.openclaw.homes.credentials import places_of_key, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.openclaw.model_catalogue import read_catalogue
 from pinchbench.redaction import known_secrets, mask
-from pinchbench.runner.setup.preflight import check_model, check_model_names, names_to_check, of_judge
+from pinchbench.runner.setup.preflight import (
+    ask_served,
+    check_model,
+    check_model_names,
+    names_to_check,
+    of_judge,
+)
 from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.sandbox.levels import find_support
 
@@ -62,7 +69,9 @@ class DoctorConfig:
 
     model: str | None = None
     base_url: str | None = None
+    api: str | None = None
     api_key_env: str | None = None
+    served: ServedModel = ServedModel()
     judges: tuple[NamedJudge, ...] = ()
     concurrency: int = 1
     isolation: Isolation = Isolation.PRIVATE
@@ -88,7 +97,9 @@ class DoctorConfig:
         return RunConfig(
             model=self.model,
             base_url=self.base_url,
+            api=self.api or COMPLETIONS,
             api_key_env=self.api_key_env,
+            served=self.served,
             concurrency=self.concurrency,
             isolation=self.isolation,
             openclaw=self.openclaw,
@@ -317,7 +328,7 @@ class _Doctor:
             return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its name.")]
         if run.base_url is not None or self._release is not None:
             self._say(f"Asking {run.model} one question; this takes up to {CALL_LIMIT_S:.0f} s.")
-        found = await self._ask_directly(run)
+        run, found = await self._ask_directly(run)
         if any(one.level is Level.PROBLEM for one in found):
             return found
         if self._release is None:
@@ -327,15 +338,22 @@ class _Doctor:
             ]
         return [*found, await ask_model(run, self._release.openclaw)]
 
-    async def _ask_directly(self, run: RunConfig) -> list[Finding]:
-        """Ask the model's endpoint as a run does before its set-up; nothing where only OpenClaw can ask."""
+    async def _ask_directly(self, run: RunConfig) -> tuple[RunConfig, list[Finding]]:
+        """Ask the model's endpoint as a run does before its set-up; nothing where only OpenClaw can ask.
+
+        Return the options, with what the endpoint reports about the model.
+        """
         program = self._release.openclaw.program if self._release is not None else None
         with suppress(EndpointError):  # there is no key, which is a finding of its own
             user = await in_thread(partial(read_user_state, os.environ))
             target = check_model(run, await in_thread(partial(read_catalogue, program)), user)
             if target is not None:
-                return await ask_all([target])
-        return []
+                found = await ask_all([target])
+                if found[0].level is not Level.PROBLEM:
+                    run, said = await ask_served(run, target)
+                    found += said
+                return run, found
+        return run, []
 
     async def _ask_judge(self, named: NamedJudge) -> list[Finding]:
         try:

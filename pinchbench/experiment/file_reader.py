@@ -6,9 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from pinchbench.config.served import APIS, INPUTS, Endpoint, EndpointModel, ServedModel
+from pinchbench.config.served import INPUTS, Endpoint, EndpointModel, ServedModel
 from pinchbench.config.settings import Kind, check_url
-from pinchbench.defaults import Isolation, Network, Sandbox
+from pinchbench.defaults import APIS, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.runner.plan.check_additions import WHOLE
 from pinchbench.suite.yaml_nodes import YamlTextError, misspelt, read_yaml
@@ -220,5 +220,6 @@ MODEL_KEYS: Mapping[str, tuple[str, Callable[[YamlNode], object | None]]] = Mapp
         "price-cached": ("USD for a million tokens", _price),
         "price-written": ("USD for a million tokens", _price),
         "compat": ("settings of OpenClaw by name", _object),
+        "params": ("settings of OpenClaw by name", _object),
     }
 )

@@ -67,6 +67,7 @@ def remarks(
     yield from run_warnings(totals)
     if used := ", ".join(_used(totals)):
         yield f"Used: {used}."
+    yield from _partly_known(outcomes)
     if passed := list(_passed(totals.passing.k)):
         yield f"Passed (score of {totals.passing.threshold:g} or more): {', '.join(passed)}."
     yield from filter(None, (sheet_sentence(totals.events or {}),))
@@ -132,6 +133,16 @@ def _used(totals: Aggregate) -> Iterator[str]:
         start, end = totals.sessions[-1]
         again = " since it was resumed" if len(totals.sessions) > 1 else ""
         yield f"{duration(end - start)} of {duration(limits.max_hours * HOUR_S)}{again}"
+
+
+def _partly_known(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """Yield one line if what some trials used, or what that cost, is known and that of others is not."""
+    for what, lacking in (
+        ("tokens", [one.wire is not None and one.wire.unreported > 0 for one in outcomes]),
+        ("cost", [one.usage.known_cost_usd is None for one in outcomes]),
+    ):
+        if any(lacking) and not all(lacking):
+            yield f"The sums of {what} are at least so much: of {many(sum(lacking), 'trial')} not all is known."
 
 
 def _alone(totals: Aggregate) -> Iterator[str]:

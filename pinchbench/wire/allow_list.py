@@ -26,6 +26,8 @@ ENDPOINTS = {
     Api.OPENAI_RESPONSES: re.compile(r"/responses$"),
     Api.ANTHROPIC_MESSAGES: re.compile(r"/messages$"),
     Api.GOOGLE_GENERATIVE_AI: re.compile(r"/models/[^/]+:(?:g|streamG)enerateContent$"),
+    Api.OLLAMA: re.compile(r"/api/chat$"),
+    Api.AZURE_OPENAI_RESPONSES: re.compile(r"/responses$"),
 }
 MODELS = re.compile(r"/models(?:/.*)?$")  # which OpenClaw may ask for their names
 LISTING_METHODS = frozenset({"GET", "HEAD"})

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from pinchbench.wire.exchange import Chunk, ExchangeEnd
 from pinchbench.wire.protocols.anthropic import AnthropicMessages
-from pinchbench.wire.protocols.call_facts import ExchangeFacts, ReplyFacts, RequestFacts
-from pinchbench.wire.protocols.encoding import Unreadable, decoded, encoding_of, events
+from pinchbench.wire.protocols.call_facts import ExchangeFacts, ProtocolName, ReplyFacts, RequestFacts
+from pinchbench.wire.protocols.encoding import Unreadable, decoded, encoding_of, events, json_lines
 from pinchbench.wire.protocols.gemini import Gemini
 from pinchbench.wire.protocols.json_values import EMPTY, error_in, error_text, parse
+from pinchbench.wire.protocols.ollama import Ollama
 from pinchbench.wire.protocols.openai_chat import OpenAIChat
 from pinchbench.wire.protocols.openai_responses import OpenAIResponses
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.call_facts import ProtocolName
     from pinchbench.wire.protocols.encoding import Headers
     from pinchbench.wire.protocols.json_values import Object
 
@@ -53,6 +53,7 @@ BY_PATH: tuple[tuple[str, Protocol], ...] = (
     ("/chat/completions", OpenAIChat()),
     ("/responses", OpenAIResponses()),
     ("/messages", ANTHROPIC),
+    ("/api/chat", Ollama()),
     (":generateContent", Gemini()),
     (":streamGenerateContent", Gemini()),
 )
@@ -145,8 +146,9 @@ def _read_reply(protocol: Protocol, exchange: Exchange) -> ReplyFacts:
     except Unreadable as problem:
         return ReplyFacts(error=str(problem))
     reply = ReplyBuilder()
-    if _is_stream(exchange.reply_headers, chunks):
-        for event in events(chunks):
+    is_lines = protocol.name is ProtocolName.OLLAMA
+    if is_lines or _is_stream(exchange.reply_headers, chunks):
+        for event in json_lines(chunks) if is_lines else events(chunks):
             reply.at_s = event.at_s
             _read_event(protocol, event.data, reply)
         is_clean = exchange.end is ExchangeEnd.COMPLETE

@@ -14,6 +14,8 @@ from anyio import to_thread
 from pinchbench.sandbox.socket_owner import Program, asked_inode, client_inode, find_owner, name_of
 from pinchbench.wire.exchange import Allowance
 from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.measure import estimated_usage
+from pinchbench.wire.protocols.call_facts import ReplyFacts
 
 if TYPE_CHECKING:
     from anyio import CancelScope
@@ -123,11 +125,13 @@ class TrialLease:
         return ""
 
     @staticmethod
-    def record(recorder: Recorder, draft: Draft, reads_usage: bool) -> Usage | None:
-        """Record an exchange; return what it used, if that is to be read and the provider reported it. Blocks."""
+    def record(recorder: Recorder, draft: Draft, reads_usage: bool) -> tuple[Usage | None, bool]:
+        """Record an exchange; return what it used, if that is to be read, and whether that is an estimate. Blocks."""
         exchange = draft.exchange()
         recorder.append(exchange)
-        return facts_of(exchange).reply.usage if reads_usage else None
+        reply = facts_of(exchange).reply if reads_usage else ReplyFacts()
+        is_estimate = reply.usage is None and reply.message is not None
+        return (estimated_usage(exchange) if is_estimate else reply.usage), is_estimate
 
 
 def _unix_client(connection: socket.socket) -> int:

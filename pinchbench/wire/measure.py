@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FULL_TOKEN_CHARACTERS = 6  # honest prompts have at most 5 a token, and fewer without the tools' descriptions
 LEAST_WINDOW = 1024  # servers that count fewer tokens count something else, such as what was not cached
 FEWEST_TRUNCATED = 3
+BYTES_OF_A_TOKEN = 4  # of a request in English with code, as JSON
 RUN = re.compile(r"(.)\1{3,}", re.DOTALL)  # of one character, such as of spaces, which is one token
 
 
@@ -137,6 +138,14 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
         truncated_to=_window(one.facts for one in calls),
         gaps_s=math.fsum(_gaps_s(every)),
     )
+
+
+def estimated_usage(exchange: Exchange) -> Usage:
+    """Return what a call whose provider reports no usage may have used, going by its bytes."""
+    sent, reply = len(exchange.request), facts_of(exchange).reply.message
+    said = "" if reply is None else reply.reasoning + reply.text + "".join(one.arguments for one in reply.tool_calls)
+    prompt, output = sent // BYTES_OF_A_TOKEN, len(said.encode()) // BYTES_OF_A_TOKEN
+    return Usage(requests=1, input_tokens=prompt, output_tokens=output, total_tokens=prompt + output)
 
 
 def _failed_calls(calls: Sequence[_Call]) -> Iterable[FailedCall]:

@@ -146,9 +146,10 @@ class Proxy:
             async for draft in drafts:
                 try:
                     if lease.recorder is not None:
-                        used = await to_thread.run_sync(lease.record, lease.recorder, draft, self._reports_usage)
+                        recording = to_thread.run_sync(lease.record, lease.recorder, draft, self._reports_usage)
+                        used, is_estimate = await recording
                         if used is not None:
-                            self._report(CallUsed(trial=lease.trial, usage=used))
+                            self._report(CallUsed(trial=lease.trial, usage=used, is_estimate=is_estimate))
                         self._limit_recording(lease, lease.recorder)
                 except OSError as error:
                     lease.problem = f"an exchange could not be recorded: {error}"

@@ -19,6 +19,8 @@ class Api(StrEnum):
     OPENAI_RESPONSES = "openai-responses"
     ANTHROPIC_MESSAGES = "anthropic-messages"
     GOOGLE_GENERATIVE_AI = "google-generative-ai"
+    OLLAMA = "ollama"
+    AZURE_OPENAI_RESPONSES = "azure-openai-responses"
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,10 +158,11 @@ class PaceChanged(msgspec.Struct, frozen=True, kw_only=True, tag="pace"):
 
 
 class CallUsed(msgspec.Struct, frozen=True, kw_only=True, tag="used"):
-    """What a call used, as the provider reported it; only with `Configure.reports_usage`."""
+    """What a call used, as the provider reported it, or else an estimate; only with `Configure.reports_usage`."""
 
     trial: str
     usage: Usage
+    is_estimate: bool = False
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True, tag="held"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -12,7 +12,7 @@ from command_line import call, clean_environment
 from fakes import fake_openclaw, make_suite
 from pinchbench.cli.settings_file import read_settings
 from pinchbench.config.run_config import RunConfig
-from pinchbench.config.served import run_at
+from pinchbench.config.served import ServedModel, run_at
 from pinchbench.errors import ConfigError
 from pinchbench.runner.setup.make_homes import endpoint
 
@@ -71,6 +71,17 @@ def test_an_endpoints_model_reaches_openclaws_provider_entry_with_all_that_is_sa
             }
         ],
     }
+
+
+def test_ollama_gets_the_stated_window_with_each_request_and_never_a_guess() -> None:
+    def entry(served: ServedModel) -> Mapping[str, object]:
+        provider = endpoint("http://127.0.0.1:9", "m1", served=served, with_key=False, api="ollama")
+        [model] = cast("list[dict[str, object]]", provider["models"])
+        return model
+
+    stated = entry(ServedModel(context_window=32_768, params={"temperature": 0}))
+    assert (stated["contextTokens"], stated["params"]) == (32_768, {"temperature": 0})
+    assert not {"contextTokens", "params"} & entry(ServedModel()).keys()
 
 
 def test_the_file_of_the_current_folder_wins_over_that_of_the_user(

@@ -188,14 +188,21 @@ class Model(HttpServer[Request]):
     async def respond(self, request: Request) -> Response:
         self.record(request)
         said = {"role": "assistant", "content": "Yes."}
-        return Response(body=json.dumps({"model": "m", "choices": [{"index": 0, "message": said}]}).encode())
+        said_of_models = {"data": [{"id": "m", "max_model_len": 32_768}]}
+        return Response(
+            body=json.dumps(
+                {"model": "m", "choices": [{"index": 0, "message": said}]} if request.body else said_of_models
+            ).encode()
+        )
 
 
 async def test_a_node_asks_an_endpoint_on_its_loopback_before_it_is_ready(tmp_path: Path) -> None:
     async with started() as caller, running(Model()) as model:
         await send(caller, tmp_path, begin(tmp_path, base_url=f"http://127.0.0.1:{model.port}/v1", preflight=True))
-        await caller.next(NodeReady)
-        assert {request.path for request in model.requests} == {"/v1/chat/completions"}
+        said = await caller.next(NodeReady)
+        assert isinstance(said, NodeReady)
+        assert model.requests[0].path == "/v1/chat/completions"
+        assert (said.served.context_window, said.served.source) == (32_768, "max_model_len in /v1/models")
         await caller.host.send(frame(encode(End())))
         await caller.end()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pinchbench.config.run_config import OWNED_SETTINGS, RunConfig, check_settings, check_variables, drawn_form
-from pinchbench.defaults import DEFAULT_RUN_ROOT, Isolation
+from pinchbench.defaults import APIS, DEFAULT_RUN_ROOT, Isolation
 from pinchbench.errors import ConfigError
 
 MODEL = "local/m1"
@@ -104,6 +104,21 @@ def test_an_endpoint_goes_with_neither_demo_models_nor_the_users_openclaw() -> N
     with pytest.raises(ConfigError, match="leave --isolation shared out"):
         RunConfig(model="demo/oracle", isolation=Isolation.SHARED)
     assert RunConfig(model=MODEL, isolation=Isolation.SHARED).isolation == "shared"
+
+
+def test_an_api_is_one_of_openclaws_goes_with_an_endpoint_and_ollamas_is_not_below_v1() -> None:
+    assert all(RunConfig(model=MODEL, base_url="http://127.0.0.1:9", api=api).api == api for api in APIS)
+    with pytest.raises(ConfigError, match="--api soap is not one of its values; they are openai-completions, openai-r"):
+        RunConfig(model=MODEL, base_url=URL, api="soap")
+    with pytest.raises(ConfigError, match="--api goes with --base-url"):
+        RunConfig(model=MODEL, api="ollama")
+    with pytest.raises(ConfigError, match=r"not below /v1; write http://127\.0\.0\.1:11434\."):
+        RunConfig(model=MODEL, base_url="http://127.0.0.1:11434/v1/", api="ollama")
+
+
+def test_settings_of_models_are_refused_with_the_place_where_they_are_stated() -> None:
+    with pytest.raises(ConfigError, match=r"describe the model under `endpoints` in pinchbench\.yaml"):
+        RunConfig(model=MODEL, openclaw_config={"models": {"providers": {}}})
 
 
 def test_the_variable_with_the_key_is_set_and_goes_with_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:

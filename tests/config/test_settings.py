@@ -21,7 +21,7 @@ NOT_TAKEN = {"verbose", "replay", "retry_delay_s", "linger_s", "judge", "user"}
 
 def test_every_field_of_a_config_has_a_setting() -> None:
     of_run = {one.field for one in SETTINGS.values() if one.scope in OF_A_RUN}
-    assert of_run == {one.name for one in fields(RunConfig)} - NOT_TAKEN - {"api", "served"}
+    assert of_run == {one.name for one in fields(RunConfig)} - NOT_TAKEN - {"served"}
     for scope, kind in ((Scope.JUDGE, JudgeConfig), (Scope.USER, UserModelConfig)):
         asked = {one.field for one in SETTINGS.values() if one.scope is scope}
         assert asked == {one.name for one in fields(kind)} - BY_ENDPOINT - {"further"}

@@ -26,6 +26,11 @@ def _config(folder: Path, program: Path, **options: object) -> DoctorConfig:
     return DoctorConfig(**{**places, **options})  # type: ignore[arg-type]
 
 
+async def _all(config: DoctorConfig) -> tuple[Finding, ...]:
+    with fail_after(LIMIT_S):
+        return await examine(config, show=lambda _: None, say=lambda _: None)
+
+
 async def _examine(config: DoctorConfig) -> tuple[dict[str, Finding], list[str]]:
     """The findings by subject, which were shown one by one."""
     reported: list[Finding] = []
@@ -161,9 +166,12 @@ async def test_an_endpoint_is_asked_directly_first_and_then_through_openclaw(tmp
         config = _config(tmp_path, fake_openclaw(tmp_path / "fake"), model="mock/m1", base_url=endpoint.base_url)
         found, _ = await _examine(config)
 
+        alone = [said.said for said in await _all(config)]
+
     assert found["model"].level is Level.OK
     assert "answered through OpenClaw" in found["model"].said
     assert endpoint.requests[0].json["model"] == "m1"
+    assert [said for said in alone if "128,000 tokens are a guess" in said]
 
 
 @pytest.mark.anyio

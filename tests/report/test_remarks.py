@@ -134,6 +134,24 @@ def test_a_run_that_lost_points_without_any_tool_call_names_the_servers_settings
     assert all("--enable-auto-tool-choice" in one for one in told)
 
 
+@pytest.mark.parametrize(
+    ("costs", "said"), [((0.5, 0.0), ["cost are at least so much: of 1 trial not"]), ((0.5, 0.5), []), ((0.0, 0.0), [])]
+)
+def test_a_sum_of_known_and_unknown_costs_is_named_as_the_least(
+    tmp_path: Path, costs: tuple[float, float], said: list[str]
+) -> None:
+    keys = [TrialKey(task_id=f"task_{number}", repetition=1) for number in (1, 2)]
+    outcomes = [
+        Outcome(key=key, reason=Reason.COMPLETED, digest="d", usage=Usage(requests=1, total_tokens=9, cost_usd=cost))
+        for key, cost in zip(keys, costs, strict=True)
+    ]
+    data = aggregate_of(outcomes, facts_of(keys), [])
+
+    told = [one for one in remarks(data, outcomes, {}, RunFiles(output_dir=tmp_path, name="r")) if "at least" in one]
+
+    assert [words in one for words, one in zip(said, told, strict=True)] == [True] * len(said)
+
+
 def test_a_judge_of_the_models_family_is_named_next_to_its_score(tmp_path: Path) -> None:
     model = facts_of([]).model
     key = TrialKey(task_id="task_a", repetition=1)

@@ -51,6 +51,8 @@ def test_a_path_of_two_meanings_is_refused_and_named(target: str) -> None:
         ("POST", "/v1/messages?beta=true", Api.ANTHROPIC_MESSAGES),
         ("POST", "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse", Api.GOOGLE_GENERATIVE_AI),
         ("POST", "/v1beta/models/gemini-3-pro:generateContent", None),
+        ("POST", "/api/chat", Api.OLLAMA),
+        ("POST", "/openai/v1/responses?api-version=preview", Api.AZURE_OPENAI_RESPONSES),
         ("GET", "/v1/models", Api.OPENAI_COMPLETIONS),
         ("GET", "/v1/models/a/b", None),
     ],
@@ -67,6 +69,7 @@ def test_the_endpoints_of_a_model_are_allowed(method: str, path: str, api: Api |
         ("DELETE", "/v1/models/mine", "DELETE /v1/models/mine"),
         ("POST", "/v1/responses", "POST /v1/responses"),  # of another protocol
         ("POST", "/v1/images/generations", "POST /v1/images/generations"),
+        ("POST", "/api/pull", "POST /api/pull"),
         ("GET", "/v1/chat/completions", ""),  # as OpenClaw does for a web socket
     ],
 )

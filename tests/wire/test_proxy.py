@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -524,6 +525,28 @@ async def test_what_a_call_used_is_reported_on_request(reports_usage: bool) -> N
         await wire.recorded()
     used = [event for event in wire.events if isinstance(event, CallUsed)]
     assert [(one.trial, one.usage.total_tokens) for one in used] == [("task/1", 7)] * reports_usage
+    assert not any(one.is_estimate for one in used)
+
+
+async def test_what_a_call_used_is_estimated_by_its_bytes_where_the_provider_does_not_report_it() -> None:
+    said = json.dumps({"choices": [{"message": {"content": "ä" * 20}, "finish_reason": "stop"}]}).encode()
+
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(reply(said, headers=(("Content-Type", "application/json"),)))
+        return True
+
+    async with (
+        scripted_provider(answer) as provider,
+        running_proxy(f"{provider.url}/v1", reports_usage=True) as wire,
+        client() as http,
+    ):
+        body = {"model": "m", "messages": [{"role": "user", "content": "x" * 4000}]}
+        await http.post(wire.url("/chat/completions"), json=body)
+        await wire.recorded()
+    [used] = [event for event in wire.events if isinstance(event, CallUsed)]
+    assert used.is_estimate
+    assert used.usage.output_tokens == 10
+    assert 1000 <= used.usage.input_tokens <= 1030
 
 
 async def test_what_is_not_for_the_runs_model_is_refused_reported_and_not_recorded() -> None:

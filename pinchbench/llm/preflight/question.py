@@ -40,6 +40,7 @@ class Api(StrEnum):
     RESPONSES = "openai-responses"
     MESSAGES = "anthropic-messages"
     GEMINI = "google-generative-ai"
+    OLLAMA = "ollama"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,12 +114,15 @@ def request_of(target: Target) -> Request:
             headers = {"x-goog-api-key": target.key} if target.key else {}
             body = {"contents": [{"parts": [{"text": prompt}]}], **tools}
             return Request(url=f"{base}/models/{target.model}:generateContent", headers=headers, body=body)
+        case Api.OLLAMA:
+            body = {"model": target.model, "messages": [message], "stream": False, **tools}
+            return Request(url=f"{base}/api/chat", headers=bearer, body=body)
 
 
 def _tools(api: Api) -> dict[str, object]:
     tool: dict[str, object]
     match api:
-        case Api.COMPLETIONS:
+        case Api.COMPLETIONS | Api.OLLAMA:
             tool = {"type": "function", "function": {**TOOL, "parameters": NO_PARAMETERS}}
         case Api.RESPONSES:
             tool = {"type": "function", **TOOL, "parameters": NO_PARAMETERS}
@@ -224,7 +228,8 @@ def silent(target: Target, after_s: float) -> Finding:
 
 def with_v1(target: Target) -> str:
     """Return the address that was probably intended; empty if it already ends in a version."""
-    return "" if re.search(r"/v\d+(beta)?$", target.base_url) else f"{target.base_url}/v1"
+    is_meant = target.api is not Api.OLLAMA and not re.search(r"/v\d+(beta)?$", target.base_url)
+    return f"{target.base_url}/v1" if is_meant else ""
 
 
 def meant_v1(target: Target, finding: Finding) -> Finding:
@@ -273,6 +278,8 @@ def _key_advice(target: Target) -> str:
 def _address_advice(target: Target) -> str:
     if not target.url_option:
         return "Check the provider's base URL in your OpenClaw."
+    if target.api is Api.OLLAMA:
+        return f"Check {target.url_option}: Ollama's own API is at the root of its server."
     return f"Check {target.url_option}: the address of an OpenAI-compatible API usually ends in /v1."
 
 

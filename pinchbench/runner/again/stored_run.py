@@ -164,7 +164,6 @@ def _came_with(path: Path, files: RunFiles) -> bool:
 # The options that the numbers of a run depend on; the others may differ as they like.
 MEASURED = (
     *(one.field for one in SETTINGS.values() if one.is_measured and one.scope in OF_A_RUN),
-    "api",
     "served",
 )
 # What of the judge and of the user's model they depend on: the section in run.json, the option that names the model.

@@ -153,7 +153,10 @@ class Meter:
         live = self._live.pop(key, None) if key is not None else None
         self._live_used = math.fsum(one.used for one in self._live.values())  # rarely enough, and without rounding
         is_known = outcome.paid.requests > 0
-        used = self._resource.of(outcome.paid) if is_known else live.used if live is not None else 0.0
+        used = self._resource.of(outcome.paid) if is_known else 0.0
+        is_partial = not is_known or (outcome.wire is not None and outcome.wire.unreported > 0)
+        if live is not None and is_partial:  # what was not reported has been estimated
+            used = max(used, live.used)
         self._spent += used
         self._to_judge += outcome.reason.is_valid
         if is_known and outcome.reason not in {Reason.INTERRUPTED, Reason.NODE_LOST}:  # those did not end by themselves

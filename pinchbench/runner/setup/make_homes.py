@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyio import Lock, to_thread
 
-from pinchbench.config.served import COMPLETIONS
-from pinchbench.defaults import Isolation, Network
+from pinchbench.defaults import COMPLETIONS, OLLAMA, Isolation, Network
 from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
 from pinchbench.llm.demo.loopback_server import provider_config
@@ -307,6 +306,9 @@ def endpoint(
         "contextWindow": served.window,
         "maxTokens": served.reply_tokens,
         **({"compat": served.compat} if served.compat else {}),
+        **({"params": served.params} if served.params else {}),
+        # else Ollama loads a model with a window of its own choice, and truncates longer prompts
+        **({"contextTokens": served.window} if api == OLLAMA and served.context_window else {}),
     }
     return {
         "baseUrl": base_url,

@@ -22,7 +22,15 @@ from pinchbench.runner.again.stored_run import recordings_of
 from pinchbench.runner.setup.preflight import has_own_address
 from pinchbench.runner.trial.wire_facts import TrialMeter
 from pinchbench.wire.proxy_client import new_token, run_wire
-from pinchbench.wire.wire_messages import Api, Configure, PaceChanged, Provider, ReplaySource, RequestRefused
+from pinchbench.wire.wire_messages import (
+    Api,
+    CallUsed,
+    Configure,
+    PaceChanged,
+    Provider,
+    ReplaySource,
+    RequestRefused,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -133,6 +141,10 @@ def past_proxies(env: Mapping[str, str]) -> dict[str, str]:
     return {**env, **dict.fromkeys(NO_PROXIES, f"{without},{LOOPBACK}".lstrip(","))}
 
 
+ESTIMATED = (
+    "The model's server does not report what its replies use: limits of cost and tokens count an estimate, one token"
+    " for every four bytes."
+)
 NOBODY = "http://127.0.0.1/v1"  # of a replay in which no model is asked
 GIB = 1024**3
 NO_RECORDINGS: Mapping[TrialKey, Path] = MappingProxyType({})
@@ -263,6 +275,8 @@ def why_without(config: RunConfig) -> str:
         return "Requests to the model are not recorded, because of --no-wire."
     if config.isolation is Isolation.SHARED:
         return "Requests to the model are not recorded: the agents run in your own OpenClaw."
+    if config.api not in set(Api):
+        return f"Requests to the model are not recorded: the wire does not read {config.api}."
     if config.base_url is not None and _needs_proxy(config.base_url):
         return "Requests to the model are not recorded: its endpoint is behind the proxy that the environment names."
     return ""
@@ -302,12 +316,17 @@ async def open_wire(
 
     meters: dict[str, TrialMeter] = {}
     refused: set[str] = set()  # each is reported once: a process can ask again without end
+    is_estimated = False
 
     def observe(event: WireEvent) -> None:
+        nonlocal is_estimated
         if isinstance(event, PaceChanged):
             tell(f"{event.provider} answered 429: at most {event.window} requests at once for now.")
         elif (meter := meters.get(event.trial)) is not None:
             meter.take(event)
+            if isinstance(event, CallUsed) and event.is_estimate and not is_estimated:
+                is_estimated = True
+                tell(ESTIMATED)
         elif isinstance(event, RequestRefused) and not event.trial and event.what not in refused:
             refused.add(event.what)
             tell(f"The wire has refused {event.what}.")

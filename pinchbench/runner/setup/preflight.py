@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import JUDGE_PROVIDERS, Isolation
+from pinchbench.defaults import COMPLETIONS, JUDGE_PROVIDERS, OLLAMA, Isolation
 from pinchbench.errors import ConfigError, EndpointError
 from pinchbench.llm.preflight.question import Api, Target
-from pinchbench.model.finding import Level
+from pinchbench.model.finding import Finding, Level
 from pinchbench.openclaw.homes.credentials import places_of_key
 from pinchbench.openclaw.model_catalogue import KEYLESS, names_provider
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.model_catalogue import Catalogue
     from pinchbench.runner.setup.this_machine import Machine
 
+# Servers with these protocols say in ways of their own what OpenClaw has to know of a model.
+TELLING = (COMPLETIONS, Api.RESPONSES, OLLAMA)
 SKIP = "--no-preflight starts without asking."
 
 
@@ -32,6 +35,8 @@ def check_model(config: RunConfig, catalogue: Catalogue, user: UserState) -> Tar
     if config.is_demo or (config.isolation is Isolation.SHARED and config.base_url is None):
         return None
     if config.base_url is not None:
+        if config.api not in set(Api):
+            return None
         return Target(
             subject="model",
             model=config.model.partition("/")[2],
@@ -130,6 +135,16 @@ async def ask_endpoints(*targets: Target | None, tell: Callable[[str], None]) ->
                 tell(f"{finding.said} {finding.do}")
             case Level.OK | Level.NOTE:
                 pass
+
+
+async def ask_served(config: RunConfig, target: Target | None) -> tuple[RunConfig, list[Finding]]:
+    """Return the options with what the model's own endpoint reports about it, and what is used as a finding."""
+    if target is None or config.base_url is None or config.api not in TELLING:
+        return config, []
+    from pinchbench.llm.preflight.ask import ask_about, said_of  # noqa: PLC0415 - an HTTP client, as in `ask_all`
+
+    served = config.served.completed(await ask_about(target))
+    return replace(config, served=served), [said_of(config.model, served)]
 
 
 def _value(name: str | None) -> str:

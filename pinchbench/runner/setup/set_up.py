@@ -6,7 +6,7 @@ import os
 import platform
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +15,6 @@ from anyio import to_thread
 from msgspec import UNSET
 
 from pinchbench.config.asked_models import plain_judge
-from pinchbench.config.served import COMPLETIONS
 from pinchbench.defaults import MAX_MACHINE_SLOTS
 from pinchbench.errors import ConfigError
 from pinchbench.files.user_data import bundled_tasks_dir
@@ -33,6 +32,7 @@ from pinchbench.runner.setup.judging import open_judges, open_user_model
 from pinchbench.runner.setup.make_slots import make_slots, settle
 from pinchbench.runner.setup.preflight import (
     ask_endpoints,
+    ask_served,
     check_model,
     check_model_names,
     check_thinking,
@@ -296,14 +296,10 @@ async def _ask_endpoints(prepared: Prepared, machine: Machine, observer: RunObse
         model = check_model(config, machine.catalogue, machine.user)
     judges = [of_judge(one) for one in config.judge.each] if config.judge is not None else []
     await ask_endpoints(model, *judges, of_user(prepared.user_model), tell=observer.tell)
-    if model is None or config.base_url is None or config.api != COMPLETIONS:
-        return config
-    from pinchbench.llm.preflight.ask import ask_about, said_of  # noqa: PLC0415 - an HTTP client, as in `ask`
-
-    served = config.served.completed(await ask_about(model))
-    finding = said_of(config.model, served)
-    observer.tell(f"{finding.said} {finding.do}".rstrip())
-    return replace(config, served=served)
+    config, findings = await ask_served(config, model)
+    for finding in findings:
+        observer.tell(f"{finding.said} {finding.do}".rstrip())
+    return config
 
 
 async def _started(

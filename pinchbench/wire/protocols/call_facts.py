@@ -17,6 +17,7 @@ class ProtocolName(StrEnum):
     OPENAI_RESPONSES = "openai-responses"
     ANTHROPIC = "anthropic-messages"
     GEMINI = "google-generative-ai"
+    OLLAMA = "ollama"
 
 
 class Role(StrEnum):

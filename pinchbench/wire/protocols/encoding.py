@@ -117,6 +117,11 @@ def events(chunks: Iterable[Chunk]) -> Iterator[ServerEvent]:
         yield ServerEvent(at_s=at_s, data=b"\n".join(data))
 
 
+def json_lines(chunks: Iterable[Chunk]) -> Iterator[ServerEvent]:
+    """Split a reply into its lines, each an event; empty ones are left out."""
+    yield from (ServerEvent(at_s=at_s, data=line) for at_s, line in _lines(chunks) if line)
+
+
 def _lines(chunks: Iterable[Chunk]) -> Iterator[tuple[float, bytes]]:
     held: list[bytes] = []  # pieces of a line that is not complete: joined once, as a line may come byte by byte
     held_bytes, after_cr, is_first, at_s = 0, False, True, 0.0

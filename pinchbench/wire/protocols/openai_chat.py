@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
 ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "function": Role.TOOL}
-REASONING = ("reasoning_content", "reasoning", "reasoning_text")  # each provider has its own name
+REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")  # each provider has its own name
 # Any other finish reason is an error to OpenClaw 2026.9.6, whatever the model said before it.
 FINISHES = frozenset({"stop", "end", "length", "tool_calls", "tool_call", "function_call", "content_filter"})
 

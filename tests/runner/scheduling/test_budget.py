@@ -381,6 +381,14 @@ def test_a_limit_of_use_ends_the_run_after_a_trial_whose_replies_report_none(
     assert ("does not report" in one.ended(outcome(2, Usage(requests=3)))) is not is_kept
 
 
+def test_an_estimate_counts_for_good_where_replies_report_no_usage() -> None:
+    one = budget(TOKENS)
+    assert one.uses(key(1), Usage(requests=2, total_tokens=600_000)) == ""
+    silent = replace(outcome(1, Usage(requests=2)), wire=WireFacts(unreported=2))
+    assert one.ended(silent) == ""
+    assert one.uses(key(2), Usage(requests=2, total_tokens=500_000)) != ""
+
+
 def test_a_limit_in_dollars_ends_the_run_at_the_first_answer_of_a_model_without_a_price() -> None:
     free = Usage(requests=1, total_tokens=900)
     told = Budget(BudgetLimits(max_cost=5.0), began=0.0, expected_s={})

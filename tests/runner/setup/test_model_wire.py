@@ -27,6 +27,7 @@ from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup import model_wire
 from pinchbench.runner.setup.model_wire import (
+    ESTIMATED,
     ModelWire,
     NativeProvider,
     choose_native,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractAsyncContextManager
 
+    from pinchbench.model.usage import Usage
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.wire.proxy_client import TrialWire
 
@@ -68,6 +70,8 @@ def anyio_backend() -> str:
         (RunConfig(model="own/m", base_url="http://127.0.0.1:1/v1", wire=False), "--no-wire"),
         (RunConfig(model="anthropic/m", isolation=Isolation.SHARED), "your own OpenClaw"),
         (RunConfig(model="anthropic/m"), ""),
+        (RunConfig(model="own/m", base_url="http://127.0.0.1:1", api="ollama"), ""),
+        (RunConfig(model="own/m", base_url="http://127.0.0.1:1", api="pi-messages"), "does not read pi-messages"),
     ],
 )
 def test_requests_that_the_wire_would_change_do_not_go_through_it(config: RunConfig, why: str) -> None:
@@ -150,6 +154,35 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
     assert dict(recorded.request_headers)["authorization"] == "Bearer [key]"
     # a word that stands for no key is one that a model may say
     assert json.loads(recorded.reply)["choices"][0]["message"]["content"] == f"The key is {kept or '*' * len(key)}."
+
+
+async def test_that_usage_is_estimated_is_said_once_and_after_the_first_reply(tmp_path: Path) -> None:
+    silent = {"choices": [{"message": {"role": "assistant", "content": "Hi."}, "finish_reason": "stop"}]}
+    told: list[str] = []
+    said = Event()
+    used: list[Usage] = []
+
+    class Events(TrialEvents):
+        def used(self, usage: Usage) -> None:
+            used.append(usage)
+            if usage.requests == 2:
+                said.set()
+
+    async with running(Model(json.dumps(silent).encode())) as server:
+        config = RunConfig(model="own/m", base_url=f"http://127.0.0.1:{server.port}/v1", max_tokens=10**6)
+        async with open_wire(config, MACHINE, None, tell=told.append) as wire:
+            assert wire is not None
+            lease = wire.lease(1, trial=TRIAL, recording=tmp_path / "wire.jsonl.zst", events=Events())
+            async with lease as (trial, _), httpx2.AsyncClient(trust_env=False) as client:
+                await trial.set_turn(1)
+                url = str(wire.through(ENTRY, 1)["baseUrl"]).replace(trial.instead_of, trial.token)
+                for _ in range(2):
+                    await client.post(f"{url}/chat/completions", json={"model": "m", "messages": []})
+                    assert len(told) <= 1
+                with fail_after(60):
+                    await said.wait()
+    assert told == [ESTIMATED]
+    assert used[0].total_tokens > 0
 
 
 async def test_a_replay_of_a_known_provider_goes_on_with_no_other_model(monkeypatch: pytest.MonkeyPatch) -> None:

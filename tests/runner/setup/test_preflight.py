@@ -168,6 +168,7 @@ def test_a_known_provider_is_asked_in_its_own_protocol_unless_the_user_has_anoth
         (Api.RESPONSES, "http://h/v1/responses", "Authorization"),
         (Api.MESSAGES, "http://h/v1/messages", "x-api-key"),
         (Api.GEMINI, "http://h/v1/models/m1:generateContent", "x-goog-api-key"),
+        (Api.OLLAMA, "http://h/v1/api/chat", "Authorization"),
     ],
 )
 def test_each_protocol_has_its_address_and_its_place_for_the_key(api: Api, url: str, header: str) -> None:
