@@ -68,8 +68,18 @@ LEFT_OVER = "not begun: the time for tests was over"
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the tests on real OpenClaw: one worker takes minutes for them, while the others run the rest."""
-    items.sort(key=lambda item: item.get_closest_marker("real_openclaw") is None)
+    """Start with the tests on real OpenClaw: two workers take minutes for them, while the others run the rest.
+
+    Each worker begins with a part of the list: the first with the tests that share a run, the second with the others.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    groups: dict[tuple[bool, bool], list[pytest.Item]] = {(True, True): [], (True, False): [], (False, False): []}
+    for item in items:
+        on_openclaw = item.get_closest_marker("real_openclaw") is not None
+        groups[on_openclaw, on_openclaw and "seen" in getattr(item, "fixturenames", ())].append(item)
+    sharing, apart, others = groups.values()
+    first = max(0, len(items) // workers - len(sharing)) if workers > 1 else 0
+    items[:] = [*sharing, *others[:first], *apart, *others[first:]]
 
 
 def pytest_collection_finish() -> None:

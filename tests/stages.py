@@ -43,7 +43,7 @@ class Stage:
 STAGES = {
     "test": Stage(
         linters=("lint-types", "lint-imports", "lint-async"),
-        selections=(Selection(marks="not long", workers=WORKERS, dist="worksteal", limit_s=600),),
+        selections=(Selection(marks="not long", workers=WORKERS, dist="worksteal", limit_s=1200),),
         not_run="{others:,} long tests (make test-long)",
     ),
     "test-long": Stage(

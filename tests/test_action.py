@@ -84,6 +84,7 @@ def job(tmp_path: Path) -> Job:
     return Job(folder=tmp_path)
 
 
+@pytest.mark.long
 def test_a_run_is_commented_on_once_and_its_exit_code_is_the_jobs(job: Job) -> None:
     assert job.run(model=MODEL, suite=TASK) == 0
     assert job.run(model=MODEL, suite=TASK, arguments="--fail-under 0.9") == 11

@@ -491,6 +491,7 @@ def test_tasks_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
     assert {done.returncode for done in (listed, as_json, shown, table, checked, details)} == {0}
 
 
+@pytest.mark.long
 def test_checks_are_attacked_and_a_weak_one_is_named(tmp_path: Path) -> None:
     new = _pinchbench("tasks", "new", "task_mine", "--tasks-dir", "mine", cwd=tmp_path)
     assert new.returncode == 0

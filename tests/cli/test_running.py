@@ -65,6 +65,7 @@ def test_a_page_that_fails_is_one_line(
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.long
 def test_a_collector_that_is_not_there_changes_nothing_about_the_run(tmp_path: Path) -> None:
     program, suite = fake_openclaw(tmp_path), make_suite(tmp_path, {"task_a": "hi"})
     places = ["--output-dir", str(tmp_path / "out"), "--run-root", str(tmp_path / "pb"), "--isolation", "private"]

@@ -295,6 +295,7 @@ async def test_an_experiment_that_died_comes_to_the_same_verdict(decided: Decide
     assert {read_run(result.files.run(variant)).unfinished for variant in result.record.variants} == {0}
 
 
+@pytest.mark.long
 @pytest.mark.anyio
 async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_loser_is_dropped(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path, ("mock/good", "mock/bad", "mock/alike"), runs=6, margin=0.4)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 RESAMPLES = 2000
 
 
+LARGE = ((68, 5), (130, 2), (300, 3), (400, 1))
+
+
 def _by_numpy(deviations: Sequence[float], repeated: Mapping[int, Sequence[float]]) -> list[float]:
     source = np.random.default_rng(SEED)
     count = len(deviations)
@@ -30,7 +33,8 @@ def _by_numpy(deviations: Sequence[float], repeated: Mapping[int, Sequence[float
 
 
 @pytest.mark.parametrize(
-    ("tasks", "repetitions"), [(2, 2), (5, 3), (8, 9), (17, 1), (43, 3), (68, 5), (130, 2), (300, 3), (400, 1)]
+    ("tasks", "repetitions"),
+    [(2, 2), (5, 3), (8, 9), (17, 1), (43, 3), *(pytest.param(*large, marks=pytest.mark.long) for large in LARGE)],
 )
 def test_it_draws_adds_and_rounds_as_numpy_does(tasks: int, repetitions: int) -> None:
     source = np.random.default_rng(tasks)

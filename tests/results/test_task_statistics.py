@@ -142,6 +142,7 @@ def test_each_interval_contains_its_value_and_stays_in_its_range(subjects: list[
             assert least <= value.low <= value.value <= value.high <= 1
 
 
+@pytest.mark.long
 def test_nine_of_ten_intervals_hold_the_true_value() -> None:
     discrimination, noise, _, known = intervals_held(models=8, repetitions=3, suites=6)
 

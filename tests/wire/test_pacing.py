@@ -198,6 +198,7 @@ async def _run(trial: Callable[[str, Provider, Pacer], Coroutine[None, None, Non
     return provider
 
 
+@pytest.mark.long
 async def test_goodput_under_a_moving_limit_is_near_that_of_an_oracle() -> None:
     by_request = await _run(_paced_by_request)
     by_trial = await _run(_paced_by_trial)

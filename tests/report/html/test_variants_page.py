@@ -84,6 +84,7 @@ def test_five_variants_of_43_tasks_are_all_there_once_the_page_has_been_read(bro
         assert watched.requests == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "is_dark"), [(DESK, True), (PHONE, False)])
 def test_axe_finds_nothing_on_a_page_of_5_variants_43_tasks_and_3_repetitions(
     browser: Browser, large: Path, width: int, is_dark: bool

@@ -96,7 +96,7 @@ def test_a_change_is_named_with_its_line_and_nothing_more_is_written(path: Path,
     assert path.read_bytes() == changed
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(at=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
 def test_a_changed_byte_is_noticed_wherever_it_is(
     tmp_path_factory: pytest.TempPathFactory, at: float, flip: int
