@@ -26,6 +26,6 @@ os.execvp(sys.argv[1], sys.argv[1:])
 NAMED = "sysctl user.max_user_namespaces is 0"
 
 
-def without_namespaces(python: Path, argv: Sequence[str]) -> list[str]:
-    """Return the command that runs `argv` so, for the user who starts it."""
-    return [str(python), "-I", "-S", "-c", REFUSE, *argv]
+def without_namespaces(python: Path, argv: Sequence[str], kind: str = "user") -> list[str]:
+    """Return the command that runs `argv` so, for the user who starts it; other kinds leave a half-allowed one."""
+    return [str(python), "-I", "-S", "-c", REFUSE.replace("max_user_", f"max_{kind}_"), *argv]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import tarfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -233,7 +235,7 @@ def _listed(archive: Path, max_file_bytes: int, wanted: set[int] | None) -> Iter
             if content is None:
                 continue
             taken = min(member.size, max_file_bytes)
-            text = _text(content.read(taken), whole=taken == member.size)
+            text = text_of(content.read(taken), whole=taken == member.size)
             yield _Listed(
                 number=number,
                 parts=member.name.split("/"),
@@ -255,12 +257,24 @@ def _with_room(files: Iterable[_Listed], room: int) -> set[int]:
     return chosen
 
 
-def _text(data: bytes, *, whole: bool) -> str | None:
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f]")
+COMMON_BYTES = 1.8  # of two bytes a sign, those that GB2312 has: "für" in Latin-1 is GB18030 with a rare sign
+
+
+def text_of(data: bytes, *, whole: bool) -> str | None:
+    """Return the text of a file, or of its beginning, in UTF-8 or, if it is Chinese, GB18030; None if it is none."""
     if b"\0" in data:
         return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
+    for encoding in ("utf-8", "gb18030"):
         # the head of a longer text may end within a character
-        is_cut = not whole and error.reason == "unexpected end of data"
-        return data[: error.start].decode("utf-8") if is_cut else None
+        decoder = codecs.getincrementaldecoder(encoding)()
+        with suppress(UnicodeDecodeError):
+            text = decoder.decode(data, final=whole)
+            if encoding == "utf-8" or _is_chinese(text):
+                return text
+    return None
+
+
+def _is_chinese(text: str) -> bool:
+    signs = "".join(one for one in text if not one.isascii())
+    return len(signs.encode("gb2312", "ignore")) >= COMMON_BYTES * len(signs) and not CONTROL.search(text)

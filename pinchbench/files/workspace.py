@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import shutil
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 from pinchbench.files.folders import remove_folder, set_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from pinchbench.model.task import WorkspaceFile
@@ -38,9 +39,18 @@ def copy_files(path: Path, files: Iterable[WorkspaceFile]) -> None:
         if file.content is not None:
             target.write_text(file.content, encoding="utf-8", newline="")
         elif file.source is not None and file.source.is_dir():
-            shutil.copytree(file.source, target, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(file.source, target, symlinks=True, dirs_exist_ok=True, copy_function=_copy_over)
         elif file.source is not None:
-            shutil.copy(file.source, target)
+            _copy_over(file.source, target, copy=shutil.copy)
+
+
+def _copy_over(
+    source: str | Path, target: str | Path, *, copy: Callable[[str | Path, str | Path], object] = shutil.copy2
+) -> None:
+    """Copy a file also over one that can't be written, such as an object of Git."""
+    if os.path.lexists(target) and not os.access(target, os.W_OK):
+        os.unlink(target)  # noqa: PTH108 - `copytree` gives texts
+    copy(source, target)
 
 
 def replace_files(path: Path, files: Iterable[WorkspaceFile]) -> None:

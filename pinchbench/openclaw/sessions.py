@@ -34,7 +34,8 @@ GLANCE_STEPS = 100_000  # SQLite VM instructions, 1 to 2 ms
 GLANCE_BYTES = 8 * 1024 * 1024  # size of a WAL that is in memory and limits the newly added data; OpenClaw's is 4 MiB
 CACHE_KIB = 256  # page cache per connection: reads need few pages, and SQLite's default is 2 MiB
 GLANCE_READ_BYTES = 16 * 1024  # after a larger read, the next one runs in a thread
-BUSY_S = 2.0  # how long a reader waits for a writer's lock
+BUSY_S = 2.0  # how long a look waits for a writer's lock, while there will be another one
+LAST_BUSY_S = 60.0  # how long the last reader waits: a gateway that goes on may hold a lock for 20 s
 # Errors of the machine (no descriptors or memory, a failing disk, a lock that is never released): the session exists,
 # but can't be read.
 MACHINE_ERRORS = frozenset(
@@ -153,6 +154,7 @@ class SqliteStore:
         self._is_behind = False
         self._kept: sqlite3.Connection | None = None
         self._kept_files: tuple[int, ...] = ()
+        self._is_torn = False  # a killed writer's journal is there, which only a writer would roll back
 
     async def poll(self) -> list[bytes]:
         """Return the rows added since the last poll. Costs two `stat` calls if the database has not changed."""
@@ -260,11 +262,15 @@ class SqliteStore:
         if not is_regular(self._database, within=self._within):
             return []
         try:
-            with closing(self._open()) as database:
+            with closing(self._open(busy_s=LAST_BUSY_S)) as database:
                 return _page(database, self._session_id, after)
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE in MACHINE_ERRORS:
+            code = getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE
+            if code in MACHINE_ERRORS:
                 raise OSError(f"{self._database} can't be read: {error}") from error
+            if code == sqlite3.SQLITE_READONLY and not self._is_torn:
+                self._is_torn = True
+                return self._fetch(after)
             return None
         except UnicodeDecodeError:
             return None
@@ -289,10 +295,12 @@ class SqliteStore:
             return self._links / self._database.name
         return self._database
 
-    def _open(self) -> sqlite3.Connection:
-        uri = f"{self._place().as_uri()}?mode=ro"
+    def _open(self, *, busy_s: float | None = None) -> sqlite3.Connection:
+        # of a torn database the file as it is: a journal may be the agent's, and to roll it back can delete any file
+        uri = f"{self._place().as_uri()}?mode=ro{'&immutable=1' if self._is_torn else ''}"
         # reads never overlap, but may run in different threads
-        database = sqlite3.connect(uri, uri=True, timeout=BUSY_S, check_same_thread=False)
+        timeout_s = BUSY_S if busy_s is None else busy_s
+        database = sqlite3.connect(uri, uri=True, timeout=timeout_s, check_same_thread=False)
         database.text_factory = bytes  # invalid UTF-8 must not make the whole session unreadable
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EVENT_BYTES)
         database.set_progress_handler(lambda: 1, MAX_STEPS)

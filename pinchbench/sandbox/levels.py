@@ -96,7 +96,7 @@ def _likely_cause(level: Level) -> str:
     if level is not Level.NAMESPACES:
         return ""
     for name, value in (
-        ("user/max_user_namespaces", "0"),
+        *((f"user/max_{kind}_namespaces", "0") for kind in ("user", "net", "mnt", "pid")),
         ("kernel/unprivileged_userns_clone", "0"),
         ("kernel/apparmor_restrict_unprivileged_userns", "1"),
     ):

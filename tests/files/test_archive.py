@@ -499,6 +499,22 @@ class TestTexts:
     def test_a_long_text_is_cut_between_characters(self, place: Place, content: bytes, text: str) -> None:
         assert self.kept(place, file=content)["file"] == KeptFile(path="file", size=len(content), text=text)
 
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            ("报告：好。".encode("gb18030"), "报告：好。"),
+            ("四十二报告好".encode("gb18030"), "四十二报告"),  # ten bytes are read
+            ("四十 二报告好".encode("gb18030"), "四十 二报"),
+            ("café für".encode("latin-1"), None),
+            (b"\xfcber x\xf6", None),
+            ("他说：“好”——".encode("gb18030")[:10], "他说：“好"),
+            (bytes(range(0x80, 0x88)), None),
+            (b"\x01" + "报告".encode("gb18030"), None),
+        ],
+    )
+    def test_a_text_in_chinas_encoding_is_one(self, place: Place, content: bytes, text: str | None) -> None:
+        assert self.kept(place, file=content)["file"].text == text
+
     def test_beyond_the_limit_of_all_there_are_only_sizes(self, place: Place) -> None:
         kept = self.kept(place, a=b"a" * 10, b=b"b" * 99, c=b"c" * 9, d=b"ddddd", e=b"", f=b"f", g=b"\0" * 99)
         assert {name: file.text for name, file in kept.items()} == {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +48,37 @@ def test_a_workspace_holds_the_tasks_files_byte_for_byte(tmp_path: Path) -> None
     assert files["in/deep/a.txt"].read_bytes() == b"a\r\n"
     assert files["in/link"].readlink() == files["in/link"].parent.joinpath("deep/a.txt").relative_to(workspace / "in")
     assert mode(files["bin/tool.sh"]) & 0o100
+
+
+AS_ORDINARY_USER = """
+import os, tempfile
+from pathlib import Path
+from pinchbench.files.workspace import copy_files
+from pinchbench.model.task import WorkspaceFile
+
+if os.getuid() == 0:  # who can write everything
+    os.setgid(1000)
+    os.setuid(1000)
+with tempfile.TemporaryDirectory() as folder:
+    source, workspace = Path(folder, "repository", ".git", "objects"), Path(folder, "workspace")
+    source.mkdir(parents=True)
+    for text in ("one", "two"):
+        if (source / "a").exists():
+            (source / "a").unlink()
+        (source / "a").write_text(text)
+        (source / "a").chmod(0o444)
+        files = WorkspaceFile(dest="in", source=source.parents[1]), WorkspaceFile(dest="a", source=source / "a")
+        copy_files(workspace, files)
+    copies = [workspace / "in" / ".git" / "objects" / "a", workspace / "a"]
+    print(*((one.read_text(), oct(one.stat().st_mode)[-3:]) for one in copies))
+"""
+
+
+def test_objects_of_git_are_copied_over_others_by_an_ordinary_user() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ORDINARY_USER], capture_output=True, text=True, check=False, cwd="/", timeout=240
+    )
+    assert (done.stdout.strip(), done.stderr) == ("('two', '444') ('two', '444')", "")
 
 
 def test_what_was_there_before_is_kept_aside(tmp_path: Path) -> None:

@@ -478,6 +478,7 @@ class TestHowAChecksEnds:
         [
             ("def grade(t, w):\n    return {'a': 1 / 0}", "ZeroDivisionError: division by zero (line 2 of the check)"),
             ("import json\n1 / 0", "ZeroDivisionError: division by zero (line 2 of the check)"),
+            ("A = '\u2028\x85'\n1 / 0", "ZeroDivisionError: division by zero (line 2 of the check)"),
             ("import sys\ndef grade(t, w): sys.exit(3)", "SystemExit: 3 (line 2 of the check)"),
             ("def grade(t, w): return {", "SyntaxError: '{' was never closed"),
             ("def grade(t, w): raise KeyboardInterrupt", "KeyboardInterrupt (line 1"),

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sqlite3
+import threading
 from contextlib import closing
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -271,7 +272,8 @@ async def test_a_database_without_the_table_holds_no_session(tmp_path: Path, con
 
 
 async def test_rows_behind_a_lock_are_seen_when_it_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pinchbench.openclaw.sessions.BUSY_S", 0.01)
+    for name in ("BUSY_S", "LAST_BUSY_S"):
+        monkeypatch.setattr(f"pinchbench.openclaw.sessions.{name}", 0.01)
     path = tmp_path / "locked.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:  # not WAL: readers have to wait
         writer.execute(EVENTS_SCHEMA)
@@ -285,6 +287,63 @@ async def test_rows_behind_a_lock_are_seen_when_it_is_gone(tmp_path: Path, monke
         assert await store.poll() == [EVENT]
         assert every(store) == [EVENT]
         await store.close()
+
+
+def test_a_lock_that_outlasts_a_turn_is_waited_for_when_the_transcript_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pinchbench.openclaw.sessions.BUSY_S", 0.0)  # of a look at a running agent's
+    path = tmp_path / "locked.sqlite"
+    is_locked, is_read = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+            writer.execute("BEGIN EXCLUSIVE")
+            is_locked.set()
+            is_read.wait(0.3)  # much longer than a look waits
+            writer.execute("ROLLBACK")
+
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute(EVENTS_SCHEMA)
+        add(writer, 0, EVENT)
+    holder = threading.Thread(target=hold)
+    holder.start()
+    try:
+        is_locked.wait(60)
+        assert every(SqliteStore(path, "s")) == [EVENT]
+    finally:
+        is_read.set()
+        holder.join()
+
+
+def test_what_a_killed_agent_left_in_a_rollback_journal_hides_no_session(tmp_path: Path) -> None:
+    path, left = tmp_path / "openclaw.sqlite", tmp_path / "left"
+    left.mkdir()
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        writer.execute("PRAGMA cache_size = 1")  # so that what is not committed is in the file
+        writer.execute(EVENTS_SCHEMA)
+        for number in range(20):
+            add(writer, number, EVENT)
+        writer.execute("BEGIN")
+        for number in range(20, 200):
+            add(writer, number, f'{{"n":"{"x" * 900}"}}')
+        for file in (path, path.with_name(f"{path.name}-journal")):
+            shutil.copy(file, left)
+        writer.execute("ROLLBACK")
+
+    assert (every(SqliteStore(left / path.name, "s")) or [])[:20] == [EVENT] * 20
+
+
+@pytest.mark.parametrize("own", range(2))
+async def test_a_session_whose_file_has_a_second_name_is_read_to_its_end(tmp_path: Path, own: int) -> None:
+    place = tmp_path / "state" / OWN[own]
+    place.parent.mkdir(parents=True)
+    os.link(_another_session(tmp_path / "backup") / place.name, place)
+    store = AnyStore(tmp_path / "state", "bench", "s", links=tmp_path / "links")
+
+    assert await store.poll() == [EVENT]
+    assert copied(store) == EVENT + b"\n"
+    await store.close()
 
 
 def test_a_database_that_the_machine_can_not_open_is_no_missing_session(

@@ -35,7 +35,10 @@ def test_a_level_that_is_not_available_is_an_error_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("uid", users())
-def test_where_the_kernel_refuses_namespaces_landlock_is_the_best_level_and_the_reason_is_named(uid: int) -> None:
+@pytest.mark.parametrize("kind", ["user", "net", "mnt"])
+def test_where_the_kernel_refuses_namespaces_or_some_of_them_landlock_is_the_best_level_and_the_reason_is_named(
+    uid: int, kind: str
+) -> None:
     program = f"""
 import sys
 sys.path.append({str(Path(pinchbench.__file__).parents[1])!r})
@@ -45,7 +48,7 @@ print(find_support().best, find_support().namespaces_refused)
     is_other = uid != os.getuid()
     python = SYSTEM_PYTHON if is_other else PYTHON
     ids = {"user": uid, "group": uid, "extra_groups": []} if is_other else {}
-    argv = without_namespaces(python, [str(python), "-I", "-c", program])
+    argv = without_namespaces(python, [str(python), "-I", "-c", program], kind)
     done = subprocess.run(argv, capture_output=True, text=True, timeout=240, check=True, cwd="/", **ids)  # type: ignore[call-overload]
     best, _, reason = done.stdout.strip().partition(" ")
-    assert (best, NAMED in reason) == ("landlock", True), done.stdout
+    assert (best, NAMED.replace("user_", f"{kind}_") in reason) == ("landlock", True), done.stdout

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.files.archive import KeptFile, NoText, kept_texts
+from pinchbench.files.archive import KeptFile, NoText, kept_texts, text_of
 from pinchbench.grading.judge.criteria import Criterion, read_criteria
 from pinchbench.grading.judge.question_blocks import Block, BlockPart, choose_mark, one_line, render
 from pinchbench.grading.judge.shown_files import FileView, is_others_work, view_files
@@ -313,7 +313,7 @@ def _is_given(kept: KeptFile, source: Path | str | None) -> bool:
         return False
     if kept.text is None:
         return True
-    text = head.decode("utf-8", "replace")
+    text = text_of(head, whole=size <= FILE_BYTES) or ""
     if size <= FILE_BYTES:
         return kept.text == text
     return kept.text[:-LAST_CHARACTER] == text[: len(kept.text) - LAST_CHARACTER]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from pinchbench.grading.judge.question_blocks import Block, BlockPart, one_line
@@ -70,7 +71,7 @@ class FileView:
         """The numbers of words, divided by white space, and of lines; empty if the text is not known to its end."""
         if self.text is None or len(self.text.encode("utf-8", "replace")) < self.size:
             return ""
-        return f"words: {len(self.text.split())}, lines: {len(self.text.splitlines())}"
+        return f"words: {len(self.text.split())}, lines: {len(StringIO(self.text, newline=None).readlines())}"
 
     def is_named_in(self, text: str) -> bool:
         """Return whether a text names the file, by its path or by its name alone."""

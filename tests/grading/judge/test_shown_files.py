@@ -10,7 +10,7 @@ from pinchbench.grading.judge.shown_files import FILE_CHARS, FILE_NAMES, FILES_C
 
 
 def test_words_and_lines_of_the_agents_files_are_counted_where_their_end_is_known() -> None:
-    files = [file("out.md", "Two words.\n\nAnd three more.\n"), file("log", "only the beginning", size=900)]
+    files = [file("out.md", "Two words.\n\nAnd three\u2028more.\n"), file("log", "only the beginning", size=900)]
     listing = blocks_of(ask(task(), [], [*files, file("in.txt", "a b", given=True)]))["list of files in the workspace"]
     assert "- out.md: 28 bytes, made or changed by the agent, words: 5, lines: 3\n" in listing
     assert "- log: 900 bytes, made or changed by the agent\n" in listing
