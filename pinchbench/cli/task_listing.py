@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.selected_tasks import load, problems_first, raise_problems
 from pinchbench.defaults import SuiteFormat
-from pinchbench.errors import ResultsError, SuiteError
+from pinchbench.errors import PinchBenchError, ResultsError
 from pinchbench.model.task_programs import AssertionsVerifier
 from pinchbench.report.text import many, plain, plain_lines
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
@@ -140,10 +140,10 @@ def _purpose(task: Task) -> Iterator[str]:
 
 @contextmanager
 def refusals_as_json(*, as_json: bool) -> Iterator[None]:
-    """Print why a suite can't be read as JSON too, if that is asked for."""
+    """Print why tasks can't be listed as JSON too, if that is asked for."""
     try:
         yield
-    except SuiteError as error:
+    except PinchBenchError as error:
         if as_json:
             known = error.problems if isinstance(error, RefusedSuiteError) else ()
             print_result(json.dumps(_refused(known) or [{"refused": str(error), "path": None, "line": None}]))

@@ -100,9 +100,9 @@ def tasks_list(
 
     with refusals_as_json(as_json=as_json):
         loaded, chosen = select(tasks_dir, suite, suite_format, form=drawn_form(form, form_from))
-    if statistics:
-        show_statistics(chosen, absolute_path(output_dir, option="--output-dir"), as_json=as_json)
-    else:
+        if statistics:
+            show_statistics(chosen, absolute_path(output_dir, option="--output-dir"), as_json=as_json)
+    if not statistics:
         show_list(loaded, chosen, as_json=as_json, markdown=markdown)
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+_MAX_NAME_BYTES = 255  # of a part of a path, as every common file system has it
 
 
 def relative_path(text: str) -> str:
@@ -41,8 +43,10 @@ def relative_path(text: str) -> str:
         raise ValueError("holds `..`: it must stay inside its folder")
     if not parts:
         raise ValueError("names a folder, not a place in it")
-    if parts[0].startswith("~"):
-        raise ValueError("starts with ~: it must be relative to the workspace")
+    if parts[0].startswith("~") or _VARIABLE.fullmatch(parts[0]):
+        raise ValueError(f"starts with {parts[0]}: it must be relative to the workspace")
+    if max(len(part.encode()) for part in parts) > _MAX_NAME_BYTES:
+        raise ValueError(f"has a name of more than {_MAX_NAME_BYTES} bytes")
     if _DRIVE.match(parts[0]):
         raise ValueError("names a drive: it must be relative to the workspace")
     return "/".join(parts)

@@ -21,6 +21,7 @@ _FENCE_OPEN = re.compile(
 )
 _FENCE_CLOSE = re.compile(r" *(?P<marks>`{3,}|~{3,}) *")
 _HEADING = re.compile(r" {0,3}##[ \t](?P<title>.*)")
+_HTML_BLOCK = re.compile(r" {0,3}<(?:!--|(?P<tag>pre|script|style|textarea)\b)", re.IGNORECASE)
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _FIRST_INDENTED_CODE_COLUMN = 4
 # The sections of the Markdown formats. In a prompt, any other heading is part of its text.
@@ -145,6 +146,9 @@ def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
             fence, number = _read_fence(lines, number, opening)
             fences.append(fence)
             continue
+        if (end := _html_end(lines, number)) is not None:
+            number = end + 1
+            continue
         if heading := _HEADING.fullmatch(lines[number]):
             found = _CLOSING_HASHES.sub("", heading["title"].strip())
             if _key(title) != "prompt" or _is_section(_key(found)):
@@ -152,6 +156,15 @@ def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
                 title, first, fences = found, number + 1, []
         number += 1
     yield section(len(lines))
+
+
+def _html_end(lines: Sequence[str], start: int) -> int | None:
+    """Return the index of the line that ends the comment, or the preformatted HTML, that begins at `start`."""
+    opening = _HTML_BLOCK.match(lines[start])
+    if opening is None:
+        return None
+    mark = f"</{opening['tag'].lower()}>" if opening["tag"] else "-->"
+    return next((number for number in range(start, len(lines)) if mark in lines[number].lower()), None)
 
 
 def _key(title: str) -> str:

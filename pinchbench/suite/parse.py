@@ -17,7 +17,15 @@ from pinchbench.suite.markdown import Document, Section, read_document, read_hea
 from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, TaskProblem
 from pinchbench.suite.service_fields import read_services
 from pinchbench.suite.timeline_fields import NEEDS_GATEWAY, read_world
-from pinchbench.suite.yaml_nodes import KeyScope, YamlNode, YamlTextError, misspelt_keys, read_yaml, setup_keys
+from pinchbench.suite.yaml_nodes import (
+    KeyScope,
+    YamlNode,
+    YamlTextError,
+    misspelt_keys,
+    read_yaml,
+    setup_keys,
+    unknown_of_a_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,8 +127,7 @@ class _TaskReader:
     def read(self) -> ParsedTask:
         for key, sentence in misspelt_keys(self._fields, KeyScope.HEAD):
             self._problem_at(self._fields[key], sentence)
-        for key in setup_keys(self._fields):
-            self._problem_at(self._fields[key], f"`{key}` prepares something that this runner does not: {NO_SETUP}")
+        self._refuse_setup(self._fields, KeyScope.HEAD)
         task_id = self._task_id()
         grading_type = self._grading_type()
         files, dest_lines = self._workspace_files()
@@ -180,6 +187,11 @@ class _TaskReader:
 
     def _problem_at(self, node: YamlNode | None, reason: str) -> None:
         self._problem(self._line(node), reason)
+
+    def _refuse_setup(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
+        for key in setup_keys(fields, place.value):
+            node = fields[key] if key in fields else fields[key.partition(".")[0]]
+            self._problem_at(node, f"`{key}` prepares something that this runner does not: {NO_SETUP}")
 
     def _report_misspelt(self, node: YamlNode, place: KeyScope) -> None:
         for key, sentence in misspelt_keys(node.fields or {}, place):
@@ -363,6 +375,7 @@ class _TaskReader:
     def _turn(self, item: YamlNode) -> Turn | None:
         fields = item.fields
         self._report_misspelt(item, KeyScope.SESSION)
+        self._refuse_setup(fields or {}, KeyScope.SESSION)
         if fields is None:
             text, turn_id, new_session = item.text, None, None
         else:
@@ -405,6 +418,8 @@ class _TaskReader:
 
     def _workspace_file(self, item: YamlNode) -> WorkspaceFile | None:
         self._report_misspelt(item, KeyScope.FILE)
+        for key in unknown_of_a_file(item.fields or {}):
+            self._problem_at(item, f"`{key}` of a workspace file is not known: it has {', '.join(KeyScope.FILE.value)}")
         fields = {key: node for key, node in (item.fields or {}).items() if key == "content" or not node.is_null}
         dest = fields.get("dest") or fields.get("path")
         is_folder = dest is not None and (dest.text or "").rstrip().endswith("/")

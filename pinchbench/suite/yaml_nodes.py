@@ -289,19 +289,30 @@ _SETUP_WORDS = frozenset(
     }
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+# Keys whose lists and mappings are what a trial needs; as a text they may describe it.
+_NEEDS = frozenset({"files", "fixtures", "attachments", "environment", "packages", "dependencies", "requirements"})
+_OF_A_FILE = frozenset({"description", "comment", "note", "purpose", "type", "kind", "size", "name"})
 
 
-def setup_keys(fields: Mapping[str, YamlNode]) -> Iterator[str]:
-    """Yield unknown keys that ask for set-up, such as `pre_exec_command`, unless they only say yes, no or a number."""
+def setup_keys(fields: Mapping[str, YamlNode], known: Collection[str] = KeyScope.HEAD.value) -> Iterator[str]:
+    """Yield unknown keys that ask for set-up, such as `pre_exec_command`, unless they only say yes, no or a number.
+
+    Those within another unknown key are yielded as `outer.inner`.
+    """
     for key, node in fields.items():
         words = {word.casefold() for word in _WORD.findall(key.replace("set_up", "setup").replace("set-up", "setup"))}
-        if (
-            key not in KeyScope.HEAD.value
-            and words & _SETUP_WORDS
-            and node.value
-            and not isinstance(node.value, int | float)
-        ):
+        if key in known or not node.value or isinstance(node.value, int | float):
+            continue
+        if words & _SETUP_WORDS or (key.casefold() in _NEEDS and node.text is None):
             yield key
+        else:
+            yield from (f"{key}.{inner}" for inner in setup_keys(node.fields or {}, ()))
+
+
+def unknown_of_a_file(fields: Mapping[str, YamlNode]) -> Iterator[str]:
+    """Yield keys of a workspace file that could change what it holds, or where, and are not known."""
+    similar = {key for key, _ in misspelt_keys(fields, KeyScope.FILE)}
+    yield from (key for key in fields if key not in {*KeyScope.FILE.value, *_OF_A_FILE, *similar})
 
 
 def _shape(node: YamlNode) -> str:

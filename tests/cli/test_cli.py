@@ -287,6 +287,8 @@ def test_tasks_list_and_show_go_on_past_files_that_can_not_be_used(tmp_path: Pat
     shown = _pinchbench("tasks", "show", "task_other", *where, cwd=tmp_path)
     missing = _pinchbench("tasks", "show", "task_lost", *where, cwd=tmp_path)
 
+    unknown = _pinchbench("tasks", "list", "--json", "--suite", "task_nowhere", *where, cwd=tmp_path)
+    assert "names what" in json.loads(unknown.stdout)[0]["refused"]
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["task_good"]
     good, *refused = json.loads(as_json.stdout)
     assert good["task_id"] == "task_good"

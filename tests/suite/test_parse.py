@@ -174,7 +174,7 @@ SETUP = (
         "docker_image: a",
         "env: {A: b}",
     ),
-    *("init-command: a", "mcp_servers: {a: {}}", "teardown: a"),
+    *("init-command: a", "mcp_servers: {a: {}}", "teardown: a", "environment: {A: b}", "fixtures: [a]"),
 )
 PROBLEMS = (
     *((f"id: {value}", 2, "can't be a folder name") for value in NO_FOLDER_NAME),
@@ -206,6 +206,12 @@ PROBLEMS = (
     ("id: x\nworkspace_files:\n  - ../a", 4, "`workspace_files` '../a' holds `..`"),
     ("id: x\nworkspace_files:\n  - {source: c/a, dest: b/}\n  - {source: a, dest: b/}", 5, "two workspace files have"),
     *((f"id: x\n{key}", 3, f"`{key.partition(':')[0]}` prepares something that") for key in SETUP),
+    ("id: x\nopenclaw: {plugins: [a]}", 3, "`openclaw.plugins` prepares something that"),
+    ("id: x\nsessions:\n  - {prompt: a, setup_command: b}", 4, "`setup_command` prepares something that"),
+    ("id: x\nworkspace_files:\n  - {source: a, target: b}", 4, "`target` of a workspace file is not known"),
+    ("id: x\nworkspace_files:\n  - {path: a, content: b, encoding: base64}", 4, "`encoding` of a workspace file"),
+    ("id: x\nworkspace_files:\n  - $WORKSPACE/a", 4, "starts with $WORKSPACE: it must be relative"),
+    (f"id: x\nworkspace_files:\n  - {{path: {'ä' * 128}, content: b}}", 4, "has a name of more than 255 bytes"),
     ('id: x\nname: "\\0"', 3, "an escape such as \\0 stands for NUL"),
     ("id: x\nworkspace_files:\n  - {path: [a], content: b}", 4, "`path` must be text"),
     ("id: x\nworkspace_files:\n  - {source: [a]}", 4, "`source` must be text"),
@@ -297,8 +303,9 @@ def test_the_check_may_be_fenced_in_several_ways(checks: str) -> None:
     assert parse(text(rest=f"## Prompt\nDo it.\n{checks}")).automated_checks == CHECK
 
 
-def test_headings_inside_a_fenced_prompt_are_part_of_the_prompt() -> None:
-    prompt = "Write this:\n\n```markdown\n## Expected Behavior\n\n## Grading Criteria\n- [ ] no\n```\n\nThank you."
+@pytest.mark.parametrize(("opening", "end"), [("```markdown", "```"), ("<!--", "-->"), ("<PRE class=x>", "</pre> x")])
+def test_headings_inside_a_fence_or_html_are_part_of_the_prompt(opening: str, end: str) -> None:
+    prompt = f"Write this:\n\n{opening}\n## Expected Behavior\n\n## Grading Criteria\n- [ ] no\n{end}\n\nThank you."
     task = parse(text(rest=body(prompt=prompt)))
     assert task.prompt == prompt
     assert parse_task(text(rest=body(prompt=prompt)), path=PATH).prompt_heading == 10
