@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
 CHECK = "<check>"  # the check's file name in tracebacks
 MAX_CRITERIA = 500  # in the breakdown; the score is the mean of all
-MOST = "max_"  # before a key: how many points there are
+MOST = re.compile(r"max(?:imum)?", re.IGNORECASE)  # in a key: how many points there are
+SCORE = "score"  # the key of a total
+NOT_ALPHANUMERIC = re.compile(r"[\W_]")
 MAX_KEY = 200  # characters of a criterion's name
 MAX_NOTES = 20
 MAX_MESSAGE = 500  # characters of an exception's text
@@ -292,8 +294,8 @@ def tally(returned: object, total: CheckTotal = CheckTotal.CLAMPED_MEAN) -> Answ
     """Return the score that follows from the numeric values that a check returned, and notes on invalid ones.
 
     The breakdown has each value clamped to 0-1, whatever `total` makes of them. For PinchBench's own rule, a value `x`
-    next to `max_x` is so many points of those, `score` next to `max_score` is the check's own total, and a dict
-    `events` counts what went wrong.
+    next to `max_x` is so many points of those, `score` next to `max_score` is the check's own total, also of each
+    value where all are dicts, and a dict `events` counts what went wrong.
     """
     if total is CheckTotal.CLAMPED_MEAN and isinstance(returned, Mapping) and isinstance(returned.get(EVENTS), Mapping):
         try:
@@ -312,7 +314,7 @@ def _tally(returned: object, total: CheckTotal) -> Answer:
     notes = _Notes()
     points: list[float] = []  # as `total` counts them
     breakdown: dict[str, float] = {}
-    shares = _shares(returned) if total is CheckTotal.CLAMPED_MEAN else returned
+    shares, own = _shares(returned) if total is CheckTotal.CLAMPED_MEAN else (returned, "")
     for key, value in shares.items():
         number = _number(value)
         if number is None:
@@ -331,8 +333,8 @@ def _tally(returned: object, total: CheckTotal) -> Answer:
     if len(points) > MAX_CRITERIA:
         cut = (f"the check gave {len(points)} points: the score is over all, the first {MAX_CRITERIA} are listed",)
     overall = breakdown.get(CheckTotal.OVERALL) if total is CheckTotal.OVERALL else None
-    if shares is not returned and f"{MOST}score" in returned and f"{MOST}score" not in shares:
-        overall = breakdown["score"]
+    if own:
+        overall = breakdown.get(own)
     mean = min(max(math.fsum(points) / len(points), 0.0), 1.0)
     score = mean if overall is None else overall
     return Answer(kind="scored", score=score, breakdown=breakdown, notes=cut + notes.all)
@@ -355,18 +357,46 @@ def read_events(stated: Mapping[Any, Any]) -> dict[FailureEvent, tuple[int, int]
     return found
 
 
-def _shares(returned: Mapping[object, object]) -> Mapping[object, object]:
-    """Return the values with each `NAME` that has a positive `max_NAME` divided by it, and without the latter."""
-    most = {
-        key.removeprefix(MOST): whole
-        for key, value in returned.items()
-        if isinstance(key, str) and key.startswith(MOST) and 0 < (whole := _number(value) or 0.0) < math.inf
-    }
-    of = {name: whole for name, whole in most.items() if _number(returned.get(name)) is not None}
-    shares = {key: value for key, value in returned.items() if not isinstance(key, str) or key[len(MOST) :] not in of}
-    return (
-        {**shares, **{name: (_number(returned[name]) or 0.0) / whole for name, whole in of.items()}} if of else returned
-    )
+def _shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object], str]:
+    """Return the values with each `x` that has a `max_x` divided by it, without the latter, and the key of a total.
+
+    A maximum above 1 may have its key in another form, such as `maxX` or `x_max`, or belong to the only other number. A
+    share that can't be computed is None. The total's key, `score`, is empty unless it has a maximum. Where no value is
+    a number, a dict stands for its own total.
+    """
+    shares = dict(returned)
+    if all(_number(value) is None for value in returned.values()):
+        inner = {
+            key: _shares(value) for key, value in returned.items() if isinstance(value, Mapping) and SCORE in value
+        }
+        shares |= {key: values.get(total) for key, (values, total) in inner.items()}
+    numbers = [key for key, value in returned.items() if isinstance(key, str) and _amount(value) is not None]
+    names = {_plain(key): key for key in returned if isinstance(key, str)}
+    own = ""
+    for key in [key for key in names.values() if MOST.search(key)]:
+        whole = _amount(returned[key])
+        others = [one for one in numbers[:3] if one != key]
+        name = names.get(_plain(MOST.sub("", key, count=1))) or (others[0] if len(others) == 1 else key)
+        if name == key or not (key == f"max_{name}" or (whole or 0.0) > 1):
+            continue
+        del shares[key]
+        value = _amount(returned[name])
+        is_known = value is not None and whole is not None and 0 < whole < math.inf
+        shares[name] = cast("float", value) / cast("float", whole) if is_known else None
+        own = name if _plain(name) == SCORE else own
+    return shares, own
+
+
+def _plain(key: str) -> str:
+    return NOT_ALPHANUMERIC.sub("", key).casefold()
+
+
+def _amount(value: object) -> float | None:
+    """Return a number, also one that is written as a text."""
+    try:
+        return float(value) if isinstance(value, str) else _number(value)
+    except ValueError:
+        return None
 
 
 def _number(value: object) -> float | None:

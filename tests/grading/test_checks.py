@@ -83,13 +83,24 @@ class TestTally:
             (CheckTotal.CLAMPED_MEAN, {"score": 30, "max_score": 100, "passed": False, "details": "x"}, 0.3),
             (CheckTotal.CLAMPED_MEAN, {"score": 120, "max_score": 100}, 1.0),
             (CheckTotal.CLAMPED_MEAN, {"form": 3, "max_form": 4, "facts": 0.25}, 0.5),
-            (CheckTotal.CLAMPED_MEAN, {"score": 1, "max_score": 0}, 0.5),
-            (CheckTotal.CLAMPED_MEAN, {"score": "n/a", "max_score": 1, "b": 0}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": 1, "max_score": 0}, None),
+            (CheckTotal.CLAMPED_MEAN, {"score": None, "max_score": 100}, None),
+            (CheckTotal.CLAMPED_MEAN, {"score": 30, "max_score": math.nan}, None),
+            (CheckTotal.CLAMPED_MEAN, {"score": "30", "max_score": "100"}, 0.3),
+            (CheckTotal.CLAMPED_MEAN, {"score": 30, "maxScore": 100, "a": 1}, 0.3),
+            (CheckTotal.CLAMPED_MEAN, {"a_score": 3, "a_max_score": 5, "b": 1}, 0.8),
+            (CheckTotal.CLAMPED_MEAN, {"total_points": 30, "max": 100}, 0.3),
+            (CheckTotal.CLAMPED_MEAN, {"a": {"score": 5, "max_score": 10}, "b": {"score": 0, "max_score": 9}}, 0.25),
+            (CheckTotal.CLAMPED_MEAN, {"a": 1, "b": {"score": 5, "max_score": 10}}, 1.0),
+            (CheckTotal.CLAMPED_MEAN, {"value": 0, "value_max": 1}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": "n/a", "max_score": 1, "b": 0}, 0.0),
             (CheckTotal.CLAMPED_MEAN, {"max_a": 1, "b": 0}, 0.5),
             (CheckTotal.MEAN, {"score": 0, "max_score": 1}, 0.5),
         ],
     )
-    def test_a_suites_rule_makes_the_score(self, total: CheckTotal, returned: dict[str, object], score: float) -> None:
+    def test_a_suites_rule_makes_the_score(
+        self, total: CheckTotal, returned: dict[str, object], score: float | None
+    ) -> None:
         answer = tally(returned, total)
         assert answer.score == pytest.approx(score)
         assert all(0 <= point <= 1 for point in answer.breakdown.values())

@@ -78,7 +78,7 @@ BROKEN = [
     ("dest: shared.txt", "dest: ../shared.txt", 16, "holds `..`"),
     ("dest: shared.txt", "dest: C:/shared.txt", 16, "`dest` 'C:/shared.txt'"),
     ("path: notes/rounding.md", "path: shared.txt", 17, "two workspace files have the place"),
-    ("content: |", "content: [1]\n    text: |", 18, "`content` must be text"),
+    ("content: |", "content: [1]\n    note: |", 18, "`content` must be text"),
     ("    return {", "    return {{", 42, "not valid Python"),
 ]
 
