@@ -34,8 +34,10 @@ from pinchbench.report.terminal.live import can_draw
 from pinchbench.report.text import duration, many, price
 from pinchbench.results.compare.comparison_json import record
 from pinchbench.results.statistics import SEED
+from pinchbench.runner.again.reuse import reuse_sentences
 from pinchbench.runner.plan.judging_forecast import JudgingForecast, joint_forecast, judging_forecast
 from pinchbench.runner.plan.trial_plan import makespan_s
+from pinchbench.runner.setup.set_up import planned_reuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Sequence
@@ -90,6 +92,10 @@ class _PlannedVariant:
 def show_plan(experiment: Experiment, *, as_json: bool) -> None:
     """Print the variants, how long the experiment will take, and what it will cost, going by earlier runs. Blocks."""
     experiment, prepared = prepare_all(experiment)
+    prepared = {name: planned_reuse(one) for name, one in prepared.items()}
+    for name, one in prepared.items():
+        for sentence in reuse_sentences(one):
+            say(f"{name}: {sentence}")
     plans = [_PlannedVariant.of(one, prepared[one.name], seed=experiment.seed) for one in experiment.variants]
     slots = experiment.variants[0].config.concurrency
     most_s = makespan_s(_in_rounds([one.limits_s for one in plans]), slots=slots)

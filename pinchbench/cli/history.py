@@ -58,6 +58,7 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     openclaw          its release
     stopped           why the run ended itself early
     is_altered        whether its files are not as they were written; `verify` names the differences
+    reused            how many of its trials count from earlier runs
     is_private        whether its tasks are made of your own conversations
     problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are

@@ -30,6 +30,13 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
     prepared = prepare(config)
     for remark in prepared.remarks:
         say(remark)
+    if config.reuse is not None:
+        from pinchbench.runner.again.reuse import reuse_sentences
+        from pinchbench.runner.setup.set_up import planned_reuse
+
+        prepared = planned_reuse(prepared)
+        for sentence in reuse_sentences(prepared):
+            say(sentence)
     if not config.is_demo:
         say(
             "Not checked: whether OpenClaw knows the model, its key, its endpoint and its thinking level, and the"
@@ -66,6 +73,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
                     "expected_s": likely,
                     "expected_usd": cost_usd,
                     **({"judging": asdict(judging)} if judging is not None else {}),
+                    **({"reused": len(prepared.reused), "run_anew": prepared.run_anew} if config.reuse else {}),
                     **({"user_messages": prepared.user_messages} if prepared.user_messages else {}),
                 }
             )

@@ -247,6 +247,7 @@ class RunConfig:
         preflight: whether the endpoints of the model, the judge and the user's model are asked one question before
             anything is set up.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
+        reuse: the run, by folder, name or id, whose trials count where they are the same as planned ones.
         seed: of the order of an experiment's trials, 0 to 2**32 - 1.
 
     Raises ConfigError, naming the option, when a value can't be used.
@@ -300,11 +301,12 @@ class RunConfig:
     max_disk: float = DEFAULTS["max-disk"]
     preflight: bool = True
     linger_s: float = 15.0
+    reuse: str | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
         """Check every value and make the paths absolute."""
-        for name in ("model", "suite", "thinking", "base_url", "api_key_env", "openclaw"):
+        for name in ("model", "suite", "thinking", "base_url", "api_key_env", "openclaw", "reuse"):
             check_text(f"--{name.replace('_', '-')}", getattr(self, name))
         object.__setattr__(self, "form", drawn_form(self.form, self.form_from))
         check_model("--model", self.model)

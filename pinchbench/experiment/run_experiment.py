@@ -247,7 +247,7 @@ def _count_spent(files: ExperimentFiles, record: RecordedExperiment, budget: Sha
         journal = files.run(variant).journal
         if journal.exists():
             state = read_journal(journal).state
-            own = Budget(NO_LIMITS, began=now, earlier=state.attempts, judged=state.given)
+            own = Budget(NO_LIMITS, began=now, earlier=state.paid_attempts, judged=state.paid_grades)
             budget.spent(variant.name, own)
 
 

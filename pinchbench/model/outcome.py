@@ -35,6 +35,7 @@ class Outcome:
     `user` is None where the task has no simulated user, or it was not reached. `witnessed` says whether its transcript
     is what the wire saw, rather than OpenClaw's store; None in runs of releases that did not say. `findings` say how
     the store differs from what the wire saw, which is what graders read; the first 50.
+    `reused_from` is the folder's name of the run that made it; empty if that is the one whose journal this is.
     """
 
     key: TrialKey
@@ -77,6 +78,7 @@ class Outcome:
     user: UserFacts | None = None
     witnessed: bool | None = None
     findings: tuple[Finding, ...] = ()
+    reused_from: str = ""
 
     @property
     def paid(self) -> Usage:

@@ -9,6 +9,7 @@ from msgspec import UNSET, structs
 from pinchbench.defaults import DEMO_MODELS, TOOL_CALLS_REMEDY
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.grade import Ungraded
+from pinchbench.model.usage import Usage
 from pinchbench.report.cost_reasons import breaking_sentence, cost_reasons
 from pinchbench.report.model_calls import model_calls_sentence, model_time_text
 from pinchbench.report.sentences import (
@@ -20,6 +21,7 @@ from pinchbench.report.sentences import (
     left_out_sentence,
     node_sentences,
     replay_sentences,
+    reused_sentence,
     run_warnings,
     unsandboxed_sentence,
     witness_sentences,
@@ -34,7 +36,6 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.model.usage import Usage
     from pinchbench.results.overview import Failure
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.result_json import Aggregate, JudgeTotals, PassRate, Retries, UserTotals
@@ -59,6 +60,7 @@ def remarks(
         yield from _without_tool_calls(outcomes, grades)
     yield from _without_judge(outcomes, grades, files)
     yield from filter(None, (caused_by_agent_sentence(totals), unsandboxed_sentence(outcomes)))
+    yield from filter(None, (reused_sentence(totals),))
     if totals.changes:
         yield f"Changed while the run was resumed: {'; '.join(totals.changes)}."
     yield from control_sentences(totals)
@@ -117,17 +119,17 @@ def _model_calls(totals: Aggregate) -> Iterator[str]:
 
 def _used(totals: Aggregate) -> Iterator[str]:
     """Yield the use of each limit: all attempts, users and the judge included, but only the last session's time."""
-    limits, used = totals.limits, totals.usage
+    limits, used, before = totals.limits, totals.usage, _used_before(totals)
     if totals.user is not UNSET:
         used += structs.replace(totals.user.usage, cost_usd=totals.user.cost_usd or 0.0)
     if totals.retries is not None:
         used += totals.retries.other_attempts_usage
     judge = totals.judge
     if limits.max_tokens is not None:
-        tokens = used.total_tokens + (judge.usage.total_tokens if judge is not None else 0)
+        tokens = used.total_tokens - before.total_tokens + (judge.usage.total_tokens if judge is not None else 0)
         yield f"{amount(tokens)} of {amount(limits.max_tokens)} tokens"
     if limits.max_cost is not None:
-        cost = used.cost_usd + (judge.cost_usd or 0.0 if judge is not None else 0.0)
+        cost = used.cost_usd - before.cost_usd + (judge.cost_usd or 0.0 if judge is not None else 0.0)
         yield f"${cost:.4f} of ${limits.max_cost:.2f}"
     if limits.max_hours is not None and totals.sessions:
         start, end = totals.sessions[-1]
@@ -143,6 +145,19 @@ def _partly_known(outcomes: Sequence[Outcome]) -> Iterator[str]:
     ):
         if any(lacking) and not all(lacking):
             yield f"The sums of {what} are at least so much: of {many(sum(lacking), 'trial')} not all is known."
+
+
+def _used_before(totals: Aggregate) -> Usage:
+    """Return what reused trials, their users and their judges used in other runs."""
+    used = Usage()
+    began = totals.sessions[0][0] if totals.sessions else 0.0
+    for trial in totals.trials:
+        if trial.reused_from is not UNSET:
+            used += trial.usage if trial.user is UNSET else trial.usage + trial.user.paid
+            if trial.grade is not None and trial.grade.judge is not None and trial.grade.graded_at < began:
+                judge = trial.grade.judge
+                used += structs.replace(judge.usage, cost_usd=judge.cost_usd or 0.0)
+    return used
 
 
 def _alone(totals: Aggregate) -> Iterator[str]:

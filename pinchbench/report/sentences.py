@@ -77,6 +77,17 @@ def decided_sentence(data: Aggregate) -> str:
     return f"{data.stopped}{saved}"
 
 
+def reused_sentence(data: Aggregate) -> str:
+    """Say how many trials count from which earlier runs; empty if there are none."""
+    if data.reused is UNSET:
+        return ""
+    named = " and ".join(f"{number} from {plain(name)}" for name, number in data.reused.items())
+    return (
+        f"Reused: {named}, of {many(data.counts.planned, 'trial')}. Task, settings and OpenClaw were the same; times,"
+        " tokens and costs hold what they used there."
+    )
+
+
 MOST_ENTRIES = 12
 MAX_REASON = 300  # characters of a reason or a note; the result file has all
 

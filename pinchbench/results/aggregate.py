@@ -124,6 +124,7 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
         limits=_limits(facts),
         sessions=tuple(state.sessions),
         changes=state.changes,
+        reused=dict(sorted(Counter(one.reused_from for one in outcomes if one.reused_from).items())) or UNSET,
         run=run,
         journal=journal,
         not_needed=(len(facts.plan) - len(plan)) or UNSET,

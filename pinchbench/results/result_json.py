@@ -168,6 +168,9 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
         bool | UnsetType,
         Meta(description="true where, without a wire, OpenClaw's store alone says what the agent did; else missing"),
     ] = UNSET
+    reused_from: Annotated[
+        str | UnsetType, Meta(description="the folder's name of the run that made it; missing for this run's own")
+    ] = UNSET
     grade: GradeEntry | None = None
 
     @property
@@ -427,6 +430,10 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
         tuple[tuple[float, float], ...], Meta(description="start and end of each, seconds since the epoch (UTC)")
     ] = ()
     changes: Annotated[tuple[str, ...], Meta(description="what was changed, and accepted, at a resumption")] = ()
+    reused: Annotated[
+        dict[str, int] | UnsetType,
+        Meta(description="trials that count from earlier runs, by the names of their folders; missing for none"),
+    ] = UNSET
     run: Annotated[str, Meta(description="the name of the run's folder")] = ""
     journal: Annotated[
         JournalEnd | UnsetType, Meta(description="the key is missing where an older release wrote the journal")

@@ -61,6 +61,7 @@ class RunEntry:
         agents_s: the sum of the agents' own times.
         duration_s: how long the run was active, without pauses of ten minutes and more.
         stopped: why the run ended itself early.
+        reused: how many trials count from earlier runs.
         is_private: whether tasks are made of the user's own conversations.
         is_altered: whether the journal, run.json or the result file was changed.
     """
@@ -87,6 +88,7 @@ class RunEntry:
     duration_s: float = 0.0
     openclaw: str = ""
     stopped: str = ""
+    reused: int = 0
     is_private: bool = False
     is_altered: bool = False
     problem: str = ""
@@ -156,7 +158,7 @@ def _unreadable(files: RunFiles, problem: str) -> RunEntry:
 def _in_short(run: PastRun, *, is_running: bool) -> RunEntry:
     data = run.data
     trials = data.trials
-    took_s = at_work_s((trial.started_at, trial.ended_at) for trial in trials)
+    took_s = at_work_s((one.started_at, one.ended_at) for one in trials if one.reused_from is UNSET)
     judge_usd = data.judge.cost_usd if data.judge is not None else None
     if not all(map(isfinite, (took_s, data.execution_time, data.usage.cost_usd, judge_usd or 0.0))):
         raise ValueError("a time or a cost is beyond all bounds")
@@ -183,6 +185,7 @@ def _in_short(run: PastRun, *, is_running: bool) -> RunEntry:
         duration_s=took_s,
         openclaw=run.facts.versions.get("openclaw", ""),
         stopped=data.stopped,
+        reused=sum((data.reused or {}).values()),
         is_private=data.private is True,
     )
 

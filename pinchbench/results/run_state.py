@@ -259,6 +259,18 @@ class RunState:
                 pass
 
     @property
+    def paid_attempts(self) -> tuple[Outcome, ...]:
+        """The attempts that this run has made itself."""
+        return tuple(one for one in self.attempts if not one.reused_from)
+
+    @property
+    def paid_grades(self) -> tuple[Grade, ...]:
+        """The grades but those that came with reused attempts."""
+        began = self.started.at if self.started is not None else 0.0
+        reused = {(one.key, one.attempt) for one in self.attempts if one.reused_from}
+        return tuple(one for one in self.given if (one.key, one.attempt) not in reused or one.graded_at >= began)
+
+    @property
     def is_decided(self) -> bool:
         """Whether the experiment of the run was decided when it ended: it needs no trial that was not made."""
         return self.finished is not None and self.finished.stop is Stop.DECIDED

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.results.compare.samples import TaskTrials
+    from pinchbench.results.compare.samples import Origin, TaskTrials
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.paths import RunFiles
 
@@ -75,11 +75,12 @@ def subjects_of(runs: Sequence[PastRun], digests: Mapping[str, str]) -> FoundSub
     """Pool runs of the same model and settings."""
     pooled: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[RunFiles, Mapping[str, tuple[float, ...]]]]] = {}
     excluded: list[str] = []
+    seen: set[Origin] = set()
     for run in runs:
         if run.facts.config.get("replay") is not None:
             excluded.append(f"{run.files.name} is not used: it is a replay.")
             continue
-        side = side_of([run])
+        side = side_of([run], seen=seen)
         excluded += side.left_aside
         tasks = [task for task in side.tasks.values() if task.scores and task.task_id in digests]
         others = [task.task_id for task in tasks if not _is_version(task, digests[task.task_id])]

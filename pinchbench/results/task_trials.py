@@ -29,7 +29,20 @@ if TYPE_CHECKING:
 
 NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet
 # The key is the entry's key in its parent, the files' digests belong to the journal, and the others may be missing.
-ELSEWHERE = ("key", "files", "wire", "replay", "sandbox", "load", "node", "services", "user", "findings", "witnessed")
+ELSEWHERE = (
+    "key",
+    "files",
+    "wire",
+    "replay",
+    "sandbox",
+    "load",
+    "node",
+    "services",
+    "user",
+    "findings",
+    "witnessed",
+    "reused_from",
+)
 OF_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name not in ELSEWHERE)
 OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSEWHERE)
 
@@ -167,6 +180,7 @@ def _trial_entry(trial: GradedTrial, *, says_known: bool) -> TrialEntry:
         user=UNSET if outcome.user is None else outcome.user,
         findings=outcome.findings or UNSET,
         unwitnessed=outcome.is_unwitnessed or UNSET,
+        reused_from=outcome.reused_from or UNSET,
         grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
         **{name: getattr(outcome, name) for name in OF_OUTCOME},
     )

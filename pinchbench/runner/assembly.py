@@ -16,7 +16,7 @@ from pinchbench.events import RunBegan
 from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model.ending import Stop
 from pinchbench.model.usage import Usage
-from pinchbench.results.records import Record, RunFinished, RunPaused, TrialFinished
+from pinchbench.results.records import GradeGiven, Record, RunFinished, RunPaused, TrialFinished
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.run_commands import RunCommands
 from pinchbench.runner.run_control import RunControl
@@ -129,13 +129,17 @@ class RunParts:
         await grade_trials(self.grader, to_grade, records, self.control.judged)
 
     def record_start(self) -> None:
-        """Record that the run begins, and the attempts that will not be made."""
+        """Record that the run begins, what it reuses, and the attempts that will not be made."""
         prepared, coordinator = self.context.prepared, self.context.coordinator
         if coordinator is not None:
             coordinator.begins({trial.key for trial in prepared.trials})
         self.records.send_nowait(self.ready.first)
         if prepared.state is not None and prepared.state.control.is_paused:
             self.control.apply(RunPaused(at=time.time()))
+        for outcome, grade in prepared.reused:
+            self.records.send_nowait(TrialFinished(outcome=outcome))
+            if grade is not None:
+                self.records.send_nowait(GradeGiven(grade=grade))
         for attempt, sentence in prepared.unmet:
             outcome = outcome_not_begun(attempt, sentence, at=time.time())
             self.records.send_nowait(TrialFinished(outcome=outcome))
@@ -152,9 +156,10 @@ class RunParts:
         )
 
     def queue_ungraded(self) -> None:
-        """Queue the attempts that an earlier session of the run has completed but not graded."""
+        """Queue the attempts that an earlier session, or another run, has completed but that are not graded."""
         context = self.context
-        timezone = context.resumption.facts.timezone if context.resumption is not None else ""
+        before = context.resumption or context.prepared.source
+        timezone = before.facts.timezone if before is not None else ""
         for trial, outcome in context.prepared.ungraded:
             self.jobs.send_nowait(grade_job(context.run_id, context.files, trial.task, outcome, timezone=timezone))
 

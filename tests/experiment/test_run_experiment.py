@@ -12,8 +12,9 @@ import msgspec
 import psutil
 import pytest
 from anyio import create_task_group, fail_after
+from msgspec import UNSET
 
-from fakes import NEW_RELEASE, OLD_RELEASE, TURN_LIMIT_S, fake_openclaw, open_gate, run_config
+from fakes import NEW_RELEASE, OLD_RELEASE, SCORED_BY_MODEL, TURN_LIMIT_S, fake_openclaw, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.events import PaceChanged, TrialBegan
 from pinchbench.experiment.experiment_record import (
@@ -30,6 +31,7 @@ from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.records import TrialFinished, TrialStarted
+from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.scheduling.meter import BudgetLimits
 
 if TYPE_CHECKING:
@@ -96,6 +98,20 @@ async def test_each_variant_is_a_whole_run_and_the_record_links_them(tmp_path: P
     assert find_experiment(record.experiment_id, result.files.output_dir) == result.files
     assert find_experiment(str(result.files.folder), Path("elsewhere")) == result.files
     assert find_experiment("another", result.files.output_dir) is None
+
+
+async def test_each_variant_reuses_what_an_earlier_run_has_of_it(tmp_path: Path) -> None:
+    experiment = an_experiment(tmp_path, slots=2)
+    for task_id in TASKS:
+        text = SCORED_BY_MODEL.format(task_id=task_id, prompt="Write out.txt.")
+        (tmp_path / "tasks" / f"{task_id}.md").write_text(text, encoding="utf-8")
+    with fail_after(RUN_LIMIT_S):
+        earlier = await run_benchmark(experiment.variants[0].config)
+        variants = [replace(one, config=replace(one.config, reuse=earlier.run_id)) for one in experiment.variants]
+        result = await run_experiment(replace(experiment, variants=tuple(variants)))
+    assert [one.data.reused for one in result.results.values()].count(UNSET) == 2
+    assert result.results["low"].data.reused == {earlier.folder.name: 3}
+    assert all(one.complete and one.data.score.trials == 3 for one in result.results.values())
 
 
 async def test_a_variant_that_can_not_run_does_not_stop_the_others(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from past_runs import Made, PlannedRun, aggregate_of, facts_of, write_run
 from pinchbench.model.ending import Reason
@@ -79,6 +81,19 @@ def test_each_limit_stands_next_to_what_was_used_of_it(tmp_path: Path) -> None:
     said = _of(tmp_path, PlannedRun(trials=trials, config=limits))
 
     assert "Used: 206.0k of 230.0k tokens, $1.2020 of $5.00, 10 min 12 s of 2 h 00 min." in said
+
+
+def test_what_was_reused_is_named_and_counts_against_no_limit(tmp_path: Path) -> None:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(cost_usd=0.5), Made(cost_usd=0.75))}))
+    run = read_run(files)
+    outcomes = [replace(one, reused_from="r0" if one.key.repetition == 1 else "") for one in run.outcomes]
+    limited = structs.replace(run.facts, config={**run.facts.config, "max_cost": 5.0})
+    data = aggregate_of(outcomes, limited)
+
+    said = list(remarks(data, outcomes, {}, files))
+
+    assert "Used: $0.7500 of $5.00." in said
+    assert any(one.startswith("Reused: 1 from r0, of 2 trials.") for one in said)
 
 
 def test_prompts_whose_beginning_changes_are_named_where_much_is_read_again_for_that(tmp_path: Path) -> None:

@@ -250,3 +250,18 @@ def test_grading_again_later_is_no_session() -> None:
     later: list[Record] = [RunFinished(at=140.0), _graded(150.0), RegradeStarted(at=5000.0, trials=1), _graded(5010.0)]
 
     assert RunState.of([BEGUN, ENDED, *later], created_at=100.0).sessions == [(100.0, 140.0)]
+
+
+def test_what_a_run_reuses_is_not_paid_by_it_but_grading_it_anew_is() -> None:
+    own = Outcome(key=PLAN[1], reason=Reason.COMPLETED, digest="d")
+    reused = replace(own, key=FIRST, reused_from="another")
+    before = Grade(key=FIRST, grading_type=GradingType.LLM_JUDGE, score=0.5, graded_at=1.0)
+    anew = replace(before, graded_at=2.0)
+    records: list[Record] = [
+        STARTED,
+        TrialFinished(outcome=reused),
+        GradeGiven(grade=before),
+        TrialFinished(outcome=own),
+    ]
+    state = RunState.of([*records, GradeGiven(grade=anew)])
+    assert (state.paid_attempts, state.paid_grades) == ((own,), (anew,))

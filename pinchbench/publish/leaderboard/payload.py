@@ -258,12 +258,18 @@ def _obstacles(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNam
         {grade.key.task_id for grade in graded if grade.digest not in ("", known[grade.key.task_id].digest)}
     ):
         yield f"{len(others)} of its tasks were graded by other versions of them ({_some(others)})"
-    if retried := {one.key for one in run.journal.state.control.requeued}:
-        yield f"{len(retried)} of its trials were retried by hand ({_some(sorted(map(str, retried)))})"
+    yield from _not_its_first(run)
     yield from _unfinished(run)
     own_endpoint = run.facts.config.get("base_url") is not None
     if public_model(run.model, private, own_endpoint=own_endpoint) != run.model:
         yield "its model's name holds a path, an address or a name of yours"
+
+
+def _not_its_first(run: PastRun) -> Iterator[str]:
+    if retried := {one.key for one in run.journal.state.control.requeued}:
+        yield f"{len(retried)} of its trials were retried by hand ({_some(sorted(map(str, retried)))})"
+    if reused := sum((run.data.reused or {}).values()):
+        yield f"{reused} of its trials were reused from earlier runs"
 
 
 def _unfinished(run: PastRun) -> Iterator[str]:

@@ -117,6 +117,8 @@ class TraceExporter:
                 case RunBegan():
                     trace = _began(event, variant)
                     self._traces.append(trace)
+                case TrialEnded() if event.outcome.reused_from:
+                    pass  # it was sent by the run that made it
                 case TrialEnded() | TrialGraded() if trace is not None and self._way is not None:
                     try:
                         self._way.send_nowait(_Item(trace=trace, event=event))

@@ -13,6 +13,7 @@ from pinchbench.report.sentences import (
     control_sentences,
     decided_sentence,
     left_out_sentence,
+    reused_sentence,
     suite_sentences,
 )
 from pinchbench.report.text import amount, duration, many, plain, score_below
@@ -75,7 +76,8 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
         yield f"- **Score {score.mean:.3f}** ({_interval(score)}), {of}.\n"
         yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
     private = PRIVATE if totals.private is True else ""
-    for told in (private, left_out_sentence(totals), caused_by_agent_sentence(totals), *control_sentences(totals)):
+    reused, caused = reused_sentence(totals), caused_by_agent_sentence(totals)
+    for told in (private, left_out_sentence(totals), caused, reused, *control_sentences(totals)):
         if told:
             yield f"- {told.translate(_MARKS)}\n"
     others = totals.retries.other_attempts_usage if totals.retries is not None else Usage()

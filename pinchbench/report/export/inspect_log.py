@@ -190,6 +190,7 @@ def _spec(run: PastRun) -> EvalSpec:
             "interrupted": run.end.interrupted if run.end is not None else None,
             "stopped": run.end.stopped if run.end is not None else "",
             "changes": list(run.data.changes),
+            "reused": run.data.reused or {},
         },
     )
 

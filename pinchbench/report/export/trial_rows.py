@@ -140,6 +140,7 @@ COLUMNS = (
     _column("note", Kind.TEXT, "What is to be said of the outcome."),
     _column("grade_notes", Kind.TEXTS, "What is to be said of the grade."),
     _column("private", Kind.FLAG, "Whether the task is made of the user's own conversations."),
+    _column("reused_from", Kind.TEXT, "The earlier run that made it; missing for the run's own."),
 )
 
 Value = str | int | float | bool | datetime | list[str] | dict[str, float] | None
@@ -278,6 +279,7 @@ def _outcome_cells(one: Outcome) -> Row:
         **_wire_cells(one.wire),
         "evidence": plain(one.evidence),
         "note": plain(one.note) or None,
+        "reused_from": plain(one.reused_from) or None,
     }
 
 

@@ -33,6 +33,7 @@ from pinchbench.report.sentences import (
     control_sentences,
     decided_sentence,
     node_sentences,
+    reused_sentence,
     run_warnings,
     suite_sentences,
     unsandboxed_sentence,
@@ -388,6 +389,7 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
         changes = "; ".join(safe_line(one, 300) for one in run.data.changes)
         yield "warn", f"Changed while the run was resumed: {changes}."
     told = {
+        reused_sentence(run.data): "warn",
         caused_by_agent_sentence(run.data): "bad",
         model_calls_sentence(run.data): "warn",
         unsandboxed_sentence(run.outcomes): "warn",

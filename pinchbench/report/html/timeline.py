@@ -102,7 +102,8 @@ def timeline(
     `end` is when the run ended, None if unknown. Both are in seconds since the epoch. Returns None if no attempt has a
     time.
     """
-    timed = [(one, kind) for one, kind in attempts if 0 < one.started_at <= one.ended_at and isfinite(one.ended_at)]
+    made_here = ((one, kind) for one, kind in attempts if not one.reused_from)
+    timed = [(one, kind) for one, kind in made_here if 0 < one.started_at <= one.ended_at and isfinite(one.ended_at)]
     if not timed:
         return None
     on_axis, cuts = _axis([(one.started_at, one.ended_at) for one, _ in timed], resumed)

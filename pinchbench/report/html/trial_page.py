@@ -146,6 +146,7 @@ def _facts(run: RunTrials, one: Outcome) -> list[tuple[str, str]]:
     task = run.facts.tasks.get(one.key.task_id)
     facts = [
         ("Category", task.category if task is not None else ""),
+        ("Reused from", one.reused_from),
         ("Ended as", words(one.reason)),
         ("Agent’s time", f"{duration(one.execution_time_s)} of {duration(one.timeout_s)}"),
         ("Node", one.node),

@@ -135,9 +135,9 @@ class ExperimentView:
             match event:
                 case RunBegan():
                     self._name(name, Text(f"{many(event.trials, 'trial')}, run {plain(event.run_id)}"))
-                case TrialEnded():
+                case TrialEnded() if not event.outcome.reused_from:
                     self._name(name, outcome_text(event.outcome, retried=event.retried))
-                case TrialGraded():
+                case TrialGraded() if not row.progress.is_reused(event.grade.key):
                     self._name(name, grade_text(event.grade))
                 case Notice() | BudgetNearlyUsed():
                     self._name(name, Text(plain(event.text)))

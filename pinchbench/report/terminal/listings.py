@@ -183,6 +183,9 @@ def history_legend(runs: Sequence[RunEntry]) -> str:
         if run.caused_by_agent and run.score_if_zero is not None
     ]
     lines += [
+        f"{plain(run.run_id)}: {many(run.reused, 'trial')} reused from earlier runs." for run in runs if run.reused
+    ]
+    lines += [
         f"{plain(run.run_id)}: not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the "
         f"differences."
         for run in runs

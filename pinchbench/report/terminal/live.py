@@ -201,9 +201,9 @@ class LiveView:
                 self._say_begun(event)
             case OutputLine():
                 self._line(Text(f"{plain(str(event.key))} {event.stream}: {plain(event.text)}", style="dim"))
-            case TrialEnded():
+            case TrialEnded() if not event.outcome.reused_from:
                 self._say_ended(event)
-            case TrialGraded():
+            case TrialGraded() if not self._board.is_reused(event.grade.key):
                 self._line(grade_text(event.grade))
             case SkipAsked() | PaceChanged():
                 self._say_control(event)

@@ -215,6 +215,10 @@ class RunProgress:
         slot = self.slots.get(outcome.slot)
         if slot is not None and slot.key == outcome.key:
             del self.slots[outcome.slot]
+        if outcome.reused_from:  # it used nothing here
+            self.ahead.discard(outcome.key)
+            self.ended[outcome.key] = outcome
+            return
         self.usage += outcome.usage
         self.retries += event.retried
         if outcome.reason.ending in (Ending.COMPLETED, Ending.TIMED_OUT):
@@ -242,7 +246,7 @@ class RunProgress:
     def _grade(self, grade: Grade) -> None:
         self.counted = None
         which = grade.key, grade.attempt
-        if grade.judge is not None:
+        if grade.judge is not None and not self.is_reused(grade.key):
             self.judge_usage += structs.replace(grade.judge.usage, cost_usd=grade.judge.cost_usd or 0.0)
         if self.only_grades:
             self.regraded[which] = grade
@@ -267,6 +271,10 @@ class RunProgress:
         else:
             return
         self.failures[grade.key] = Failure(key=grade.key, label=label, text=note)
+
+    def is_reused(self, key: TrialKey) -> bool:
+        """Return whether a trial counts from an earlier run."""
+        return key in self.ended and bool(self.ended[key].reused_from)
 
     @property
     def agents_usage(self) -> Usage:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
 
+Origin = tuple[str, "TrialKey", int]  # the run that made a trial, and the attempt that counts
 UNKNOWN = "unknown"
 PUBLIC_FORM = "public"  # of a suite's tasks, as a side's setting; that of a fresh form is its seed
 DIGEST_SHOWN = 12  # hexadecimal digits: no two folders of a user share them by chance
@@ -123,7 +124,8 @@ class Sample:
     """One side of a comparison: its runs pooled by task.
 
     `settings` maps names to the settings of the runs that affect their numbers. `left_aside` are sentences about runs
-    that were not included. `is_private`: tasks are made of the user's own conversations.
+    that were not included. `reused` counts the trials that earlier runs have made, by their names. `is_private`:
+    tasks are made of the user's own conversations.
     """
 
     label: str
@@ -134,6 +136,7 @@ class Sample:
     threshold: float = DEFAULT_PASS_THRESHOLD
     left_aside: tuple[str, ...] = ()
     unfinished: int = 0
+    reused: Mapping[str, int] = field(default_factory=dict)
     is_private: bool = False
 
     @property
@@ -262,13 +265,24 @@ def _labelled(sides: Sequence[Sample]) -> tuple[Sample, ...]:
     return tuple(replace(side, label=side.model) if models.count(side.model) == 1 else side for side in sides)
 
 
-def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, ...] = ()) -> Sample:
-    """Pool one or more runs of a model by task. The first run determines the versions of the tasks."""
+def side_of(
+    runs: Sequence[PastRun],
+    *,
+    label: str = "",
+    left_aside: tuple[str, ...] = (),
+    seen: set[Origin] | None = None,
+) -> Sample:
+    """Pool one or more runs of a model by task. The first run determines the versions of the tasks.
+
+    A trial that several runs count, as some reuse those of others, is taken once, and not if it is in `seen`, to which
+    all are added.
+    """
+    seen = set() if seen is None else seen
     by_task: dict[str, TaskTrials] = {}
     others = []
     for run in runs:
         changed = []
-        for task in _tasks_of(run):
+        for task in _tasks_of(run, seen):
             earlier = by_task.get(task.task_id)
             if earlier is not None and earlier.version[0] != task.version[0]:
                 changed.append(task.task_id)
@@ -291,16 +305,21 @@ def side_of(runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, 
         threshold=runs[0].pass_threshold,
         left_aside=(*left_aside, *others),
         unfinished=sum(run.unfinished for run in runs),
+        reused=sum((Counter(run.data.reused or {}) for run in runs), Counter()),
         is_private=any(task.private is True for run in runs for task in run.facts.tasks.values()),
     )
 
 
-def _tasks_of(run: PastRun) -> Iterable[TaskTrials]:
-    planned = Counter(key.task_id for key in run.facts.keys)
+def _tasks_of(run: PastRun, seen: set[Origin]) -> Iterable[TaskTrials]:
+    origins = {one.key: (one.reused_from or run.files.name, one.key, one.attempt) for one in run.outcomes}
+    twice = {key for key, origin in origins.items() if origin in seen}
+    seen.update(origins.values())
+    planned = Counter(key.task_id for key in run.facts.keys if key not in twice)
     skipped = Counter(key.task_id for key in run.journal.state.skipped.intersection(run.facts.keys))
     outcomes: dict[str, list[Outcome]] = {task_id: [] for task_id in planned}
     for outcome in run.outcomes:
-        outcomes[outcome.key.task_id].append(outcome)
+        if outcome.key not in twice:
+            outcomes[outcome.key.task_id].append(outcome)
     for task_id, ended in outcomes.items():
         facts = run.facts.tasks.get(task_id)
         scores = {one.key: score for one in ended if (score := run.score(one.key)) is not None}

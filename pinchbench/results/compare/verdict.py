@@ -187,12 +187,19 @@ def warnings(comparison: Comparison) -> Iterator[str]:
                 f"or grades them."
             )
         yield from side_warnings(side, name)
+    if shared := _on_both_sides(comparison.a, comparison.b):
+        yield f"{shared} trials are on both sides, as a run reuses them: they can show no difference."
     if comparison.a.threshold != comparison.b.threshold:
         yield (
             f"{comparison.a.label} was run with a pass threshold of {comparison.a.threshold:g},"
             f" {comparison.b.label} with {comparison.b.threshold:g};"
             f" here a task is passed from {comparison.threshold:g} on."
         )
+
+
+def _on_both_sides(a: Sample, b: Sample) -> int:
+    shared = sum(number for name, number in a.reused.items() if name in (*b.runs, *b.reused))
+    return shared + sum(number for name, number in b.reused.items() if name in a.runs)
 
 
 def side_warnings(side: Sample, name: str) -> Iterator[str]:
@@ -203,6 +210,8 @@ def side_warnings(side: Sample, name: str) -> Iterator[str]:
             f" trusted, or failures in every attempt while others worked. Counted as 0, they would make {name}'s"
             f" mean over all its tasks {side.mean_if_zero:.3f}."
         )
+    if side.reused:
+        yield f"{name} counts trials of earlier runs: {', '.join(f'{n} of {run}' for run, n in side.reused.items())}."
     for sentence in side.left_aside:
         yield f"{name}: {sentence}"
 

@@ -151,8 +151,8 @@ def _prepare(
             for outcome in left.ungraded
             if outcome.key in trials and outcome.key.task_id not in changed
         ),
-        earlier=tuple(state.attempts),
-        judged=tuple(state.given),
+        earlier=state.paid_attempts,
+        judged=state.paid_grades,
         retried=state.retried,
         done=len(trials) - len(again & trials.keys()),
         tally=state.tally((key for key in trials if key not in again), threshold=run.pass_threshold),

@@ -174,9 +174,11 @@ ASKED: tuple[tuple[str, str, type[JudgeConfig | UserModelConfig], tuple[str, ...
 RELEASES = ("openclaw", "pinchbench_async")
 
 
-def setting_changes(before: Mapping[str, object], now: Mapping[str, object]) -> Iterator[str]:
-    """Name every option with another value; both are as they stand in run.json (pure)."""
-    for name in MEASURED:
+def setting_changes(
+    before: Mapping[str, object], now: Mapping[str, object], *, also: Sequence[str] = ()
+) -> Iterator[str]:
+    """Name every option, those of `also` included, with another value; both are as in run.json (pure)."""
+    for name in (*MEASURED, *also):
         # an earlier release of this program may not have known the option
         usual = _usual(RunConfig.__dataclass_fields__[name])
         was = before.get(name, usual)
@@ -250,17 +252,21 @@ def tool_changes(before: Sequence[str] | UnsetType, now: Sequence[str]) -> Itera
         yield f"OpenClaw's tools: now {' and '.join(named)}"
 
 
+def release_changes(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """Name every program that a run's numbers depend on, if its release is another one (pure)."""
+    for name in RELEASES:
+        if name in before and before[name] != now[name]:
+            yield f"{name}: {before[name]} → {now[name]}"
+
+
 def accept_releases(resumption: Resumption, releases: Mapping[str, str], tools: Sequence[str]) -> tuple[str, ...]:
     """All changes of a resumed run, those of the releases that run it and of the agents' tools included.
 
     Raises ChangedError when there are some that nobody has accepted.
     """
-    before = resumption.facts.versions
     changed = [
-        f"{name}: {before[name]} → {releases[name]}"
-        for name in RELEASES
-        if name in before and before[name] != releases[name]
+        *release_changes(resumption.facts.versions, releases),
+        *tool_changes(resumption.facts.tools, tools),
     ]
-    changed += tool_changes(resumption.facts.tools, tools)
     require(changed, accepted=resumption.accepts, run=resumption.files.name)
     return (*resumption.changes, *changed)

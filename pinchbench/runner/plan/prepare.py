@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Suite, Task
     from pinchbench.model.trial import Trial, TrialKey
+    from pinchbench.results.finished_run import PastRun
     from pinchbench.results.journal.journal import JournalWriter
     from pinchbench.results.manifest import RunFacts, TaskFacts
     from pinchbench.results.paths import RunFiles
@@ -57,7 +58,9 @@ class Prepared:
     trials that need no further attempt.
     `tally` counts those of them that are graded. `works`: one of them measures the model. `state` is what the journal
     says so far, None of a new run. `replayed` are the facts of the run whose recorded replies are served; None to ask a
-    model. `played` are what the scripted model plays instead of the tasks' own solutions, by task id.
+    model. `played` are what the scripted model plays instead of the tasks' own solutions, by task id. `source` is the
+    run of `--reuse`; `reused` are the trials that count from there, with their grades unless they are graded again, and
+    `run_anew` says why others don't, with their number: both are known once what runs is settled.
     """
 
     config: RunConfig
@@ -79,6 +82,9 @@ class Prepared:
     state: RunState | None = None
     replayed: RunFacts | None = None
     played: Mapping[str, Solution] = field(default_factory=dict)
+    source: PastRun | None = None
+    reused: tuple[tuple[Outcome, Grade | None], ...] = ()
+    run_anew: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def has_mean(self) -> bool:
@@ -171,7 +177,27 @@ def prepare(config: RunConfig) -> Prepared:
         planned,
         skipped=tuple(map(str, loaded.problems)),
         note=" ".join(filter(None, (loaded.note, found.note))),
+        source=_source(config),
     )
+
+
+def _source(config: RunConfig) -> PastRun | None:
+    """Read the run that `--reuse` names; None without one. Blocks: reads the evidence.
+
+    Raises ResultsError or AlteredRunError if it can't be read or was changed, and ConfigError if it is a replay.
+    """
+    if config.reuse is None:
+        return None
+    from pinchbench.results.altered import refuse_altered  # noqa: PLC0415 - few runs reuse another
+    from pinchbench.results.finished_run import read_run  # noqa: PLC0415
+    from pinchbench.results.paths import find_run  # noqa: PLC0415
+
+    files = find_run(config.reuse, config.output_dir)
+    refuse_altered(files)
+    run = read_run(files)
+    if run.facts.config.get("replay") is not None:
+        raise ConfigError(f"--reuse {config.reuse}: a replay asks no model; name a run that did.")
+    return run
 
 
 def prepare_named(config: RunConfig, places: Sequence[SuitePlace], task_ids: Collection[str]) -> Prepared:

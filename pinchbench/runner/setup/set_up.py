@@ -6,7 +6,8 @@ import os
 import platform
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,7 @@ from pinchbench.results.evidence_files import file_digest
 from pinchbench.results.manifest import RunFacts, SuiteFacts, TaskFacts
 from pinchbench.results.paths import write_json
 from pinchbench.results.records import RunResumed, RunStarted
+from pinchbench.runner.again.reuse import copy_evidence, reuse_sentences, with_reused
 from pinchbench.runner.again.stored_run import accept_releases
 from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.setup.judging import open_judges, open_user_model
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Suite, Task
     from pinchbench.model.trial import Trial
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.results.paths import RunFiles
     from pinchbench.results.records import Record
     from pinchbench.runner.plan.prepare import Prepared, Resumption
     from pinchbench.runner.run_context import RunContext, RunObserver
@@ -90,11 +93,12 @@ def timezone_name() -> str:
 
 
 def plain_config(config: RunConfig) -> dict[str, object]:
-    """The options of a run by name, as they stand in its files; `form_from` only where the form was drawn."""
+    """The options of a run by name, as they stand in its files; `form_from` and `reuse` only where given."""
     judge = config.judge and plain_judge(config.judge)
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(config).items()}
-    if config.form_from is None:
-        del plain["form_from"]
+    for name in ("form_from", "reuse"):
+        if plain[name] is None:
+            del plain[name]
     return {**plain, "judge": judge}
 
 
@@ -249,13 +253,16 @@ async def set_up(
         observer.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {noun}.")
 
     slots: Sequence[Slot] = ()
+    if prepared.slots and pool is None:
+        run, sandboxing = await settle(run, wire)
+    run = await _reusing(run, folders.files, releases, tools)
+    prepared = run.prepared
     user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
     if prepared.slots and pool is not None:
         opening_slots = pool.open(run, versions=releases, group=nodes, stack=stack, user_model=user_model)
         config, slots = await opening_slots
         run = run.settled(config)
     elif prepared.slots:
-        run, sandboxing = await settle(run, wire)
         slots = await make_slots(
             run,
             sandboxing,
@@ -281,6 +288,29 @@ async def set_up(
         first=first,
         check_sandbox=machine.checks,
     )
+
+
+def planned_reuse(prepared: Prepared) -> Prepared:
+    """Return a plan without what would be reused if OpenClaw, and what a run settles, are as they were. Blocks."""
+    if prepared.source is None:
+        return prepared
+    config = prepared.config
+    return with_reused(prepared, plain_config(config), additions=addition_digests(config))
+
+
+async def _reusing(run: RunContext, files: RunFiles, releases: Mapping[str, str], tools: Sequence[str]) -> RunContext:
+    """Return the run without the trials that count from an earlier one, whose evidence is copied to `files`."""
+    source = run.prepared.source
+    if source is None:
+        return run
+    config = run.prepared.config
+    additions = await to_thread.run_sync(addition_digests, config)
+    choose = partial(with_reused, additions=additions, releases=releases, tools=tools)
+    prepared = await to_thread.run_sync(choose, run.prepared, plain_config(config))
+    for sentence in reuse_sentences(prepared):
+        run.observer.tell(sentence)
+    await to_thread.run_sync(copy_evidence, source, prepared.reused, files)
+    return replace(run, prepared=prepared)
 
 
 async def _ask_endpoints(prepared: Prepared, machine: Machine, observer: RunObserver, *, asks_model: bool) -> RunConfig:

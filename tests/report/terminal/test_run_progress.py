@@ -76,6 +76,16 @@ def test_every_trial_that_has_ended_is_exactly_one_of_the_counts() -> None:
     assert counts.mean == pytest.approx((0.9 + 0.8 + 0.79) / 4)
 
 
+def test_a_trial_of_an_earlier_run_counts_and_uses_nothing_here() -> None:
+    event = ended(0)
+    run_progress = board_of(began(), replace(event, outcome=replace(event.outcome, reused_from="r0")), graded(0, 0.9))
+
+    assert (run_progress.counts.passed, run_progress.counts.done, len(run_progress.ahead)) == (1, 1, 5)
+    assert (run_progress.usage, run_progress.took_s) == (Usage(), [])
+    assert run_progress.is_reused(key(0))
+    assert not run_progress.is_reused(key(1))
+
+
 def test_what_openclaw_waits_for_stands_in_the_slot_until_the_agent_does_something() -> None:
     wait = TrialWaits(slot=1, key=key(0), text="429, retry 4 of 9", next_s=30.0)
     run_progress = board_of(began(), TrialBegan(slot=1, key=key(0), timeout_s=60), wait, replace(wait, slot=2), now=5.0)
