@@ -25,6 +25,7 @@ class ChatConfig:
         model: the model, as the endpoint knows it.
         base_url: the endpoint.
         api_key_env: the name of the environment variable that holds its key; None for an endpoint without one.
+        prices: USD for a million tokens of questions and of answers, where it does not say what they cost.
         is_steady: whether a temperature of 0 is requested, because the same question should get the same answer.
     """
 
@@ -33,6 +34,7 @@ class ChatConfig:
     model: str
     base_url: str
     api_key_env: str | None
+    prices: tuple[float, float] | None = None
     is_steady: bool = True
 
 
@@ -70,6 +72,7 @@ class JudgeConfig:
         concurrency: calls to the judge at once, 1 to 64.
         cache: whether answers to the very same question are taken from the cache.
         served: what OpenClaw has to know of the model of an endpoint.
+        prices: USD for a million tokens of questions and of answers, where the endpoint names no cost.
         further: the other judges of the same trials, if there are several; none of them has further ones.
 
     Raises ConfigError, naming the option, when a value can't be used.
@@ -82,6 +85,7 @@ class JudgeConfig:
     concurrency: int = DEFAULTS["judge-concurrency"]
     cache: bool = True
     served: ServedModel = ServedModel()
+    prices: tuple[float, float] | None = None
     further: tuple[JudgeConfig, ...] = ()
 
     def __post_init__(self) -> None:
@@ -152,6 +156,7 @@ class JudgeConfig:
             model=self.model,
             base_url=self.base_url or "",
             api_key_env=self.api_key_env,
+            prices=self.prices,
             is_steady=self.votes == 1,
         )
 
@@ -186,6 +191,7 @@ class UserModelConfig:
         base_url: an OpenAI-compatible endpoint; None for the provider's own.
         api_key_env: the name (never the value) of the environment variable that holds the key; None for the
             provider's usual one, or for an endpoint without a key.
+        prices: as a judge's.
 
     Raises ConfigError, naming the option, when a value can't be used.
     """
@@ -193,6 +199,7 @@ class UserModelConfig:
     model: str
     base_url: str | None = None
     api_key_env: str | None = None
+    prices: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         """Check every value; fill in the endpoint and key of a known provider."""
@@ -224,4 +231,5 @@ class UserModelConfig:
             model=self.model,
             base_url=self.base_url or "",
             api_key_env=self.api_key_env,
+            prices=self.prices,
         )

@@ -122,8 +122,10 @@ def chat_at(endpoints: Mapping[str, Endpoint], model: str, *, option: str) -> di
             f"{option} {model}: it is asked with {COMPLETIONS}, and this endpoint of {endpoint.place} has the api"
             f" {endpoint.api}. Name an address of it that has that one."
         )
-    found = {"model": model if is_openclaw else name.partition("/")[2], "base_url": endpoint.base_url}
+    found: dict[str, Any] = {"model": model if is_openclaw else name.partition("/")[2], "base_url": endpoint.base_url}
     found |= {} if endpoint.api_key_env is None else {"api_key_env": endpoint.api_key_env}
+    if known.price_in is not None and known.price_out is not None:
+        found["prices"] = known.price_in, known.price_out
     return {**found, "served": known.served} if is_openclaw else found
 
 

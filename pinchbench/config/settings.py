@@ -201,7 +201,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
         _declare("reuse", Kind.TEXT, Section.TASKS,
                  "Count the trials of an earlier run whose task, model, settings and OpenClaw are the same, and run the"
                  " rest. Results mark what was reused; the run says why the rest was not.", metavar="RUN",
-                 scope=Scope.COMMAND),
+                 scope=Scope.EXPERIMENT),
         _declare("limit", Kind.INTEGER, Section.TASKS, "Of these, the first N tasks.", metavar="N", least=1,
                  scope=Scope.COMMAND),
         _declare("tasks-dir", Kind.PATH, Section.TASKS,

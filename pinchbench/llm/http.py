@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import httpx2
+from msgspec import structs
 
 from pinchbench.errors import ConfigError
 from pinchbench.http_client import BLOT, RetryPolicy, TransientError, open_client
@@ -105,6 +106,9 @@ class HttpEndpoint:
         # only now: a request that is finally refused may have named parameters that were not the cause
         self._options = self._options.meet(request_options)
         reply = read_completion(answer, calls=tally.calls)
+        if reply.cost_usd is None and self._config.prices is not None and reply.usage.has_tokens:
+            cost_usd = reply.usage.cost_at(self._config.prices)
+            reply = replace(reply, cost_usd=cost_usd, usage=structs.replace(reply.usage, cost_usd=cost_usd))
         return replace(reply, text=self._client.mask(reply.text), model=self._client.mask(reply.model))
 
     async def _persist(self, body: Mapping[str, object], tally: _Tally) -> Answer:

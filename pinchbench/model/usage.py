@@ -29,6 +29,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The cost; None where a model replied and its price, or what it used, is not known."""
         return None if (self.requests or self.has_tokens) and not self.cost_usd else self.cost_usd
 
+    def cost_at(self, prices: tuple[float, float]) -> float:
+        """Return the cost in USD at these prices of a million tokens, of input and of output."""
+        cached = self.cache_read_tokens + self.cache_write_tokens
+        return ((self.input_tokens + cached) * prices[0] + self.output_tokens * prices[1]) / 1e6
+
     def __add__(self, other: Usage) -> Usage:
         """Sum field by field."""
         return Usage(

@@ -32,7 +32,7 @@ def test_a_model_under_test_is_asked_at_its_endpoint() -> None:
 
 
 def test_a_judge_and_a_user_are_asked_at_their_endpoint() -> None:
-    at = {"base_url": URL, "api_key_env": "KEY"}
+    at = {"base_url": URL, "api_key_env": "KEY", "prices": (0.1, 0.4)}
     assert chat_at(ENDPOINTS, "local/qwen3", option="--judge") == {"model": "qwen3", **at}
     agent = chat_at(ENDPOINTS, "openclaw:local/qwen3", option="--judge")
     assert agent == {"model": "openclaw:local/qwen3", **at, "served": SERVED}

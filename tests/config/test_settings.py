@@ -13,8 +13,8 @@ from pinchbench.config.run_config import RunConfig
 from pinchbench.config.settings import DEFAULTS, OF_A_RUN, SETTINGS, Kind, Scope
 from pinchbench.errors import ConfigError
 
-# Not said by a setting of a file: `api`, `served` and the addresses of judge and user come from a named endpoint.
-BY_ENDPOINT = {"api", "served", "base_url", "api_key_env"}
+# Not said by a setting of a file: these, for judge and user or the model, come from a named endpoint.
+BY_ENDPOINT = {"api", "served", "prices", "base_url", "api_key_env"}
 # What an experiment does not take: it prints its own lines, asks models, and has one suite.
 NOT_TAKEN = {"verbose", "replay", "retry_delay_s", "linger_s", "judge", "user"}
 

@@ -132,6 +132,21 @@ async def test_a_reply_comes_with_what_it_has_cost() -> None:
     )
 
 
+@pytest.mark.parametrize(("usage", "cost_usd"), [({}, 7.9e-6), ({"cost": 0.25}, 0.25), (None, None)])
+async def test_stated_prices_count_where_the_endpoint_names_no_cost(
+    usage: dict[str, object] | None, cost_usd: float | None
+) -> None:
+    used = None if usage is None else {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12, **usage}
+    async with (
+        fake_judge(Answer(text=verdict(), usage=used)) as fake,
+        open_endpoint(replace(config(fake.base_url), prices=(0.2, 1.3))) as judge,
+    ):
+        reply = await ask(judge)
+
+    assert reply.cost_usd == pytest.approx(cost_usd)
+    assert reply.usage.cost_usd == pytest.approx(cost_usd or 0.0)
+
+
 @pytest.mark.parametrize("usage", [None, [], "x", wrong_usage().usage])
 async def test_nonsense_about_usage_counts_as_nothing(usage: object) -> None:
     async with judge_of(Answer(text=verdict(), usage=usage)) as (_, judge):

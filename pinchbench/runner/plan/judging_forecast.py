@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -16,7 +17,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.runner.plan.past_durations import MAX_BYTES, MAX_RUNS, OF_WHAT_IS_LEFT, last_lines, run_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.runner.plan.prepare import Prepared
@@ -78,7 +79,8 @@ def judging_forecast(prepared: Prepared) -> JudgingForecast | None:
     if judge is None or not judged:
         return None
     votes = {one.model: one.votes for one in judge.each}
-    return forecast(judged, votes, past_votes(prepared.config.output_dir))
+    prices = {one.model: one.prices for one in judge.each if one.prices is not None}
+    return forecast(judged, votes, past_votes(prepared.config.output_dir, prices))
 
 
 def forecast(task_ids: Sequence[str], votes: dict[str, int], past: Sequence[PastVote]) -> JudgingForecast:
@@ -126,18 +128,23 @@ def _sum(task_ids: Sequence[str], values: Sequence[tuple[str, float | None]]) ->
     return None if usual is None else math.fsum(means.get(task_id, usual) for task_id in task_ids)
 
 
-def past_votes(output_dir: Path) -> tuple[PastVote, ...]:
-    """Return what votes used in the newest runs, whatever model was judged. Blocks; what can't be read is skipped."""
+def past_votes(
+    output_dir: Path, prices: Mapping[str, tuple[float, float]] = MappingProxyType({})
+) -> tuple[PastVote, ...]:
+    """Return what votes used in the newest runs, whatever model was judged. Blocks; what can't be read is skipped.
+
+    `prices`, by judge, are those of votes that were given when none was known.
+    """
     left_bytes = MAX_BYTES
     found: list[PastVote] = []
     for name in run_names(output_dir)[:MAX_RUNS]:
         for line in last_lines(output_dir / name / "journal.jsonl", left_bytes // OF_WHAT_IS_LEFT):
             left_bytes -= len(line)
-            found += _votes(line)
+            found += _votes(line, prices)
     return tuple(found)
 
 
-def _votes(line: bytes) -> Iterator[PastVote]:
+def _votes(line: bytes, prices: Mapping[str, tuple[float, float]]) -> Iterator[PastVote]:
     if not line.startswith(GRADE):
         return
     try:
@@ -147,5 +154,7 @@ def _votes(line: bytes) -> Iterator[PastVote]:
     for one in (grade.judge.judges or (grade.judge,)) if grade.judge is not None else ():
         if one.calls and one.votes and not one.cached:
             tokens, cost_usd = one.usage.total_tokens / len(one.votes), one.cost_usd
+            if cost_usd is None and one.model in prices:
+                cost_usd = one.usage.cost_at(prices[one.model])
             cost_usd = None if cost_usd is None else cost_usd / len(one.votes)
             yield PastVote(model=one.model, task_id=grade.key.task_id, tokens=tokens, cost_usd=cost_usd)

@@ -223,7 +223,8 @@ async def make_judge_homes(judge: JudgeConfig, machine: Machine, folder: Path) -
     provider = None
     if judge.base_url is not None:
         name, _, model_id = judge.model_id.partition("/")
-        provider = name, endpoint(judge.base_url, model_id, served=judge.served, with_key=judge.api_key_env is not None)
+        with_key, prices = judge.api_key_env is not None, judge.prices or (0, 0)
+        provider = name, endpoint(judge.base_url, model_id, served=judge.served, with_key=with_key, prices=prices)
     template = await make_template(
         folder / "judge-template",
         openclaw=machine.openclaw,

@@ -74,6 +74,15 @@ def test_what_each_judge_used_is_read_from_journals_and_cached_replies_are_not(t
     assert (found["b"].tokens, found["b"].cost_usd) == (100, None)
 
 
+def test_a_vote_whose_cost_was_unknown_is_forecast_at_the_stated_prices(tmp_path: Path) -> None:
+    usage = Usage(requests=2, input_tokens=900, output_tokens=100, total_tokens=1000)
+    _journal(tmp_path, _judged("a", votes=2, usage=usage), _judged("b", usage=usage, cost_usd=0.2))
+
+    found = {one.model: one.cost_usd for one in past_votes(tmp_path, {"a": (1.0, 10.0), "b": (1.0, 10.0)})}
+
+    assert found == {"a": pytest.approx(0.0019 / 2), "b": 0.2}
+
+
 def test_runs_of_any_model_count_and_a_folder_without_runs_knows_nothing(tmp_path: Path) -> None:
     assert past_votes(tmp_path / "nowhere") == ()
     write_run(tmp_path, PlannedRun(trials={"task_a": (Made(), Made())}, model="mock/other"))
