@@ -48,11 +48,13 @@ _TASKS = {
 # Suites that can't be run here: a file by which they are known unless their README names them, and why not.
 _FOREIGN = (
     ("claw-eval", "T*/grader.py", "its graders take the records of an agent loop of its own"),
+    ("Terminal-Bench", "*/run-tests.sh", "each of its tasks is a container of its own"),
     ("UniClawBench", "*/*/references/eval_rule.md", "a hidden model supervises the agent and scores it"),
     ("SafeClawBench", "SafeClawBench/*", "its judge and its attacks are part of a runner of its own"),
 )
 _LISTED = 3  # problems of one kind that are written out; of more, the first stands for all
 _COUNTED_FILES = 5_000  # of an unknown folder, which could be a home
+_NAMED = 8  # names of files that may all be shown
 _README_BYTES = 1_000  # in which a suite names itself
 _PARTICULARS = re.compile(r"'[^']*'|(?<!\w)/\S+|\d+")
 
@@ -178,7 +180,12 @@ def _looks_like(root: Path) -> str:
         marked = (next(root.glob(f"{place}{mark}"), None) for place in ("", "*/", "../injection/"))
         if any(marked) or any(name in readme for readme in readmes):
             return f"It looks like {name}, which is not supported: {why}."
-    paths = islice(root.rglob("*"), _COUNTED_FILES)
-    found = Counter(f"{path.suffix or 'other'} files" for path in paths if path.is_file())
+    files = [path.relative_to(root) for path in islice(root.rglob("*"), _COUNTED_FILES) if path.is_file()]
+    names = Counter(path.name for path in files)
+    telling = {name for name, number in names.items() if number > 1 or len(names) <= _NAMED}
+    found = Counter(
+        "/".join(["*"] * (len(path.parts) - 1) + [path.name if path.name in telling else f"*{path.suffix}"])
+        for path in files
+    )
     counts = ", ".join(f"{number} {kind}" for kind, number in found.most_common(4))
     return f"It holds {counts}." if found else "It is empty."

@@ -91,7 +91,7 @@ def test_a_folder_without_tasks_is_reported_in_a_sentence(root: Path, skip_broke
         ("T901_note/grader.py", "It looks like claw-eval, which is not supported: its graders"),
         ("tasks/T901_note/grader.py", "It looks like claw-eval"),
         ("injection/901_mine/task_1/references/eval_rule.md", "It looks like UniClawBench"),
-        ("cases/a.yaml", "It holds 1 .yaml files.\nTasks are, by format:\n  pinchbench      task_*.md"),
+        ("cases/a.yaml", "It holds 1 */a.yaml.\nTasks are, by format:\n  pinchbench      task_*.md"),
         ("SafeClawBench/1.json", "It looks like SafeClawBench"),
         (None, "It is empty."),
     ],

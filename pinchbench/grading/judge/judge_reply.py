@@ -29,7 +29,7 @@ MAX_DEPTH = 8  # nesting depth of objects around a verdict
 MARK_KEY = "mark"
 TOTAL_KEYS = ("total", "overall_score", "final_score", "total_score", "overall", "score")
 SCORES_KEYS = ("scores", "criteria_scores", "criterion_scores", "criteria")
-SCORE_KEYS = ("score", "value", "rating")  # in an object of one criterion
+SCORE_KEYS = ("score", "value", "rating", "grade", "points")  # in an object of one criterion
 NAME_KEYS = ("criterion", "name", "criterion_name", "title")  # in a list of such objects
 NOTES_KEYS = ("notes", "justification", "reasoning", "rationale", "explanation", "feedback")
 
@@ -235,8 +235,16 @@ def _total_beside(mean: float, total: float, remarks: list[str], *, is_last: boo
 
 
 def _read_total(value: Json) -> float | None:
-    """Return the total, or None if there is none or only null. Totals under names other than `total` must all agree."""
-    given = [key for key in TOTAL_KEYS if value.get(key) is not None]
+    """Return the total, or None if there is none, or only null, NaN or words without a digit such as `N/A`.
+
+    Totals under names other than `total` must all agree.
+    """
+    said = {key: value.get(key) for key in TOTAL_KEYS}
+    given = [
+        key
+        for key, one in said.items()
+        if one is not None and one == one and not (isinstance(one, str) and _NO_DIGIT.fullmatch(one))  # noqa: PLR0124 - NaN
+    ]
     named = ["total"] if "total" in given else given
     totals = {_number(value[key], "The total") for key in named}
     if len(totals) > 1:
@@ -246,11 +254,12 @@ def _read_total(value: Json) -> float | None:
 
 def _read_scores(value: Json, criteria: Sequence[Criterion], remarks: list[str]) -> tuple[dict[str, float], list[str]]:
     """Return the scores by the criteria's names, and sentences that say what is wrong with the others."""
-    given = next((value[key] for key in SCORES_KEYS if value.get(key) is not None), {})
+    names = _Names(criteria)
+    flat = {key: one for key, one in value.items() if key not in TOTAL_KEYS and names.find(key) is not None}
+    given = next((value[key] for key in SCORES_KEYS if value.get(key) is not None), flat)
     pairs = _named_scores(given, criteria)
     if pairs is None:
         return {}, [f"The scores are {shown(given)}, and not an object with a number for each criterion."]
-    names = _Names(criteria)
     scores: dict[str, float] = {}
     bad: dict[str, str] = {}
     unknown: list[str] = []
@@ -287,10 +296,13 @@ def _named_scores(given: object, criteria: Sequence[Criterion]) -> list[tuple[st
     ]
     if len(named) == len(given):
         return named
+    if all(isinstance(one, dict) and len(one) == 1 and not {*one} & {*SCORE_KEYS} for one in given):
+        return [pair for one in given for pair in one.items()]
     in_order = len(given) == len(criteria) and not named
     return [(one.name, score) for one, score in zip(criteria, given, strict=True)] if in_order else None
 
 
+_NO_DIGIT = re.compile(r"\D*")
 _PLAIN = re.compile(r"\s*\+?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})\s*")
 
 

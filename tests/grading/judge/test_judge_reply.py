@@ -127,6 +127,15 @@ CASES = {
         question=WEIGHTED,
         remark="no total",
     ),
+    "a total that is no number": Case(
+        reply='{"scores": {"Clarity": 0.8, "Tone": 0.6}, "total": "N/A"}', total=0.7, scores=BOTH
+    ),
+    "a list of one criterion each": Case(
+        reply='{"scores": [{"Clarity": 0.8}, {"Tone": 0.6}], "total": NaN}', total=0.7, scores=BOTH
+    ),
+    "criteria beside a total of null": Case(
+        reply='{"Clarity": 0.8, "Tone": {"grade": 0.6}, "notes": "", "total": null}', total=0.7, scores=BOTH
+    ),
     "names as written in the rubric": Case(
         reply='{"scores": {"Criterion 1: Clarity (weight 50 %)": 0.8, "2. Next steps": 0.6}, "total": 0.7}',
         total=0.7,
@@ -224,7 +233,7 @@ UNREADABLE = {
     "a great number in quotes": ('{"total": "85"}', "85"),
     "a percentage": ('{"total": "70%"}', "70%"),
     "a fraction": ('{"total": "7/10"}', "7/10"),
-    "not a number": ('{"total": NaN}', "NaN"),
+    "not a number": ('{"total": NaN}', "no total and no score"),
     "infinity": ('{"total": Infinity}', "Infinity"),
     "beyond floats": ('{"total": 1e999}', "Infinity"),
     "a great integer": ('{"total": 1' + "0" * 400 + "}", "1000"),
@@ -232,7 +241,7 @@ UNREADABLE = {
     "true": ('{"total": true}', "true"),
     "null alone": ('{"total": null}', "no total and no score"),
     "a list with a part unnamed": ('{"scores": [{"name": "Tone", "score": 0.6}, 0.8]}', "a list"),
-    "a word": ('{"total": "good"}', "good"),
+    "a word": ('{"total": "good"}', "no total and no score"),
     "a list": ('{"total": [0.7]}', "a list"),
     "an object": ('{"total": {"reason": "x"}}', "an object"),
     "two totals": ('{"overall_score": 0.7, "score": 0.8}', "different totals"),
