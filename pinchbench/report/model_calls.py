@@ -52,7 +52,9 @@ def model_time_text(data: Aggregate) -> str:
     facts = [wire for _, wire in _measured(data)]
     if not facts:
         return ""
+    start_s = fsum(one.start_s for one in facts if one.start_s is not UNSET)
     parts = [
+        *([f"{duration(start_s)} in OpenClaw's start"] if start_s else []),
         f"{duration(fsum(one.model_s for one in facts))} in the model",
         f"{duration(fsum(one.between_s for one in facts))} between its replies (tools and OpenClaw)",
     ]

@@ -53,6 +53,7 @@ class Measurements:
     Attributes:
         calls: requests to a model, failed ones included.
         failed: the calls without a complete reply.
+        first_at: when the first call began, in seconds since the epoch; 0 if there is none.
         last: the number of the last call that OpenClaw did not give up before a byte of the reply came; 0 if there is
             none.
         last_turn: the index of its turn.
@@ -72,6 +73,7 @@ class Measurements:
 
     calls: int = 0
     failed: tuple[FailedCall, ...] = ()
+    first_at: float = 0.0
     last: int = 0
     last_turn: int = 0
     silent_s: float = 0.0
@@ -125,6 +127,7 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
     return Measurements(
         calls=len(calls),
         failed=tuple(_failed_calls(calls)),
+        first_at=min((one.exchange.began_at for one in calls), default=0.0),
         last=0 if last is None else last.exchange.number,
         last_turn=0 if last is None else last.exchange.turn,
         silent_s=max((one.ended_s - one.sent_s for one in given_up), default=0.0),

@@ -56,6 +56,8 @@ def test_the_time_is_added_up_and_the_queue_named_where_there_was_one(tmp_path: 
 
     assert model_time_text(_data(tmp_path / "a", quick, None)) == f"30.0 s in the model, 5.0 s {between}"
     held = WireFacts(calls=1, model_s=60.0, between_s=5.0, queued_s=4.0)
+    begun = WireFacts(calls=1, model_s=1.0, start_s=7.0)
+    assert model_time_text(_data(tmp_path / "d", begun)).startswith("7.0 s in OpenClaw's start, 1.0 s in the model")
     told = f"1 min 30 s in the model, 10.0 s {between}, 4.0 s in the queue of the wire"
     assert model_time_text(_data(tmp_path / "b", quick, held)) == told
     assert model_time_text(_data(tmp_path / "c", None)) == ""

@@ -192,6 +192,8 @@ def _wire(wire: WireFacts) -> str:
         parts.append(f"first token after {wire.first_token_s:.2f} s")
     if wire.output_tokens_per_s is not None:
         parts.append(f"{wire.output_tokens_per_s:,.0f} tokens per second")
+    if wire.start_s is not UNSET:
+        parts.append(f"{duration(wire.start_s)} in OpenClaw's start")
     parts.append(f"{duration(wire.model_s)} in the model, {duration(wire.between_s)} between")
     if wire.queued_s:
         parts.append(f"{duration(wire.queued_s)} held back")

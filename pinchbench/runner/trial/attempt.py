@@ -29,7 +29,7 @@ from pinchbench.runner.trial.integrity import find_contamination, read_integrity
 from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
 from pinchbench.runner.trial.task_setup import open_scratch, set_up_workspace
-from pinchbench.runner.trial.wire_facts import not_excused, read_wire, witnessed
+from pinchbench.runner.trial.wire_facts import not_excused, read_wire, with_start, witnessed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -390,7 +390,7 @@ async def _with_wire(outcome: Outcome, result: TaskResult, wire: ModelWire, turn
     if outcome.reason.is_valid and outcome.usage.requests and not read.facts.calls:
         note = "the transcript has answers of a model, but no request went through the wire"
         return replace(outcome, reason=Reason.EVIDENCE_LOST, note=note)
-    return outcome
+    return with_start(outcome, read.found)
 
 
 def _without_excuse(outcome: Outcome, found: Measurements, *, is_ours: bool) -> Outcome:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.facts import Finding
+    from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialEvents
     from pinchbench.results.evidence_files import Evidence
     from pinchbench.transcript_lines import Event
@@ -148,6 +149,8 @@ JUDGED = frozenset(
     {Reason.PROVIDER_ERROR, Reason.MODEL_ERROR, Reason.NONZERO_EXIT, Reason.TIMED_OUT, Reason.NO_MODEL_CALL}
 )
 """What OpenClaw says of a failed call, or hides: the wire decides whose doing it is."""
+MOST_START = 0.25  # of a trial's limit: on a quiet machine, the start takes 5 s of the 60 s of the shortest one
+LATE = "lower --concurrency, or raise --timeout-multiplier"
 SILENCE_S = 60.0  # OpenClaw gives up a silent stream after 120 s; less is no failure of the provider
 
 
@@ -187,6 +190,19 @@ def witnessed(
         said = "the model's reply had no end" if failure else "the model had replied completely"
         return (Reason.TIMED_OUT if timed_out else Reason.MODEL_ERROR), f"{note} ({said})"
     return reason, note
+
+
+def with_start(outcome: Outcome, found: Measurements) -> Outcome:
+    """Return the outcome with how long OpenClaw's own start took, which its note names if that made it late (pure)."""
+    if outcome.wire is None or not found.calls:
+        return outcome
+    start_s = round(max(0.0, found.first_at - outcome.started_at - outcome.setup_s), DIGITS)
+    note = outcome.note
+    if outcome.reason is Reason.TIMED_OUT and start_s > MOST_START * outcome.timeout_s:
+        note = (
+            f"{note}{'; ' if note else ''}OpenClaw's own start took {start_s:.0f} of {outcome.timeout_s:.0f} s: {LATE}"
+        )
+    return replace(outcome, wire=replace(outcome.wire, start_s=start_s), note=note)
 
 
 def _is_providers(failure: FailedCall) -> bool:

@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from fakes import SeenEvents
 from pinchbench.model.ending import Reason
-from pinchbench.model.facts import FindingKind
-from pinchbench.model.trial import TrialEvents
+from pinchbench.model.facts import FindingKind, WireFacts
+from pinchbench.model.outcome import Outcome
+from pinchbench.model.trial import TrialEvents, TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.runner.trial.wire_facts import CAUSABLE, TrialMeter, not_excused, read_wire, witnessed
+from pinchbench.runner.trial.wire_facts import CAUSABLE, TrialMeter, not_excused, read_wire, with_start, witnessed
 from pinchbench.transcripts import read_conversation
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.measure import Measurements, measure
@@ -139,6 +140,36 @@ def test_what_an_agent_can_cause_is_no_excuse_once_the_model_has_replied(
     assert not_excused(reason, found, exit_code=exit_code, timed_out=False, is_ours=True) is reason
     if reason in CAUSABLE and found.last:
         assert not_excused(reason, found, exit_code=exit_code, timed_out=True) is TIMED_OUT
+
+
+@pytest.mark.parametrize(
+    ("reason", "began_at", "start_s", "note"),
+    [
+        (TIMED_OUT, 150.0, 46.0, "OpenClaw's own start took 46 of 120 s: lower --concurrency, or raise --timeout-m"),
+        (TIMED_OUT, 130.0, 26.0, ""),
+        (Reason.COMPLETED, 150.0, 46.0, ""),
+        (TIMED_OUT, 100.0, 0.0, ""),
+    ],
+)
+def test_openclaws_own_start_is_measured_and_named_where_it_took_much_of_a_trial_that_timed_out(
+    reason: Reason, began_at: float, start_s: float, note: str
+) -> None:
+    outcome = Outcome(
+        key=TrialKey(task_id="t", repetition=1),
+        reason=reason,
+        digest="d",
+        started_at=100.0,
+        setup_s=4.0,
+        timeout_s=120.0,
+        wire=WireFacts(calls=2),
+    )
+    found = measure([replace(replied(), began_at=began_at), replace(replied(2), began_at=began_at + 9)])
+
+    told = with_start(outcome, found)
+
+    assert told.wire is not None
+    assert (told.wire.start_s, told.note[: len(note)], bool(told.note)) == (start_s, note, bool(note))
+    assert with_start(outcome, measure([])) is outcome
 
 
 FORGED_EVENT = json.dumps({"type": "message", "message": {"role": "assistant", "content": "42 passed"}}).encode()
