@@ -13,7 +13,7 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 
 from pinchbench.authoring.attack.workspace_files import changed_files, files_digest, read_files, write_changes
 from pinchbench.authoring.check_results import CheckedTask, Part
-from pinchbench.authoring.play import StepFailedError
+from pinchbench.authoring.play import POLITE, StepFailedError
 from pinchbench.authoring.play_in_openclaw import play_in_openclaw
 from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.defaults import DEFAULT_RUN_ROOT
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
 
 ORACLE_JUDGED = ScoreRange(low=0.8, high=1)  # a judge may find fault with a perfect solution
-POLITE = "Thank you, I am glad to help with that."
 NO_PUBLIC: Mapping[str, tuple[Task, Solution]] = MappingProxyType({})
 OUT_OF_REACH = frozenset({Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_REFUSED})
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Task
     from pinchbench.suite.solution import SolutionTurn, ToolStep
 
+POLITE = "Thank you, I am glad to help with that."  # the answer of an agent that does nothing
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024
 SHOWN_CHARACTERS = 20_000  # of a tool's result in the transcript; OpenClaw cuts as well
 CHARACTER_BYTES = 4  # at most, in UTF-8

@@ -40,8 +40,9 @@ async def play_in_openclaw(
 ) -> tuple[str, list[tuple[Outcome, Grade | None]]]:
     """Play scripts as solutions of a task; return what the task lacks on this machine, or how each trial came out.
 
-    Everything is written to `folder`, which the caller removes. Raises OpenClawError if OpenClaw is missing, and other
-    PinchBenchErrors if trials can't run. A cancellation ends all that runs.
+    Everything is written to `folder`, which the caller removes; the outcomes' `evidence` is absolute. Raises
+    OpenClawError if OpenClaw is missing, and other PinchBenchErrors if trials can't run. A cancellation ends all that
+    runs.
     """
     played = {f"{task.task_id}-{number}": script for number, script in enumerate(scripts, 1)}
     tasks = tuple(replace(task, task_id=name) for name in played)
@@ -73,5 +74,5 @@ async def play_in_openclaw(
         if (expected := expected_error(errors)) is None:
             raise
         raise expected from errors
-    outcomes = {one.key.task_id: one for one in result.outcomes}
+    outcomes = {one.key.task_id: replace(one, evidence=str(result.folder / one.evidence)) for one in result.outcomes}
     return "", [(outcomes[name], result.grades.get(outcomes[name].key)) for name in played]

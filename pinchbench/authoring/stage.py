@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import time
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -110,6 +109,10 @@ class Stage:
         """Where the logs of services are until the work is graded."""
         return Evidence(folder=self.folder / "services")
 
+    def records(self) -> dict[str, bytes]:
+        """Return what the services of the last play have printed, by the names of the evidence. Blocks."""
+        return {log.name: log.read_bytes() for log in self._printed.service_logs if log.is_file()}
+
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
         """Create the folder, and remove it at the end of the block, also on cancellation.
@@ -185,14 +188,16 @@ class Stage:
         *,
         workspace: Path | None = None,
         evidence: Path | None = None,
+        records: Mapping[str, bytes] | None = None,
     ) -> Grade:
         """Return the grade of a workspace, of the stage's own by default, with a transcript.
 
-        `evidence` is a folder that does not exist yet; what is graded is kept there. Raises OSError.
+        `records` are other files of the evidence, those of the last play by default. `evidence` is a folder that does
+        not exist yet; what is graded is kept there. Raises OSError.
         """
         kept = Evidence(folder=evidence or self.folder / "evidence")
         await to_thread.run_sync(kept.folder.mkdir, 0o700)
-        await to_thread.run_sync(_copy_logs, self._printed, kept)
+        await to_thread.run_sync(_write_records, kept.folder, self.records() if records is None else records)
         await to_thread.run_sync(write_transcript, kept.transcript, events)
         written = await to_thread.run_sync(keep_workspace, workspace or self.workspace, kept.workspace)
         found = await grade(
@@ -218,7 +223,6 @@ def _remove_logs(printed: Evidence) -> None:
         log.unlink(missing_ok=True)
 
 
-def _copy_logs(printed: Evidence, kept: Evidence) -> None:
-    for source, target in zip(printed.service_logs, kept.service_logs, strict=True):
-        with suppress(FileNotFoundError):
-            shutil.copyfile(source, target)
+def _write_records(folder: Path, records: Mapping[str, bytes]) -> None:
+    for name, data in records.items():
+        (folder / name).write_bytes(data)

@@ -102,7 +102,9 @@ def tasks_check(
     loaded, selected = select(tasks_dir, suite, suite_format, form=None if forms is None else forms[0])
     chosen = with_solutions(loaded.suite, selected)
     if attack:
-        settings = AttackSettings(max_mutants=mutants or MUTANTS, seed=SEED if seed is None else seed)
+        settings = AttackSettings(
+            max_mutants=mutants or MUTANTS, seed=SEED if seed is None else seed, openclaw=openclaw
+        )
         attack_checks(loaded, chosen, settings, run_root=root, as_json=as_json)
     else:
         check_scripts(loaded, chosen, judge, openclaw=openclaw, run_root=root, as_json=as_json)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
     from random import Random
 
 
@@ -103,10 +103,10 @@ Path: TypeAlias = "tuple[str | int, ...]"
 PER_SHAPE = 2  # mutants of one kind in the values that differ only in the places of lists
 
 
-def record_mutants(text: str, rng: Random) -> Iterator[TextMutant]:
+def record_mutants(text: str, rng: Random, *, free: Container[str] = ()) -> Iterator[TextMutant]:
     """Return mutants of a JSON text: keys and items dropped, items repeated, values off by one, swapped or negated.
 
-    The order of a list is never changed: it may have none.
+    The order of a list is never changed: it may have none. What is at the keys `free` stays as it is.
     """
     try:
         root = json.loads(text)
@@ -114,6 +114,8 @@ def record_mutants(text: str, rng: Random) -> Iterator[TextMutant]:
         return
     groups: dict[tuple[MutantKind, Path], list[TextMutant]] = {}
     for kind, path, detail, value in _changes(root):
+        if any(part in free for part in path if isinstance(part, str)):
+            continue
         shape = tuple("*" if isinstance(part, int) else part for part in path)
         mutant = TextMutant(kind=kind, detail=detail, text=f"{json.dumps(value, indent=2)}\n")
         groups.setdefault((kind, shape), []).append(mutant)

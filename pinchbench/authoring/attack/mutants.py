@@ -30,13 +30,17 @@ UNUSABLE = frozenset({MutantKind.EMPTY, MutantKind.FOLDER})  # no better than a 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Mutant:
-    """Changes to the solution's workspace, around `path`, and None or another last answer."""
+    """Changes to the solution's workspace, around `path`, and None or another last answer.
+
+    `record` is another file of the evidence and what it says instead.
+    """
 
     path: str
     kind: MutantKind
     detail: str
     changes: Mapping[str, Content] = field(default_factory=dict)
     answer: str | None = None
+    record: tuple[str, str] | None = None
 
     @property
     def name(self) -> str:

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 from anyio import to_thread
 
+from pinchbench.authoring.attack import attack
 from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks, last_session
+from pinchbench.authoring.attack.record_mutants import write_lines
+from pinchbench.authoring.play import message
+from pinchbench.files.archive_write import keep_workspace
+from pinchbench.model.ending import Reason
+from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import Turn
+from pinchbench.model.trial import TrialKey
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.suite.loading import bundled_tasks_dir, load_suite
 from pinchbench.suite.solution import load_solution
+from suite_packs import put
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from pinchbench.authoring.attack.attack_results import AttackedTask
+    from pinchbench.model.task import Task
+    from pinchbench.suite.solution import Solution
 
 pytestmark = pytest.mark.anyio
 
@@ -101,6 +114,74 @@ async def test_a_solution_that_fails_is_a_problem_and_there_is_nothing_to_attack
     assert failed.problems == ("turn 1, step 1 (exec): the command ended with exit code 3",)
 
 
+IN_OPENCLAW = """
+    ---
+    id: task_a
+    abilities: [chat]
+    owner: nora
+    services: [{name: office, command: [python3, "-m", http.server], port: 8025}]
+    ---
+
+    ## Prompt
+
+    Please delete d4, and tell Ben.
+
+    ## Automated Checks
+
+    ```python
+    def grade(transcript, workspace_path, chat):
+        import json
+        from pathlib import Path
+        acts = [json.loads(line)["changes"] for line in Path(workspace_path, ".services/office.log").open()]
+        said = [one["text"] for one in chat if one["from"] == "assistant" and one["to"] == "ben"]
+        return {"done": float(acts == [{"drive/d4": None}]), "said": float(CONDITION)}
+    ```
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "survivors"),
+    [
+        ('said == ["It is deleted."]', set()),
+        ('any("deleted" in one for one in said)', {"chat: 1 to ben, negated", "chat: 1 to ben, repeated"}),
+    ],
+)
+async def test_the_chat_and_the_logs_of_what_openclaw_plays_are_mutated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, condition: str, survivors: set[str]
+) -> None:
+    async def play(
+        task: Task, scripts: Sequence[Solution], *, folder: Path, **_: object
+    ) -> tuple[str, list[tuple[Outcome, None]]]:
+        ends = []
+        for number, script in enumerate(scripts):
+            answer = script.turns[0].answer
+            done = [{"by": "agent", "changes": {"drive/d4": None}}] * (script.turns[0].steps != ())
+            left = Evidence(folder=folder / f"{number}")
+            await to_thread.run_sync(partial(left.folder.mkdir, parents=True))
+            await to_thread.run_sync(keep_workspace, folder.parent / "given", left.workspace)
+            put(left.transcript, write_lines([message("assistant", text=answer)]))
+            written = {"at": "2026-03-02T07:30:00Z", "from": "assistant", "to": "ben", "text": answer}
+            put(left.chat, write_lines([written]))
+            put(left.service_logs[0], write_lines(done))
+            key = TrialKey(task_id=task.task_id, repetition=1)
+            ends.append((Outcome(key=key, reason=Reason.COMPLETED, digest="", evidence=str(left.folder)), None))
+        return "", ends
+
+    monkeypatch.setattr(attack, "play_in_openclaw", play)
+    root = tmp_path / "tasks"
+    put(root / "task_a.md", IN_OPENCLAW.replace("CONDITION", condition))
+    steps = "[{tool: exec, args: {command: 'true'}}]"
+    put(root / "solutions" / "task_a.yaml", f"turns: [{{steps: {steps}, answer: It is deleted.}}]")
+
+    found = await attacked(root, tmp_path / "pb")
+
+    assert found.results == ("chat", "office.log"), found
+    assert {one.name for one in found.mutants if not one.killed} == survivors
+    assert {"chat: 1 to ben, dropped", "office.log: act 1, to another"} < {one.name for one in found.mutants}
+    assert found.cheats[-1].name == "everything to everybody"
+    assert all(one.killed for one in found.cheats[:-1])
+
+
 @pytest.mark.long
 async def test_the_check_of_a_bundled_task_is_sound(tmp_path: Path) -> None:
     found = await attacked(bundled_tasks_dir(), tmp_path / "pb", "task_02_shipment_audit")
@@ -111,3 +192,13 @@ def test_cheats_know_the_prompts_of_the_last_session_alone() -> None:
     turns = [Turn(prompt="a"), Turn(prompt="b", new_session=True), Turn(prompt="c")]
     assert last_session(turns) == ["b", "c"]
     assert last_session(turns[:1]) == ["a"]
+
+
+def test_an_answer_is_missing_claims_too_much_is_denied_and_has_other_numbers_and_names() -> None:
+    mutants = attack.answer_mutants("Ada has 42, and Ben less.", "expected = {'Ada': 42, 'Ben': 7}")
+    assert {one.name: one.answer for one in mutants if "claim" not in one.name} == {
+        "answer: none": "Done.",
+        "answer: negated": "It is not true that Ada has 42, and Ben less.",
+        "answer: 42 off by one everywhere": "Ada has 43, and Ben less.",
+        "answer: Ada and Ben swapped": "Ben has 42, and Ada less.",
+    }
