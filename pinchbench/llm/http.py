@@ -33,6 +33,7 @@ from pinchbench.llm.openai_api import (
     read_completion,
     request_body,
 )
+from pinchbench.redaction import is_key
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from pinchbench.config.asked_models import ChatConfig
     from pinchbench.http_client import Answer, HttpClient
     from pinchbench.llm.openai_api import Message
-
-SHORTEST_SECRET = 8  # placeholders for local servers (`EMPTY`, `none`) are ordinary words
 
 
 class HttpEndpoint:
@@ -206,11 +205,12 @@ async def open_endpoint(
         httpx2.URL(config.base_url)
     except httpx2.InvalidURL as error:
         raise ConfigError(f"The base-url of {config.option} is not a URL: {error}.") from error
+    masked = secret if is_key(secret) else ""
     async with open_client(
         config.base_url,
         whose=config.whose,
         headers={"Authorization": f"Bearer {secret}"} if secret else {},
-        secrets=[secret] if len(secret) >= SHORTEST_SECRET else [],
+        secrets=[masked],
         policy=retry_policy,
     ) as client:
-        yield HttpEndpoint(client, config, secret=secret if len(secret) >= SHORTEST_SECRET else "")
+        yield HttpEndpoint(client, config, secret=masked)

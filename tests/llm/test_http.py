@@ -602,8 +602,9 @@ async def test_not_even_half_a_key_is_left_where_a_text_is_cut() -> None:
     assert KEY[:5] not in str(raised.value)
 
 
-async def test_what_stands_for_no_key_is_a_word_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JUDGE_KEY", "total")
+@pytest.mark.parametrize("word", ["total", "assistant", "not-needed"])
+async def test_what_stands_for_no_key_is_a_word_like_any_other(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("JUDGE_KEY", word)
     async with judge_of() as (_, judge):
         assert (await ask(judge)).text == verdict()
 

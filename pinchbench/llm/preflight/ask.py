@@ -61,7 +61,7 @@ async def ask_all(targets: Sequence[Target]) -> list[Finding]:
 async def ask(target: Target) -> Finding:
     """Ask one target; see `ask_all`."""
     try:
-        async with open_client(target.base_url, whose=target.model, secrets=[target.key]) as opened:
+        async with open_client(target.base_url, whose=target.model, secrets=[target.secret]) as opened:
             client = opened.raw
             finding = await _ask(client, target)
             if finding.level is Level.PROBLEM and target.url_option and with_v1(target):
@@ -97,7 +97,7 @@ async def _send(client: httpx2.AsyncClient, target: Target) -> Answer | None:
                     break
         if scope.cancelled_caught and not body:
             return None
-        body = body.replace(target.key.encode(), b"[the key]") if target.key else body
+        body = body.replace(target.secret.encode(), b"[the key]") if target.secret else body
         return Answer(
             status=response.status_code,
             body=body[:MAX_BODY_BYTES],
@@ -128,7 +128,7 @@ def _of_error(target: Target, error: httpx2.RequestError) -> Finding:
     tls = next((one for one in causes if isinstance(one, ssl.SSLError)), None)
     if tls is not None:
         return unreachable(target, f"TLS: {tls.reason or type(tls).__name__}")
-    return unreachable(target, str(error).replace(target.key, "[the key]") if target.key else str(error))
+    return unreachable(target, str(error).replace(target.secret, "[the key]") if target.secret else str(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -178,7 +178,10 @@ async def ask_about(target: Target, *, limit_s: float = LIMIT_S) -> ServedModel:
                 answers[path] = said
 
     with suppress(ConfigError):
-        async with open_client(base, whose=target.model, secrets=[target.key]) as client, create_task_group() as group:
+        async with (
+            open_client(base, whose=target.model, secrets=[target.secret]) as client,
+            create_task_group() as group,
+        ):
             for path in (MODELS, PROPS, STUDIO, LITELLM, OLLAMA, LOADED):
                 group.start_soon(one, client, path)
     return read_answers(answers, target.model)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import TOOL_CALLS_REMEDY
 from pinchbench.model.finding import Finding, Level
+from pinchbench.redaction import is_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,6 +66,11 @@ class Target:
     url_option: str = ""
     key_option: str = ""
     is_agents: bool = False
+
+    @property
+    def secret(self) -> str:
+        """The key if it has to be masked; empty for a word, which may be a part of any reply."""
+        return self.key if is_key(self.key) else ""
 
     @property
     def who(self) -> str:

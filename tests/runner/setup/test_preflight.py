@@ -16,6 +16,7 @@ from pinchbench.errors import EndpointError
 from pinchbench.events import Event, Notice
 from pinchbench.llm.preflight.ask import ask_all
 from pinchbench.llm.preflight.question import Api, Target, request_of
+from pinchbench.model.finding import Level
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.model_catalogue import Catalogue, Provider
 from pinchbench.runner.run_benchmark import run_benchmark
@@ -58,6 +59,16 @@ async def test_each_failure_is_reported_for_what_it_is(name: str) -> None:
     said = f"{finding.said} {finding.do}"
     assert [word for word in case.words if word not in said] == []
     assert KEY not in said
+
+
+@pytest.mark.parametrize("key", ["a", "o", "choices", "x"])
+async def test_a_key_that_is_a_word_changes_no_answer(key: str) -> None:
+    with fail_after(LIMIT_S):
+        async with endpoint(CASES["good"]) as good, endpoint(CASES["429"]) as slow:
+            found = await ask_all([replace(target(one), key=key) for one in (good, slow)])
+
+    assert [one.level for one in found] == [Level.OK, Level.WARNING]
+    assert "Rate limit reached" in found[1].said
 
 
 @pytest.mark.parametrize(
