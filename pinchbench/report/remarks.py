@@ -28,6 +28,7 @@ from pinchbench.report.sentences import (
 )
 from pinchbench.report.text import amount, criterion_text, duration, many, plain, score_below, words
 from pinchbench.report.what_went_wrong import sheet_sentence
+from pinchbench.results.judge_agreement import alpha_interval
 from pinchbench.results.overview import Kind, lost_points, trial_score
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def remarks(
     if totals.judge is not None:
         yield f"{_judge_line(totals.judge)} {_certificate(totals.judge)}"
         if totals.judge.agreement is not UNSET:
-            yield agreement_sentence(totals.judge.agreement)
+            judged = [one.judge for one in grades.values() if one.judge is not None]
+            yield agreement_sentence(totals.judge.agreement, alpha_interval(judged))
         yield from kinship_sentences(totals.model, totals.judge.models, label=totals.model)
     if totals.user is not UNSET:
         yield _user_line(totals.user)

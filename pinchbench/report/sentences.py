@@ -386,7 +386,7 @@ def _family(model: str) -> str:
 MOST_CRITERIA = 5
 
 
-def agreement_sentence(agreement: JudgeAgreement) -> str:
+def agreement_sentence(agreement: JudgeAgreement, interval: tuple[float, float] | None) -> str:
     """Say how far the judges agree, and on which criteria, the lowest first, where enough trials tell."""
     if agreement.trials < FEWEST_TRIALS:
         few = f"{many(agreement.trials, 'trial')}, and {FEWEST_TRIALS} are needed"
@@ -395,5 +395,7 @@ def agreement_sentence(agreement: JudgeAgreement) -> str:
     shown = ", ".join(f"{plain(words(name))} {alpha:.2f}" for alpha, name in known[:MOST_CRITERIA])
     more = f" and {len(known) - MOST_CRITERIA} more" if len(known) > MOST_CRITERIA else ""
     alpha = "undefined, as all grades are the same" if agreement.alpha is None else f"{agreement.alpha:.2f}"
+    if interval is not None:
+        alpha += f" (95 % interval {interval[0]:.2f} to {interval[1]:.2f})"
     by_criterion = f"; by criterion: {shown}{more}" if shown else ""
     return f"Agreement of the judges on {agreement.trials} trials (Krippendorff's alpha): {alpha}{by_criterion}."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.sentences import agreement_sentence
 from pinchbench.report.text import words
-from pinchbench.results.judge_agreement import agreement_of
+from pinchbench.results.judge_agreement import agreement_of, alpha_interval
 from pinchbench.serve.live_run import trial_url
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ def sorted_by_difference(found: Iterable[Disagreement]) -> list[Disagreement]:
 
 def agreement_of_run(run: LiveRun) -> str:
     """Say how far the judges of a run agree; empty where a trial has one judge."""
-    agreement = agreement_of(grade.judge for grade in run.grades.values() if grade.judge is not None)
-    return "" if agreement is None else agreement_sentence(agreement)
+    judged = [grade.judge for grade in run.grades.values() if grade.judge is not None]
+    agreement = agreement_of(judged)
+    return "" if agreement is None else agreement_sentence(agreement, alpha_interval(judged))
 
 
 def _disagreement(run: LiveRun, key: TrialKey, graded: Sequence[JudgeGrade]) -> Disagreement:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from pinchbench.model.grade import JudgeGrade, Ungraded
-from pinchbench.results.judge_agreement import FEWEST_TRIALS, agreement_of, krippendorff_alpha
+from pinchbench.results.judge_agreement import FEWEST_TRIALS, agreement_of, alpha_interval, krippendorff_alpha
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section E: four observers, twelve units.
 FOUR_OBSERVERS = (
@@ -87,3 +89,24 @@ def test_only_trials_that_two_judges_have_graded_count() -> None:
     found = agreement_of([_graded(0.5, None, 0.7, clear=(0.1, 0.2, 0.3))])
     assert found is not None
     assert (found.trials, found.criteria["clear"].trials) == (1, 1)
+
+
+def test_the_interval_of_alpha_holds_it_narrows_with_trials_and_is_always_the_same() -> None:
+    source = Random(1)
+    grades = [_graded(base := source.random(), min(1.0, base + source.gauss(0, 0.2))) for _ in range(200)]
+
+    few, many = alpha_interval(grades[:20]), alpha_interval(grades)
+
+    assert few is not None
+    assert many is not None
+    assert many == alpha_interval(grades)
+    assert many[1] - many[0] < (few[1] - few[0]) / 2
+    alpha = krippendorff_alpha([[one.score or 0.0 for one in grade.each] for grade in grades])
+    assert alpha is not None
+    assert many[0] < alpha < many[1]
+
+
+def test_perfect_agreement_has_an_interval_without_width_and_no_alpha_has_none() -> None:
+    assert alpha_interval([_graded(n / 10, n / 10) for n in range(FEWEST_TRIALS)]) == (1.0, 1.0)
+    assert alpha_interval([_graded(0.5, 0.5)] * FEWEST_TRIALS) is None
+    assert alpha_interval([_graded(n / 10, 0.5) for n in range(FEWEST_TRIALS - 1)]) is None
