@@ -33,7 +33,7 @@ MAX_KEPT_BYTES = 1024 * 1024 * 1024  # of all kept files together, before compre
 MAX_ENTRIES = 50_000  # files, folders and links of one workspace; `npm install` of a large project stays below it
 TOOL_CALLS_REMEDY = (
     "OpenClaw works by tool calls, which the server must parse: vLLM needs --enable-auto-tool-choice and"
-    " --tool-call-parser, llama.cpp --jinja; Ollama is best asked by its native API (OpenClaw's provider `ollama`)."
+    " --tool-call-parser, llama.cpp --jinja; Ollama is best asked by its own API (--api ollama)."
 )
 COMPLETIONS, OLLAMA = "openai-completions", "ollama"
 APIS = (  # protocols of models, by OpenClaw's names

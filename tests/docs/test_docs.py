@@ -93,5 +93,12 @@ def test_the_release_that_is_cited_is_the_packages() -> None:
     assert (cited["version"], cited["license"]) == (project["version"], project["license"])
 
 
+def test_the_readme_and_the_tutorial_install_it_in_each_usual_way_none_of_which_needs_a_system_wide_pip() -> None:
+    for page in ("README.md", "docs/tutorial.md"):
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert all(way in text for way in ("git clone", "pipx install", "uv tool install", "python3 -m venv"))
+        assert "$ pip install" not in text
+
+
 def test_the_readme_is_read_in_a_few_minutes() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MAX_README_LINES

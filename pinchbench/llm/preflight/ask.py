@@ -18,6 +18,7 @@ from pinchbench.errors import ConfigError
 from pinchbench.http_client import TransientError, open_client
 from pinchbench.llm.preflight.question import (
     Answer,
+    Api,
     Target,
     diagnose,
     meant_v1,
@@ -162,8 +163,8 @@ WINDOWS = (
 REPLIES = ((MODELS, "top_provider", "max_completion_tokens"), (LITELLM, "model_info", "max_output_tokens"))
 
 
-async def ask_about(target: Target, *, limit_s: float = LIMIT_S) -> ServedModel:
-    """Return what an endpoint reports about its model within `limit_s`. Raises nothing."""
+async def ask_about(target: Target, *, limit_s: float = LIMIT_S) -> dict[str, object]:
+    """Return what an endpoint answers to questions about its model within `limit_s`, by their paths. Raises nothing."""
     answers: dict[str, object] = {}
     base = target.base_url
     root = re.sub(r"/v\d+(beta)?$", "", base)
@@ -184,7 +185,7 @@ async def ask_about(target: Target, *, limit_s: float = LIMIT_S) -> ServedModel:
         ):
             for path in (MODELS, PROPS, STUDIO, LITELLM, OLLAMA, LOADED):
                 group.start_soon(one, client, path)
-    return read_answers(answers, target.model)
+    return answers
 
 
 def read_answers(answers: Mapping[str, object], model: str) -> ServedModel:
@@ -249,6 +250,18 @@ def _abilities(entry: Mapping[str, object]) -> Iterator[str]:
 
 def _texts(value: object) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def of_ollama(target: Target, answers: Mapping[str, object]) -> Iterator[Finding]:
+    """Yield a warning if Ollama is asked behind `/v1`, going by its list of loaded models (pure)."""
+    loaded = answers.get(LOADED)
+    if target.api is Api.COMPLETIONS and isinstance(loaded, dict) and isinstance(loaded.get("models"), list):
+        yield Finding(
+            subject="model",
+            level=Level.WARNING,
+            said=f"{target.who}: this is Ollama, which behind /v1 may lose tool calls, and truncates long prompts.",
+            do=f"Use --api ollama and --base-url {re.sub(r'/v1$', '', target.base_url)}.",
+        )
 
 
 def said_of(model: str, served: ServedModel) -> Finding:

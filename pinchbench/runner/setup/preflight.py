@@ -141,10 +141,11 @@ async def ask_served(config: RunConfig, target: Target | None) -> tuple[RunConfi
     """Return the options with what the model's own endpoint reports about it, and what is used as a finding."""
     if target is None or config.base_url is None or config.api not in TELLING:
         return config, []
-    from pinchbench.llm.preflight.ask import ask_about, said_of  # noqa: PLC0415 - an HTTP client, as in `ask_all`
+    from pinchbench.llm.preflight import ask  # noqa: PLC0415 - an HTTP client, as in `ask_all`
 
-    served = config.served.completed(await ask_about(target))
-    return replace(config, served=served), [said_of(config.model, served)]
+    answers = await ask.ask_about(target)
+    served = config.served.completed(ask.read_answers(answers, target.model))
+    return replace(config, served=served), [ask.said_of(config.model, served), *ask.of_ollama(target, answers)]
 
 
 def _value(name: str | None) -> str:

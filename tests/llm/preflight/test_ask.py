@@ -11,8 +11,8 @@ from anyio import fail_after
 
 from failing_endpoints import Case, endpoint, refusal, reply
 from pinchbench.config.served import ServedModel
-from pinchbench.llm.preflight.ask import ask_about, said_of
-from pinchbench.llm.preflight.question import Target
+from pinchbench.llm.preflight.ask import ask_about, of_ollama, read_answers, said_of
+from pinchbench.llm.preflight.question import Api, Target
 from pinchbench.model.finding import Level
 
 if TYPE_CHECKING:
@@ -110,11 +110,14 @@ async def test_each_kind_of_server_is_asked_where_it_tells(
     replies = {path: reply(200, json.dumps(answers[path]).encode()) for path in paths}
     with fail_after(LIMIT_S):
         async with endpoint(Case(replies={**replies, "/": refusal(404, "no")}, words=())) as base_url:
-            found = await ask_about(
-                Target(subject="model", model="m1", base_url=base_url, key="sk-key"), limit_s=LIMIT_S
-            )
+            asked = Target(subject="model", model="m1", base_url=base_url, key="sk-key")
+            found = await ask_about(asked, limit_s=LIMIT_S)
 
-    assert found == expected
+    assert read_answers(found, "m1") == expected
+    for api, is_warned in ((Api.COMPLETIONS, isinstance(answers.get("/api/ps"), dict)), (Api.OLLAMA, False)):
+        root = base_url.removesuffix("/v1")
+        told = [one.do for one in of_ollama(replace(asked, api=api), found)]
+        assert told == [f"Use --api ollama and --base-url {root}."] * is_warned
 
 
 def test_what_is_stated_wins_and_what_nobody_says_is_a_guess_that_is_named() -> None:
