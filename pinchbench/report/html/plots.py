@@ -7,7 +7,7 @@ from math import isfinite, log10
 from typing import TYPE_CHECKING
 
 from pinchbench.report.html.safe_text import short_names
-from pinchbench.report.text import amount
+from pinchbench.report.text import amount, shorten
 from pinchbench.results.compare.verdict import signed
 
 if TYPE_CHECKING:
@@ -192,8 +192,7 @@ def _forest(rows: Sequence[Difference], width: float) -> Picture:
     most = max(4, int((left - 10) / LETTER))
     for place, row in enumerate(rows):
         y = top + (place + 0.5) * ROW
-        cut = row.name if len(row.name) <= most else f"{row.name[: most - 1]}…"
-        picture.label(left - PAD, y, cut, "end", "name")
+        picture.label(left - PAD, y, shorten(row.name, most, end=most // 2), "end", "name")
         picture.label(picture.end + PAD, y, signed(row.mean), look="ink")
         if row.low is None or row.high is None:
             picture.line("accent-soft", 5, (x(0), y), (x(row.mean), y))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pinchbench.report.terminal.line_format import Cell, Column, aligned
-from pinchbench.report.text import duration, many, plain, price
+from pinchbench.report.text import duration, many, plain, price, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -130,7 +130,7 @@ def _run_cells(run: RunEntry, timezone: tzinfo | None) -> list[Cell]:
     score = run.score
     texts = (
         plain(run.run_id),
-        plain(run.model, width=MAX_MODEL),
+        shorten(plain(run.model), MAX_MODEL, end=MAX_MODEL // 2),
         run_date(run.created_at, timezone),
         plain(run.suite, width=MAX_SUITE),
         _scores(run),

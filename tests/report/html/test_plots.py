@@ -49,6 +49,13 @@ def test_a_forest_plot_of_zeros_and_of_the_widest_differences_can_be_drawn() -> 
         assert all("better →" in [label.text for label in picture.labels] for picture in drawn.values())
 
 
+def test_names_that_differ_in_their_last_letters_differ_in_a_narrow_picture() -> None:
+    rows = [Difference(name=f"vendor/a-model-with-a-long-name-{number}", mean=0.0) for number in (1, 2)]
+
+    labels = [label.text for label in draw_forest(rows)["narrow"].labels if label.text.startswith("ven")]
+    assert len(set(labels)) == 2
+
+
 def test_the_front_holds_what_nothing_else_beats_in_cost_and_score() -> None:
     assert _front((3, 0.9), (1, 0.5), (2, 0.4), (2, 0.7), (4, 0.9)) == ["v1", "v3", "v0"]
 

@@ -57,6 +57,17 @@ def test_a_run_is_one_line_with_its_score_and_what_that_leaves_out(tmp_path: Pat
     assert row.split()[-2:] == ["2026.9.6", "unfinished"]
 
 
+def test_models_whose_long_names_differ_at_the_end_differ_in_the_list(tmp_path: Path) -> None:
+    name = "vendor/a-model-with-a-very-long-name-of-some-version-"
+    for number in (1, 2):
+        run_id = f"20260102-03000{number}-0001"
+        write_run(tmp_path, PlannedRun(trials=TRIALS, model=f"{name}{number}", run_id=run_id))
+
+    _, *rows = _table(tmp_path, width=200)
+
+    assert sorted(row.split()[1][-2:] for row in rows[:2]) == ["-1", "-2"]
+
+
 @pytest.mark.parametrize("width", [80, 60])
 def test_a_narrow_terminal_keeps_the_run_its_score_and_its_state(tmp_path: Path, width: int) -> None:
     write_run(tmp_path, PlannedRun(trials=TRIALS, model="provider/a-model-with-a-long-name"))
