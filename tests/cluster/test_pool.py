@@ -11,9 +11,10 @@ import pytest
 from anyio import Event, create_task_group, fail_after, lowlevel
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from cluster.fake_cluster import VERSIONS, FakeCluster
-from cluster.fake_link import HARDWARE
+from cluster.fake_link import HARDWARE, READY
 from fakes import fake_openclaw, run_config
 from pinchbench import events as events_module
 from pinchbench.cluster import pool as pool_module
@@ -24,9 +25,11 @@ from pinchbench.cluster.pool import (
     OPEN_TO_ALL,
     SLOT_BYTES,
     ClusterPool,
+    _served,
     share_out,
 )
-from pinchbench.errors import NodeUnavailableError
+from pinchbench.config.served import ServedModel
+from pinchbench.errors import ClusterError, NodeUnavailableError
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw.find import find_openclaw, node_version
@@ -52,6 +55,13 @@ if TYPE_CHECKING:
 
 def node(number: int, *, cpus: float = 4, slots: float = 100) -> NodeInfo:
     return NodeInfo(id=str(number), name=f"host{number}", cpus=cpus, memory_bytes=slots * SLOT_BYTES)
+
+
+def test_nodes_whose_servers_have_other_windows_do_not_take_part_in_one_run() -> None:
+    small = structs.replace(READY, served=ServedModel(context_window=4096))
+    assert _served([small, small]).context_window == 4096
+    with pytest.raises(ClusterError, match=r"describe it under `endpoints` in pinchbench\.yaml"):
+        _served([small, READY])
 
 
 @given(st.lists(st.tuples(st.integers(1, 64), st.integers(0, 30)), min_size=1, max_size=6), st.integers(1, 100))
