@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 SCREENS = {"desk": (1300, 900, False), "phone": (390, 844, True)}
 MOST_PX = 8000  # of a page's height: Chromium takes no picture of twice as much
+LIMIT_MS = 180_000  # for one picture, on a busy machine
 HEADS = sorted((Path(__file__).parents[1] / "tasks").glob("task_*/task.md"))
 CATEGORIES = ("basics", "productivity", "data", "coding", "memory", "analysis")
 
@@ -128,7 +129,7 @@ def main(browser: Browser, pictures: Path) -> None:
                 with opened(browser, url, width=width, height=height, is_dark=is_dark) as watched:
                     shown = min(watched.page.evaluate("document.documentElement.scrollHeight"), MOST_PX)
                     clip = {"x": 0, "y": 0, "width": width, "height": shown}
-                    watched.page.screenshot(path=path, full_page=True, clip=clip)  # type: ignore[arg-type]
+                    watched.page.screenshot(path=path, full_page=True, clip=clip, timeout=LIMIT_MS)  # type: ignore[arg-type]
                 print(path)  # noqa: T201 - a script's result
 
 
