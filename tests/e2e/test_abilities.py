@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+RENT = "The rent is 913 euros."
 FOUND = """
 def grade(transcript, workspace_path):
     results = [
@@ -69,14 +70,35 @@ def _memory() -> TaskFile:
 def _images(release: str) -> TaskFile:
     is_new = release == NEW_RELEASE
     look: Step = ("view_image" if is_new else "read", {"path": "pixel.png"})
+    read: Step = ("pdf", {"pdf": "lease.pdf", "prompt": "How much is the rent?"})
     return TaskFile(
         task_id="task_images",
         abilities=["images"],
-        files=[{"source": "pixel.png", "dest": "pixel.png"}],
-        turns=[("Which colour is it?", [look], "Red.")],
-        check=_check("Loaded 1 image" if is_new else "Read image file"),
+        files=[{"source": name, "dest": name} for name in ("pixel.png", "lease.pdf")],
+        turns=[("Which colour is it?", [look], "Red."), ("And the rent?", [read], "913 euros.")],
+        check=_check("Loaded 1 image" if is_new else "Read image file", "913 euros."),
         timeout_s=600,
     )
+
+
+def _pdf(text: str) -> bytes:
+    """Return a PDF file of one page with a line of text."""
+    line = f"BT /F1 18 Tf 50 100 Td ({text}) Tj ET".encode()
+    fonts = b"/Resources << /Font << /F1 5 0 R >> >>"
+    objects = (
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R %s >>" % fonts,
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(line), line),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    )
+    data, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    end = b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, len(data))
+    return data + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
 
 
 SHOP = """
@@ -149,6 +171,7 @@ async def _run(folder: Path, release: str, tasks: Sequence[TaskFile]) -> Result:
     (suite / "assets" / "shop").mkdir(parents=True)
     (suite / "assets" / "shop" / "shop.py").write_text(SHOP, encoding="utf-8")
     (suite / "assets" / "pixel.png").write_bytes(base64.b64decode(PIXEL))
+    (suite / "assets" / "lease.pdf").write_bytes(_pdf(RENT))
     return await run_benchmark(
         RunConfig(
             model="demo/oracle",
@@ -177,6 +200,8 @@ async def test_the_tools_of_abilities_work_in_tasks_that_name_them(
     assert {one.key.task_id: one.score for one in result.grades.values()} == dict.fromkeys(names, 1.0)
     for one in result.outcomes:
         exchanges = read_recording(Evidence(folder=result.folder / one.evidence).wire).exchanges
+        read_by_model = any(RENT.encode() in exchange.request for exchange in exchanges)
+        assert read_by_model == (one.key.task_id == "task_images")
         first = min(exchanges, key=lambda exchange: exchange.number)
         has = {tool.name for tool in facts_of(first).request.conversation.tools}
         [ability] = [name for name in OF_ABILITY if one.key.task_id == f"task_{name}"]

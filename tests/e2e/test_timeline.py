@@ -127,8 +127,59 @@ ATTACK = """
 """
 
 
-def _config(folder: Path, openclaw: OpenClaw, model: str, solution: str = SOLUTION) -> RunConfig:
-    put(folder / "tasks" / "task_days.md", TASK)
+FORTY_DAYS = """
+    ---
+    id: task_days
+    timeout_seconds: 1800
+    abilities: [chat, automations]
+    owner: ana
+    timezone: Europe/Berlin
+    clock: 2026-03-09T07:30
+    timeline:
+      - advance: 40d
+    ---
+
+    ## Prompt
+
+    Every working day at eight, tell ben the time.
+
+    ## Automated Checks
+
+    ```python
+    from datetime import datetime, timedelta
+    from zoneinfo import ZoneInfo
+
+    def grade(transcript, workspace_path, chat):
+        first = datetime(2026, 3, 9, 8, tzinfo=ZoneInfo("Europe/Berlin"))
+        days = [first + timedelta(days=day) for day in range(40)]
+        due = [day.astimezone(ZoneInfo("UTC")) for day in days if day.weekday() < 5]
+        sent = [datetime.fromisoformat(one["at"]) for one in chat if one["to"] == "ben"]
+        late = [(at - day).total_seconds() for at, day in zip(sent, due)]  # the clock goes on while the agent works
+        return {"thirty": float(len(sent) == len(due) == 30), "on_time": float(all(0 <= one < 1800 for one in late))}
+    ```
+"""
+EACH_DAY = """
+    turns:
+      - steps:
+          - tool: automations
+            args:
+              action: add
+              job:
+                name: morning
+                schedule: {kind: cron, expr: "0 8 * * 1-5", tz: Europe/Berlin}
+                sessionTarget: isolated
+                payload: {kind: agentTurn, message: "Tell ben the time."}
+                delivery: {mode: none}
+        answer: "I will."
+      - when: "Tell ben the time."
+        steps:
+          - {tool: message, args: {action: send, channel: messenger, target: ben, message: "It is eight."}}
+        answer: "Done."
+"""
+
+
+def _config(folder: Path, openclaw: OpenClaw, model: str, solution: str = SOLUTION, *, task: str = TASK) -> RunConfig:
+    put(folder / "tasks" / "task_days.md", task)
     put(folder / "tasks" / "solutions" / "task_days.yaml", solution)
     return RunConfig(
         model=model,
@@ -174,6 +225,18 @@ async def test_a_replay_of_days_needs_no_model_and_comes_to_the_same(
     assert outcome.replay is not None
     assert (outcome.replay.live, outcome.replay.divergences) == (0, 0), outcome.replay.first
     assert _scores(again) == _scores(recorded) == [0.8]
+
+
+@pytest.mark.long
+async def test_in_forty_days_an_automation_fires_thirty_times_on_time_though_the_clocks_change(
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
+) -> None:
+    del home
+    result = await run_benchmark(_config(tmp_path, openclaw, "demo/oracle", EACH_DAY, task=FORTY_DAYS))
+    [outcome] = result.outcomes
+    assert (outcome.reason, outcome.note) == (Reason.COMPLETED, "")
+    assert _scores(result) == [1.0], result.grades
+    assert len(outcome.session_ids) == 31
 
 
 @pytest.mark.long

@@ -99,12 +99,14 @@ def plan_turns(solution: Solution | None, task: Task) -> tuple[ScriptedTurn, ...
 def next_reply(turn: ScriptedTurn, messages: object, *, has_tools: bool = True) -> Reply:
     """Return the reply that continues the turn after these messages, which may be any JSON.
 
-    Where the agent lives in a gateway, a request without tools, such as for a summary, is answered by a text. Elsewhere
-    tool results are counted over the whole conversation, not only after the last user message: OpenClaw often appends a
-    user message with internal context after the tool results, and the script would restart forever.
+    A request without tools, such as for a summary or about a PDF file, is answered by a text. Outside a gateway, tool
+    results are counted over the whole conversation, not only after the last user message: OpenClaw often appends a user
+    message with internal context after the tool results, and the script would restart forever.
     """
+    if not has_tools:
+        return Answer(text=turn.answer or UNSCRIPTED_ANSWER)
     if turn.in_gateway:
-        return _reply_in_gateway(turn, messages) if has_tools else Answer(text=turn.answer or UNSCRIPTED_ANSWER)
+        return _reply_in_gateway(turn, messages)
     results = _count_tool_results(messages)
     # A compacted conversation can hold fewer results than the earlier turns produced.
     step_index = max(0, results - turn.earlier_results)

@@ -34,7 +34,8 @@ class Agent:
         self.base_url = base_url
 
     async def ask(self, *messages: object, stream: bool = True) -> httpx2.Response:
-        body = {"model": "m1", "messages": messages, "stream": stream}
+        tools = [{"type": "function", "function": {"name": "exec"}}]
+        body = {"model": "m1", "messages": messages, "stream": stream, "tools": tools}
         with anyio.fail_after(60):
             return await self.http.post(f"{self.base_url}/chat/completions", json=body)
 
