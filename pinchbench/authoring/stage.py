@@ -19,7 +19,7 @@ from pinchbench.files.workspace import fill_workspace
 from pinchbench.grading.grader import GradeJob
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.trial import TrialKey
-from pinchbench.openclaw.agent import task_places
+from pinchbench.openclaw.agent_processes import task_places
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.setup.run_folders import CLEAN_UP_LIMIT_S, open_work_folder
 from pinchbench.runner.signals import Interrupt

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import create_task_group, move_on_after, to_thread
 
-from pinchbench.files.folders import replaced_file
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
-from pinchbench.model.task import HOME_FOLDERS, Turn
+from pinchbench.model.task import Turn
 from pinchbench.model.trial import TrialEvents
+from pinchbench.openclaw.agent_processes import AgentProcesses
 from pinchbench.openclaw.agent_progress import Progress
-from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
-from pinchbench.openclaw.gateway_trial import (
-    GATEWAY_ENV,
-    LINK_PORT,
-    SHUT_DOWN_S,
-    GatewayPlace,
-    plugin_mount,
-    run_in_gateway,
-)
+from pinchbench.openclaw.conversation_user import ConversationUser, UserReply, after_user, ask_user
+from pinchbench.openclaw.gateway_trial import GatewayPlace, run_in_gateway
 from pinchbench.openclaw.session_export import Export, TranscriptLimitError, collect_sessions
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.openclaw.task_result import TaskResult, decide
@@ -37,44 +29,34 @@ from pinchbench.process.follow import Follower, Output, next_look_s
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
 from pinchbench.process.supervise import never_held, supervise
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
 
     from pinchbench.model.task import Task
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.private import Home
-    from pinchbench.openclaw.trial_clock import Simulation, TrialClock
+    from pinchbench.openclaw.trial_clock import Simulation
     from pinchbench.process.spec import ProcessEnd
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UserReply:
-    """What the user says next; nothing, if the conversation is over.
-
-    `failed` is the reason with which the attempt fails where nobody knows what the user would say, and `note` says why.
-    """
-
-    message: str = ""
-    failed: Reason | None = None
-    note: str = ""
-
-
-class ConversationUser(Protocol):
-    """The user of one attempt."""
-
-    async def reply_to(self, answer: str) -> UserReply:
-        """Return what the user says to the agent's last answer; a failure is part of what is returned.
-
-        A cancellation ends what it waits for.
-        """
+    from pinchbench.sandbox.sandbox_spec import Forward
 
 
 LINGER_S = 15.0  # OpenClaw exits 1 to 2 s after its answer (measured); after this time it never will
 MUCH_BYTES = 32 * 1024  # after a larger transcript read, the next one follows immediately
 CLOSE_LIMIT_S = 1.0  # closing a file only needs a worker thread
-LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Execution:
+    """What the steps of one `execute_task` share, as described there."""
+
+    processes: AgentProcesses
+    progress: Progress
+    timeout_s: float
+    stop_signal: StopSignal
+    before_turn: Callable[[int], Awaitable[None]] | None
+    outputs: list[Output] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,85 +107,80 @@ class OpenClawAgent:
 
         Failures such as a missing program, a timeout or a missing transcript are reported as the result's `reason`, not
         as exceptions. Raises OSError if the home or the evidence folder can't be written, or if a file of OpenClaw
-        can't
-        be read because of the machine (no descriptors, no memory, a failing disk), and OpenClawError if the home can't
-        be prepared.
+        can't be read because of the machine (no descriptors, no memory, a failing disk), and OpenClawError if the home
+        can't be prepared.
 
         On return and on cancellation, every process it started is dead; a cancellation ends them first and then
         propagates.
         """
         files = Evidence(folder=evidence)
-        budget_s = task.timeout_s if timeout_s is None else timeout_s
-        marker = marker or f"{task.task_id}/{time.time_ns()}"
         # the model reads it, and in a sandbox nothing reveals which task this is
         name = task.task_id if self.home.sandbox is None else "session"
-        base = f"{name}_{time.time_ns() // 1_000_000}"
-        stop_signal = stop_signal or StopSignal()
         began = anyio.current_time()
         await self.home.prepare(workspace)
         setup_s = anyio.current_time() - began
-        said = UserReply()
         clock = simulation.clock
         now = None if clock is None else partial(clock.shown, task.timezone)
         progress = Progress(events=events or TrialEvents(), held_s=held_s, now=now)
         # stderr always: many failures are reported only there
         shown = (files.stdout, files.stderr) if progress.events.wants_output else (files.stderr,)
+        said = UserReply()
         try:
             async with AsyncExitStack() as stack:
-                outputs: list[Output] = []
+                execution = _Execution(
+                    processes=AgentProcesses(
+                        openclaw=self.openclaw,
+                        home=self.home,
+                        task=task,
+                        workspace=workspace,
+                        files=files,
+                        marker=marker or f"{task.task_id}/{time.time_ns()}",
+                        services=services,
+                        clock=clock,
+                        thinking=self.thinking,
+                        limits=self.limits,
+                    ),
+                    progress=progress,
+                    timeout_s=task.timeout_s if timeout_s is None else timeout_s,
+                    stop_signal=stop_signal or StopSignal(),
+                    before_turn=before_turn,
+                )
                 for path in shown:
                     follower = await stack.enter_async_context(Follower(path))
-                    outputs.append(Output(path, follower, partial(progress.output, path)))
-                is_over = False
-                turns = [] if task.needs_gateway else list(task.turns)
+                    execution.outputs.append(Output(path, follower, partial(progress.output, path)))
                 if task.needs_gateway:
-                    await self._run_in_gateway(
-                        task,
-                        progress,
-                        files=files,
-                        workspace=workspace,
-                        marker=marker,
-                        services=services,
-                        simulation=simulation,
-                        before_turn=before_turn,
-                        timeout_s=budget_s,
-                        stop_signal=stop_signal,
-                        outputs=outputs,
-                    )
-                    progress.changed += await self.home.restore(workspace)
-                for index, turn in enumerate(turns):  # to which the user adds while they are sent
-                    is_over = index > 0 and (not progress.expects(turn) or (is_over and not turn.new_session))
-                    if is_over:
-                        continue
-                    if index == 0 or turn.new_session:
-                        await self._begin_session(progress, base if index == 0 else f"{base}_{index + 1}", workspace)
-                    left_s = budget_s - progress.ran_s()
-                    spec = await self._spec(
-                        turn,
-                        task=task,
-                        session_id=progress.sessions[-1].id,
-                        left_s=left_s,
-                        files=files,
-                        workspace=workspace,
-                        marker=marker,
-                        services=services,
-                        clock=simulation.clock,
-                    )
-                    if before_turn is not None:
-                        await before_turn(index)
-                    await self._turn(spec, left_s, progress, stop_signal, outputs)
-                    progress.changed += await self.home.restore(workspace)
-                    if not progress.goes_on():
-                        break
-                    if index + 1 == len(turns):
-                        said = await _reply(user, progress, stop_signal)
-                        turns += [Turn(prompt=said.message)] if said.message else []
+                    await self._run_in_gateway(execution, simulation.socket)
+                else:
+                    said = await self._run_turns(execution, user, f"{name}_{time.time_ns() // 1_000_000}")
         finally:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 await _close(progress)
         exported, full = await self._collect(progress, files, workspace, evidence)
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
-        return replace(_after(said, result), setup_s=setup_s)
+        return replace(after_user(said, result), setup_s=setup_s)
+
+    async def _run_turns(self, run: _Execution, user: ConversationUser | None, base: str) -> UserReply:
+        """Run each turn in a process of its own; return what the user said last. `base` begins the sessions' ids."""
+        progress, workspace = run.progress, run.processes.workspace
+        turns, said, is_over = list(run.processes.task.turns), UserReply(), False
+        for index, turn in enumerate(turns):  # to which the user adds while they are sent
+            is_over = index > 0 and (not progress.expects(turn) or (is_over and not turn.new_session))
+            if is_over:
+                continue
+            if index == 0 or turn.new_session:
+                await self._begin_session(progress, base if index == 0 else f"{base}_{index + 1}", workspace)
+            left_s = run.timeout_s - progress.ran_s()
+            spec = await run.processes.of_turn(turn, progress.sessions[-1].id, left_s)
+            if run.before_turn is not None:
+                await run.before_turn(index)
+            await self._turn(run, spec, left_s)
+            progress.changed += await self.home.restore(workspace)
+            if not progress.goes_on():
+                break
+            if index + 1 == len(turns):
+                said = await ask_user(user, progress, run.stop_signal)
+                turns += [Turn(prompt=said.message)] if said.message else []
+        return said
 
     async def _begin_session(self, progress: Progress, session_id: str, workspace: Path) -> None:
         """Begin a session from which the agent can't reach the one before, where the home allows that."""
@@ -236,134 +213,32 @@ class OpenClawAgent:
         home = self.home.state_dir.parent
         return None if self.home.sandbox is None else home.with_name(f"{home.name}.sessions")
 
-    async def _spec(
-        self,
-        turn: Turn,
-        *,
-        task: Task,
-        session_id: str,
-        left_s: float,
-        files: Evidence,
-        workspace: Path,
-        marker: str,
-        services: tuple[Forward, ...],
-        clock: TrialClock | None,
-    ) -> ProcessSpec:
-        sandbox = self.home.sandbox
-        message = turn.prompt_in(workspace if sandbox is None else sandbox.seen_workspace(workspace))
-        command = TurnCommand(
-            agent_id=self.home.agent_id,
-            session_id=session_id,
-            message=message,
-            timeout_s=left_s,
-            local=self.home.local,
-            thinking=self.thinking,
-        )
-        env = {**self.home.env, **task.env}
-        argv = turn_argv(self.openclaw.program, command)
-        if is_long(message):
-            folder = files.folder if sandbox is None else self.home.state_dir
-            file = folder / f"message-{session_id}.txt"
-            await to_thread.run_sync(_write_message, file, message)
-            if self.openclaw.message_file:
-                argv = turn_argv(self.openclaw.program, command, message_file=file)
-            else:
-                argv[-1] = "--message="
-                env = preloaded(env, LONG_MESSAGE, file)
-        return self._entered(
-            argv, task=task, env=env, files=files, workspace=workspace, marker=marker, services=services, clock=clock
-        )
-
-    async def _run_in_gateway(
-        self,
-        task: Task,
-        progress: Progress,
-        *,
-        files: Evidence,
-        workspace: Path,
-        marker: str,
-        services: tuple[Forward, ...],
-        simulation: Simulation,
-        before_turn: Callable[[int], Awaitable[None]] | None,
-        timeout_s: float,
-        stop_signal: StopSignal,
-        outputs: list[Output],
-    ) -> None:
+    async def _run_in_gateway(self, run: _Execution, socket: Path) -> None:
         """Let the agent live in a gateway of the trial's own until the task's timeline is over."""
-        sandbox, links = self.home.sandbox, self._links()
-        spec = self._entered(
-            [str(self.openclaw.program), "gateway", "run"],
-            task=task,
-            env={**self.home.env, **task.env, **GATEWAY_ENV},
-            files=files,
-            workspace=workspace,
-            marker=marker,
-            services=services,
-            clock=simulation.clock,
-            link=Forward(port=LINK_PORT, socket=str(simulation.socket)),
-        )
+        processes, links = run.processes, self._links()
         place = GatewayPlace(
-            spec=replace(spec, limits=replace(spec.limits, grace_s=SHUT_DOWN_S)),
-            socket=simulation.socket,
-            seen_as=workspace if sandbox is None else sandbox.seen_workspace(workspace),
-            files=files,
+            spec=processes.of_gateway(socket),
+            socket=socket,
+            seen_as=processes.seen_workspace,
+            files=processes.files,
             store=lambda session: AnyStore(self.home.state_dir, self.home.agent_id, session, links=links),
-            clock=simulation.clock,
-            services=services,
-            before_turn=before_turn,
+            clock=processes.clock,
+            services=processes.services,
+            before_turn=run.before_turn,
         )
-        await run_in_gateway(task, place, progress, timeout_s=timeout_s, stop_signal=stop_signal, outputs=outputs)
+        await run_in_gateway(
+            processes.task,
+            place,
+            run.progress,
+            timeout_s=run.timeout_s,
+            stop_signal=run.stop_signal,
+            outputs=run.outputs,
+        )
+        run.progress.changed += await self.home.restore(processes.workspace)
 
-    def _entered(
-        self,
-        argv: list[str],
-        *,
-        task: Task,
-        env: Mapping[str, str],
-        files: Evidence,
-        workspace: Path,
-        marker: str,
-        services: tuple[Forward, ...],
-        clock: TrialClock | None,
-        link: Forward | None = None,
-    ) -> ProcessSpec:
-        """Return a process of OpenClaw's in the home's sandbox."""
-        sandbox = self.home.sandbox
-        # the state and the temporary files of a private home, which lie side by side
-        own = (self.home.state_dir.parent,) if self.home.local else ()
-        spec = ProcessSpec(
-            argv=argv,
-            cwd=workspace,
-            env={**env, **({} if clock is None else clock.env), **({"TZ": task.timezone} if task.timezone else {})},
-            stdout=files.stdout,
-            stderr=files.stderr,
-            marker=marker,
-            limits=self.limits,
-            measured=(workspace, *own),
-            keeps_output=True,
-        )
-        if sandbox is None:
-            return spec
-        clock_mounts = () if clock is None else (clock.mount,)
-        return sandbox.enter(
-            spec,
-            state=self.home.state_dir,
-            program_file=LONG_MESSAGE,
-            places=(*task_places(task, workspace), *clock_mounts, *(() if link is None else (plugin_mount(),))),
-            services=services,
-            link=link,
-            files={} if clock is None else clock.files,
-        )
-
-    async def _turn(
-        self,
-        spec: ProcessSpec,
-        left_s: float,
-        progress: Progress,
-        stop_signal: StopSignal,
-        outputs: list[Output],
-    ) -> None:
+    async def _turn(self, run: _Execution, spec: ProcessSpec, left_s: float) -> None:
         """Run one turn's process, and follow its session and its output meanwhile."""
+        progress, stop_signal, outputs = run.progress, run.stop_signal, run.outputs
         own = StopSignal(hurry=stop_signal.hurry)
         session = progress.sessions[-1]
         progress.begin_turn()
@@ -465,23 +340,6 @@ class OpenClawAgent:
         )
 
 
-def _write_message(path: Path, message: str) -> None:
-    """Write a message file, instead of what the agent may have put in its place."""
-    with replaced_file(path, mode=0o600) as file:
-        file.write(message.encode())
-
-
-def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, ...]:
-    """Return what a task's agent sees at paths that the task states: its workspace, files of the suite, in its home."""
-    own = Mount(source=str(workspace), target=task.workspace_path, writable=True)
-    shown = (Mount(source=str(one.source), target=one.path) for one in task.shown)
-    kept = (
-        Mount(source=str(workspace / HOME_FOLDERS / name), target=f"{home}/{name}", writable=True)
-        for name in task.home_folders
-    )
-    return (*([own] if task.workspace_path else []), *shown, *kept)
-
-
 def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:
     """Add up the load during the turns; None if it was not measured in each. In the user's gateway, no turn is one."""
     loads = [end.load for end in ends if end.load is not None]
@@ -491,34 +349,10 @@ def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:
     return load if is_local else replace(load, cpu_wait_s=None)
 
 
-def _after(said: UserReply, result: TaskResult) -> TaskResult:
-    """Return the result of a task whose user has said this last."""
-    if said.failed is None or not result.reason.is_valid:
-        return result
-    return replace(result, reason=said.failed, note=said.note, is_ours=True)
-
-
 async def _close(progress: Progress) -> None:
     """Close the stores of all sessions, and remove the links to their databases."""
     for session in progress.sessions:
         await session.store.close()
-
-
-async def _reply(user: ConversationUser | None, progress: Progress, stop_signal: StopSignal) -> UserReply:
-    """Return what the user, if there is one, says to an answer; `interrupted` if the attempt is stopped meanwhile."""
-    if user is None or not progress.has_answer():
-        return UserReply()
-    said = UserReply(failed=Reason.INTERRUPTED, note="stopped while the user's message was awaited")
-    async with create_task_group() as group:
-
-        async def stop() -> None:
-            await stop_signal.stop.wait()
-            group.cancel_scope.cancel()
-
-        group.start_soon(stop)
-        said = await user.reply_to(progress.last_answer())
-        group.cancel_scope.cancel()
-    return said
 
 
 async def _pass_on(stop_signal: StopSignal, own: StopSignal) -> None:

@@ -29,7 +29,7 @@ from pinchbench.files.user_data import cache_dir
 from pinchbench.llm.demo.loopback_server import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.model.trial import TrialKey
-from pinchbench.openclaw.agent import LONG_MESSAGE
+from pinchbench.openclaw.agent_processes import LONG_MESSAGE
 from pinchbench.openclaw.command import TurnCommand, turn_argv
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template

@@ -249,8 +249,8 @@ MUTANTS = (
     ),
     Mutant(
         "each follow-up turn has the whole time limit again",
-        "left_s = budget_s - progress.ran_s()",
-        "left_s = budget_s",
+        "left_s = run.timeout_s - progress.ran_s()",
+        "left_s = run.timeout_s",
         ("openclaw/test_agent",),
     ),
     Mutant(

@@ -15,16 +15,16 @@ from fakes import SEED_KEYS, SeenEvents, fake_openclaw, open_gate
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn, TurnGate
 from pinchbench.model.trial import TrialEvents
-from pinchbench.openclaw.agent import OpenClawAgent, UserReply, task_places
+from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.agent_progress import WAITING
 from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.conversation_user import UserReply
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.shared import SharedHome
 from pinchbench.process import capacity
 from pinchbench.process.spec import Limits, StopSignal
-from pinchbench.sandbox.sandbox_spec import Mount
 from processes import living
 
 if TYPE_CHECKING:
@@ -453,20 +453,3 @@ async def test_a_transcript_for_which_there_was_no_room_is_reported_from_one_tha
     result = await execute(agent, tmp_path, task("one"))
 
     assert (result.reason, result.usage.requests) == (Reason.DISK_FULL, 2)
-
-
-async def test_a_folder_of_the_home_that_is_kept_lies_in_the_workspace(tmp_path: Path) -> None:
-    task = Task(
-        task_id="t",
-        name="t",
-        category="c",
-        grading_type=GradingType.AUTOMATED,
-        prompt="p",
-        turns=(),
-        workspace_path="/work",
-        home_folders=("skills",),
-    )
-    assert task_places(task, tmp_path) == (
-        Mount(source=str(tmp_path), target="/work", writable=True),
-        Mount(source=f"{tmp_path}/.home/skills", target="/home/agent/skills", writable=True),
-    )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.openclaw.agent import LONG_MESSAGE
+from pinchbench.openclaw.agent_processes import LONG_MESSAGE
 from pinchbench.openclaw.command import (
     MAX_AGENT_ID,
     TurnCommand,

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.llm.openai_api import Message
-    from pinchbench.openclaw.agent import ConversationUser, OpenClawAgent
+    from pinchbench.openclaw.agent import OpenClawAgent
+    from pinchbench.openclaw.conversation_user import ConversationUser
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.openclaw.task_result import TaskResult
 

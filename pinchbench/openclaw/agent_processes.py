@@ -1,0 +1,140 @@
+"""The processes of a task's agent: a turn's or its gateway's, in the home's sandbox."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from pinchbench.files.folders import replaced_file
+from pinchbench.model.task import HOME_FOLDERS
+from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
+from pinchbench.openclaw.gateway_trial import GATEWAY_ENV, LINK_PORT, SHUT_DOWN_S, plugin_mount
+from pinchbench.process.spec import Limits, ProcessSpec
+from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pinchbench.model.task import Task, Turn
+    from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.homes.private import Home
+    from pinchbench.openclaw.trial_clock import TrialClock
+    from pinchbench.results.evidence_files import Evidence
+
+LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentProcesses:
+    """What all processes of a task's agent have in common.
+
+    Attributes:
+        openclaw: the program.
+        home: OpenClaw's state, and the sandbox that its processes run in.
+        task: the task, which can add to the environment and to what the agent sees.
+        workspace: the agent's working directory.
+        files: where the output goes.
+        marker: the name of the trial, which is in the environment of every process.
+        services: what the agent can connect to besides the model.
+        clock: the trial's own time; None for the real one.
+        thinking: the thinking level; None for OpenClaw's own.
+        limits: of each process with all that it starts.
+    """
+
+    openclaw: OpenClaw
+    home: Home
+    task: Task
+    workspace: Path
+    files: Evidence
+    marker: str
+    services: tuple[Forward, ...] = ()
+    clock: TrialClock | None = None
+    thinking: str | None = None
+    limits: Limits = Limits()
+
+    @property
+    def seen_workspace(self) -> Path:
+        """The path by which the agent names its workspace."""
+        sandbox = self.home.sandbox
+        return self.workspace if sandbox is None else sandbox.seen_workspace(self.workspace)
+
+    async def of_turn(self, turn: Turn, session_id: str, left_s: float) -> ProcessSpec:
+        """Return the process of a turn, which has `left_s` seconds. Raises OSError if its message can't be written."""
+        message = turn.prompt_in(self.seen_workspace)
+        command = TurnCommand(
+            agent_id=self.home.agent_id,
+            session_id=session_id,
+            message=message,
+            timeout_s=left_s,
+            local=self.home.local,
+            thinking=self.thinking,
+        )
+        env = {**self.home.env, **self.task.env}
+        argv = turn_argv(self.openclaw.program, command)
+        if is_long(message):
+            folder = self.files.folder if self.home.sandbox is None else self.home.state_dir
+            file = folder / f"message-{session_id}.txt"
+            await to_thread.run_sync(_write_message, file, message)
+            if self.openclaw.message_file:
+                argv = turn_argv(self.openclaw.program, command, message_file=file)
+            else:
+                argv[-1] = "--message="
+                env = preloaded(env, LONG_MESSAGE, file)
+        return self._entered(argv, env)
+
+    def of_gateway(self, socket: Path) -> ProcessSpec:
+        """Return the process of a gateway of the trial's own, whose plugin connects to `socket`."""
+        link = Forward(port=LINK_PORT, socket=str(socket))
+        env = {**self.home.env, **self.task.env, **GATEWAY_ENV}
+        spec = self._entered([str(self.openclaw.program), "gateway", "run"], env, link)
+        return replace(spec, limits=replace(spec.limits, grace_s=SHUT_DOWN_S))
+
+    def _entered(self, argv: list[str], env: Mapping[str, str], link: Forward | None = None) -> ProcessSpec:
+        """Return a process of OpenClaw's in the home's sandbox."""
+        clock, sandbox, zone = self.clock, self.home.sandbox, self.task.timezone
+        # the state and the temporary files of a private home, which lie side by side
+        own = (self.home.state_dir.parent,) if self.home.local else ()
+        spec = ProcessSpec(
+            argv=argv,
+            cwd=self.workspace,
+            env={**env, **({} if clock is None else clock.env), **({"TZ": zone} if zone else {})},
+            stdout=self.files.stdout,
+            stderr=self.files.stderr,
+            marker=self.marker,
+            limits=self.limits,
+            measured=(self.workspace, *own),
+            keeps_output=True,
+        )
+        if sandbox is None:
+            return spec
+        clock_mounts = () if clock is None else (clock.mount,)
+        plugins = () if link is None else (plugin_mount(),)
+        return sandbox.enter(
+            spec,
+            state=self.home.state_dir,
+            program_file=LONG_MESSAGE,
+            places=(*task_places(self.task, self.workspace), *clock_mounts, *plugins),
+            services=self.services,
+            link=link,
+            files={} if clock is None else clock.files,
+        )
+
+
+def _write_message(path: Path, message: str) -> None:
+    """Write a message file, instead of what the agent may have put in its place."""
+    with replaced_file(path, mode=0o600) as file:
+        file.write(message.encode())
+
+
+def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, ...]:
+    """Return what a task's agent sees at paths that the task states: its workspace, files of the suite, in its home."""
+    own = Mount(source=str(workspace), target=task.workspace_path, writable=True)
+    shown = (Mount(source=str(one.source), target=one.path) for one in task.shown)
+    kept = (
+        Mount(source=str(workspace / HOME_FOLDERS / name), target=f"{home}/{name}", writable=True)
+        for name in task.home_folders
+    )
+    return (*([own] if task.workspace_path else []), *shown, *kept)

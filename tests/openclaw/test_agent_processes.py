@@ -1,0 +1,84 @@
+"""The processes of a task's agent: what they are called with, and what they see."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fakes import fake_openclaw
+from home_templates import template_of
+from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.openclaw.agent_processes import AgentProcesses, task_places
+from pinchbench.openclaw.homes.private import clone
+from pinchbench.process.spec import Limits
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.sandbox.sandbox_spec import Mount
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.anyio
+
+
+def _task(folder: str = "") -> Task:
+    return Task(
+        task_id="t",
+        name="t",
+        category="c",
+        grading_type=GradingType.AUTOMATED,
+        prompt="p",
+        turns=(),
+        workspace_path=folder,
+        home_folders=("skills",) if folder else (),
+        timezone="Europe/Berlin",
+    )
+
+
+async def _processes(folder: Path) -> AgentProcesses:
+    template = await template_of(folder, fake_openclaw(folder))
+    return AgentProcesses(
+        openclaw=template.openclaw,
+        home=clone(template, folder / "homes" / "slot-1"),
+        task=_task(),
+        workspace=folder / "work",
+        files=Evidence(folder=folder / "evidence"),
+        marker="run/task/1",
+        thinking="high",
+        limits=Limits(grace_s=1),
+    )
+
+
+async def test_a_turn_has_its_message_session_and_limit_on_its_command_line(tmp_path: Path) -> None:
+    spec = await (await _processes(tmp_path)).of_turn(Turn(prompt="Say hello."), "session-1", 90)
+
+    words = " ".join(spec.argv)
+    assert all(word in words for word in ("--local", "session-1", "Say hello.", "high"))
+    assert (spec.cwd, spec.marker, spec.env["TZ"]) == (tmp_path / "work", "run/task/1", "Europe/Berlin")
+    assert spec.measured == (tmp_path / "work", tmp_path / "homes" / "slot-1")
+
+
+async def test_a_long_message_is_in_a_file_next_to_the_evidence_and_not_on_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "evidence").mkdir()
+    long = "x" * 200_000
+
+    spec = await (await _processes(tmp_path)).of_turn(Turn(prompt=long), "session-1", 90)
+
+    assert (tmp_path / "evidence" / "message-session-1.txt").read_text("utf-8") == long
+    assert max(map(len, spec.argv)) < 1000
+
+
+async def test_a_gateway_gets_time_to_shut_down(tmp_path: Path) -> None:
+    processes = await _processes(tmp_path)
+
+    spec = processes.of_gateway(tmp_path / "link.sock")
+
+    assert spec.argv == [str(processes.openclaw.program), "gateway", "run"]
+    assert spec.limits.grace_s > processes.limits.grace_s
+
+
+def test_a_folder_of_the_home_that_is_kept_lies_in_the_workspace(tmp_path: Path) -> None:
+    assert task_places(_task("/work"), tmp_path) == (
+        Mount(source=str(tmp_path), target="/work", writable=True),
+        Mount(source=f"{tmp_path}/.home/skills", target="/home/agent/skills", writable=True),
+    )
