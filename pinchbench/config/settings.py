@@ -377,6 +377,9 @@ def absolute_path(path: Path, *, option: str) -> Path:
     """
     try:
         absolute = path.expanduser().absolute()
+        above = next((one for one in (absolute, *absolute.parents) if one.name == ".."), None)
+        if above is not None:  # no sandbox accepts it; what comes after may be a planted link, and stays
+            absolute = above.resolve() / absolute.relative_to(above)
     except RuntimeError as error:
         raise ConfigError(f"{option} {str(path)!r} names a home folder that does not exist.") from error
     except OSError as error:

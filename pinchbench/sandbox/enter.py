@@ -192,13 +192,13 @@ def _build(plan: dict[str, Any]) -> Forwarder | None:
     for target, size in plan["tmpfs"].items():
         os.makedirs(target, exist_ok=True)
         kernel.mount("tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, _tmpfs_options(size))
+    _mount_devices(plan["shm_bytes"])  # before what may lie in /dev/shm
     for source, entry in zip(sources, plan["mounts"], strict=True):
         _bind(OLD + source, entry["target"], writable=entry["writable"])
     for target in filter(os.path.isdir, plan["hidden"]):
         kernel.mount(
             "tmpfs", target, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_RDONLY, "mode=755,size=4k"
         )
-    _mount_devices(plan["shm_bytes"])
     _mount_proc()
     for target, text in plan["files"].items():
         os.makedirs(os.path.dirname(target), exist_ok=True)

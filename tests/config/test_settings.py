@@ -128,5 +128,8 @@ def test_paths_are_absolute_and_know_home(name: str, tmp_path: Path, monkeypatch
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert getattr(RunConfig(model=MODEL, **{name: Path("a")}), name) == tmp_path / "a"  # type: ignore[arg-type]
     assert getattr(RunConfig(model=MODEL, **{name: Path("~/a")}), name) == tmp_path / "home" / "a"  # type: ignore[arg-type]
+    (tmp_path / "there" / "inner").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("there/inner")
+    assert getattr(RunConfig(model=MODEL, **{name: Path("link/../a")}), name) == tmp_path / "there" / "a"  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=r"'~nosuch/a' names a home folder that does not exist"):
         RunConfig(model=MODEL, **{name: Path("~nosuch/a")})  # type: ignore[arg-type]

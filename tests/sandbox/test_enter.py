@@ -136,13 +136,14 @@ def test_no_descriptor_is_inherited(trial: Trial) -> None:
     assert trial.sh("ls /proc/self/fd").stdout.split() == ["0", "1", "2", "3"]  # 3 is the listing itself
 
 
-def test_an_allowed_folder_is_visible_and_read_only_unless_asked_otherwise(trial: Trial) -> None:
+@pytest.mark.parametrize("target", ["/extra", "/dev/shm/extra"])
+def test_an_allowed_folder_is_visible_and_read_only_unless_asked_otherwise(trial: Trial, target: str) -> None:
     extra = trial.root / "extra"
     extra.mkdir(mode=0o777)
     extra.chmod(0o777)
     for writable in (False, True):
-        mount = Mount(source=str(extra), target="/extra", writable=writable)
-        assert (trial.sh("touch /extra/x", trial.spec(allowed=[mount])).returncode == 0) is writable
+        mount = Mount(source=str(extra), target=target, writable=writable)
+        assert (trial.sh(f"touch {target}/x", trial.spec(allowed=[mount])).returncode == 0) is writable
 
 
 def test_a_file_in_a_read_only_folder_can_be_mounted_itself(trial: Trial) -> None:
