@@ -11,6 +11,7 @@ from pinchbench.defaults import Network, Sandbox
 from pinchbench.errors import ResultsError
 from pinchbench.grading.judge.prompt import PROMPT_VERSION
 from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.manifest import read_facts
 from pinchbench.results.records import RegradeStarted
 from pinchbench.runner.again.stored_run import addition_changes, release_changes, setting_changes, tool_changes
 
@@ -59,8 +60,12 @@ def with_reused(
     facts, before = source.facts, source.facts.config
     now = {**plain, **(_not_settled(plain, before) if releases is None else {})}
     same = {name: now.get(name) for name in HOW_GRADED}
+    # trials of a run that was resumed may have been made with the settings of any of its sessions
+    sessions = (read_facts(source.files.provenance).config, *(one.config for one in source.journal.state.resumed))
+    each = [change for was in sessions for change in setting_changes({**was, **same}, now, also=ALSO_MEASURED)]
     differ = [
-        *setting_changes({**before, **same}, now, also=ALSO_MEASURED),
+        *dict.fromkeys(each),
+        *(f"changed there when it was resumed: {change}" for change in source.data.changes),
         *addition_changes(facts.additions, additions),
         *(release_changes(facts.versions, releases) if releases is not None else ()),
         *(tool_changes(facts.tools, tools) if releases is not None else ()),

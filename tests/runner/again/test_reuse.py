@@ -29,7 +29,9 @@ from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import find_sides, side_of
 from pinchbench.results.compare.verdict import warnings
 from pinchbench.results.finished_run import read_run
+from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.paths import RunFiles
+from pinchbench.results.records import RunResumed
 from pinchbench.results.run_list import past_runs
 from pinchbench.results.verification import State, check_run
 from pinchbench.runner.again.resume_run import resume
@@ -171,6 +173,17 @@ async def test_nothing_is_reused_if_a_setting_differs_that_a_trial_may_depend_on
     planned = planned_reuse(prepare(reusing(config, first, **changes)))
     assert (len(planned.reused), len(planned.attempts)) == (0, 3)
     assert planned.run_anew == {why: 3}
+
+
+async def test_a_run_that_was_resumed_with_other_settings_is_not_reused(tmp_path: Path) -> None:
+    config = a_run(tmp_path)
+    with fail_after(RUN_LIMIT_S):
+        first = await run_benchmark(config)
+        with JournalWriter(files_of(first).journal, go_on=True) as journal:
+            options = {**past(first).facts.config, "infra_retries": 3}
+            journal.append([RunResumed(at=9.0, trials=0, config=options, versions=past(first).facts.versions)])
+    for changes, why in (({}, "--infra-retries: 3 → 0"), ({"infra_retries": 3}, "--infra-retries: 0 → 3")):
+        assert planned_reuse(prepare(reusing(config, first, **changes))).run_anew == {why: 3}
 
 
 async def test_a_dry_run_plans_and_forecasts_the_rest_alone(tmp_path: Path) -> None:
