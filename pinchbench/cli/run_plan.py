@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pinchbench.cli.output import print_result, say
-from pinchbench.defaults import Isolation
+from pinchbench.cli.settings_file import read_settings
+from pinchbench.defaults import COMPLETIONS, Isolation
 from pinchbench.process.capacity import slots_warning
 from pinchbench.report.terminal.console import report_console
 from pinchbench.report.terminal.listings import print_plan
@@ -23,6 +25,16 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.runner.plan.judging_forecast import JudgingForecast
+
+
+def _doctor(config: RunConfig) -> str:
+    """Return the command that checks what a dry run does not."""
+    words = ["pinchbench-async", "doctor", "--model", config.model]
+    if config.base_url is not None and config.model.partition("/")[0] not in read_settings().endpoints:
+        words += ["--base-url", config.base_url]
+        words += ["--api", config.api] if config.api != COMPLETIONS else []
+        words += ["--api-key-env", config.api_key_env] if config.api_key_env is not None else []
+    return shlex.join(words)
 
 
 def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> None:
@@ -40,7 +52,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
     if not config.is_demo:
         say(
             "Not checked: whether OpenClaw knows the model, its key, its endpoint and its thinking level, and the"
-            f" judge. `pinchbench-async doctor --model {config.model}` does."
+            f" judge. `{_doctor(config)}` does."
         )
     if is_local and config.isolation is Isolation.PRIVATE and (warning := slots_warning(prepared.slots)):
         say(warning)

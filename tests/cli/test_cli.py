@@ -354,6 +354,9 @@ def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path
     assert "task_05_outage_brief" in shown.stdout
     assert "Not checked: whether OpenClaw knows the model, its key, its endpoint" in shown.stderr
     assert "Nothing was started." in shown.stdout
+    at = ("--base-url", "http://127.0.0.1:9", "--api", "ollama")
+    own = _pinchbench("--model", "a/b", *at, "--dry-run", "--suite", "task_00_sanity", cwd=tmp_path)
+    assert f"`pinchbench-async doctor --model a/b {' '.join(at)}` does." in own.stderr
     assert json.loads(as_json.stdout) == {
         "model": "a/b",
         "trials": [{"task_id": "task_00_sanity", "repetition": 1, "timeout_s": 120.0, "expected_s": None}],
