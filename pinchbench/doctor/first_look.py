@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from anyio import connect_tcp, create_task_group, move_on_after, to_thread
 
-from pinchbench.defaults import JUDGE_PROVIDERS
+from pinchbench.defaults import JUDGE_PROVIDERS, OLLAMA
 from pinchbench.doctor.openclaw_findings import of_any_keys
 from pinchbench.errors import OpenClawError
 from pinchbench.http_client import TransientError, open_client
@@ -93,5 +93,8 @@ def of_servers(servers: Sequence[Server]) -> Finding:
 def model_to_name(servers: Sequence[Server], env: Mapping[str, str]) -> str:
     """Return the options for a server's first model, else for a provider whose key is set (pure)."""
     if servers:
-        return f"{shlex.quote(f'local/{servers[0].models[0]}')} --base-url {servers[0].base_url}"
+        url = servers[0].base_url
+        is_ollama = servers[0].usual == PORTS[11434]  # behind /v1 it may lose tool calls
+        address = f"{url.removesuffix('/v1')} --api {OLLAMA}" if is_ollama else url
+        return f"{shlex.quote(f'local/{servers[0].models[0]}')} --base-url {address}"
     return next((f"{name}/MODEL" for name, (_, key) in JUDGE_PROVIDERS.items() if env.get(key, "").strip()), "MODEL")

@@ -15,6 +15,8 @@ from pinchbench.model.finding import Level
 
 OLLAMA = Server(usual="Ollama", base_url="http://127.0.0.1:11434/v1", models=("qwen3:8b", "b", "c", "d", "e"))
 
+VLLM = Server(usual="vLLM", base_url="http://127.0.0.1:8000/v1", models=("q",))
+
 
 class _Website(HttpServer[Request]):
     """What else may have such a port."""
@@ -39,7 +41,8 @@ async def test_servers_that_list_their_models_are_found_and_asked_once() -> None
 @pytest.mark.parametrize(
     ("servers", "env", "named"),
     [
-        ([OLLAMA], {"OPENAI_API_KEY": "k"}, "local/qwen3:8b --base-url http://127.0.0.1:11434/v1"),
+        ([OLLAMA], {"OPENAI_API_KEY": "k"}, "local/qwen3:8b --base-url http://127.0.0.1:11434 --api ollama"),
+        ([VLLM], {"OPENAI_API_KEY": "k"}, "local/q --base-url http://127.0.0.1:8000/v1"),
         ([], {"OPENAI_API_KEY": "k"}, "openai/MODEL"),
         ([], {"OPENAI_API_KEY": " "}, "MODEL"),
     ],

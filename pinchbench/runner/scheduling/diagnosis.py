@@ -59,7 +59,8 @@ _CAUSES: Mapping[Reason, Cause] = {
     ),
     Reason.PROMPT_TRUNCATED: Cause(
         advice="The model's server truncates prompts without saying so; give it a larger context length (Ollama:"
-        " OLLAMA_CONTEXT_LENGTH), at least the `context-window` of pinchbench.yaml, and resume the run."
+        " OLLAMA_CONTEXT_LENGTH, or --api ollama), at least the `context-window` of pinchbench.yaml, and resume the"
+        " run."
     ),
     Reason.MODEL_FALLBACK: Cause(
         advice="Another model answered than the one that was asked for; set no fallbacks for it."
