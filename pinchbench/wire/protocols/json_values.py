@@ -146,6 +146,9 @@ def error_in(value: object) -> str:
         return _described(error)
     if "error" in (value.get("object"), value.get("type")):  # vLLM; OpenAI's Responses
         return _described(value)
+    refused = object_at(value, "base_resp")  # MiniMax, with status 200
+    if refused.get("status_code"):
+        return _described({"code": refused["status_code"], "message": text_at(refused, "status_msg")})
     return _shortened(text_at(value, "error"))
 
 

@@ -101,7 +101,7 @@ class OpenAIResponses:
             reply.report_usage(_usage(usage), amount_at(usage, "cost"))
         status = text_at(body, "status")
         reply.stop_reason = text_at(object_at(body, "incomplete_details"), "reason") or status
-        reply.error = error_in(body) or reply.error
+        reply.error = error_in(body) or reply.error or ("failed" if status == "failed" else "")
         reply.complete = status not in ("", "in_progress", "queued")
         if reply.is_empty:
             _read_output(objects_at(body, "output"), reply)
