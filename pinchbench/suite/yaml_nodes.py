@@ -294,19 +294,19 @@ _NEEDS = frozenset({"files", "fixtures", "attachments", "environment", "packages
 _OF_A_FILE = frozenset({"description", "comment", "note", "purpose", "type", "kind", "size", "name"})
 
 
-def setup_keys(fields: Mapping[str, YamlNode], known: Collection[str] = KeyScope.HEAD.value) -> Iterator[str]:
+def setup_keys(values: Mapping[str, object], known: Collection[str] = ()) -> Iterator[str]:
     """Yield unknown keys that ask for set-up, such as `pre_exec_command`, unless they only say yes, no or a number.
 
     Those within another unknown key are yielded as `outer.inner`.
     """
-    for key, node in fields.items():
+    for key, value in values.items():
         words = {word.casefold() for word in _WORD.findall(key.replace("set_up", "setup").replace("set-up", "setup"))}
-        if key in known or not node.value or isinstance(node.value, int | float):
+        if key in known or not value or isinstance(value, int | float):
             continue
-        if words & _SETUP_WORDS or (key.casefold() in _NEEDS and node.text is None):
+        if words & _SETUP_WORDS or (key.casefold() in _NEEDS and isinstance(value, list | dict)):
             yield key
-        else:
-            yield from (f"{key}.{inner}" for inner in setup_keys(node.fields or {}, ()))
+        elif isinstance(value, dict):
+            yield from (f"{key}.{inner}" for inner in setup_keys(value))
 
 
 def unknown_of_a_file(fields: Mapping[str, YamlNode]) -> Iterator[str]:
