@@ -134,7 +134,7 @@ SPACE = re.compile(r"\s+")
 def error_in(value: object) -> str:
     """Return the error that a JSON value tells of, after its type and its code; empty if it tells of none.
 
-    All four protocols name it `error`, some as a text, Google also in a list; proxies and frameworks use `message` and
+    All protocols name it `error`, some as a text, Google also in a list; proxies and frameworks use `message` and
     `detail` at the top.
     """
     if isinstance(value, list):
