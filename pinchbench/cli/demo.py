@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+from shutil import which
+
 import click
 
 from pinchbench.cli.lazy import CONTEXT
@@ -24,6 +28,8 @@ def demo(context: click.Context) -> None:
     if managed(DEFAULT_RELEASE) is None:
         say(f"Installing OpenClaw {DEFAULT_RELEASE} with npm; this takes about a minute.")
         install(DEFAULT_RELEASE)
+    if which("pinchbench-async") is None:
+        say(f"This program is {Path(sys.argv[0]).absolute()}; `pipx install .` puts it on PATH.")
     args = ["--model", "demo/oracle", "--suite", "core", "--concurrency", "4", "--openclaw", DEFAULT_RELEASE]
     with run.make_context("run", args, parent=context) as inner:
         run.invoke(inner)
