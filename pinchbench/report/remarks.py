@@ -141,11 +141,15 @@ def _used(totals: Aggregate) -> Iterator[str]:
 
 def _partly_known(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """Yield one line if what some trials used, or what that cost, is known and that of others is not."""
-    for what, lacking in (
-        ("tokens", [one.wire is not None and one.wire.unreported > 0 for one in outcomes]),
-        ("cost", [one.usage.known_cost_usd is None for one in outcomes]),
+    for what, lacking, known in (
+        (
+            "tokens",
+            [bool(one.wire and one.wire.unreported) for one in outcomes],
+            [one.usage.has_tokens for one in outcomes],
+        ),
+        ("cost", [one.usage.known_cost_usd is None for one in outcomes], [one.usage.cost_usd > 0 for one in outcomes]),
     ):
-        if any(lacking) and not all(lacking):
+        if any(lacking) and any(known):
             yield f"The sums of {what} are at least so much: of {many(sum(lacking), 'trial')} not all is known."
 
 

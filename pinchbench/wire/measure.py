@@ -132,7 +132,7 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
         last_turn=0 if last is None else last.exchange.turn,
         silent_s=max((one.ended_s - one.sent_s for one in given_up), default=0.0),
         usage=sum(used, Usage()),
-        unreported=sum(reply.message is not None and reply.usage is None for reply in replies),
+        unreported=sum(reply.message is not None and not (reply.usage and reply.usage.has_tokens) for reply in replies),
         models=tuple(dict.fromkeys(reply.model for reply in replies if reply.model)),
         first_token_median_s=median(waits_s) if waits_s else None,
         output_tokens_per_s=_output_rate(calls),

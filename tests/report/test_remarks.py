@@ -167,6 +167,20 @@ def test_a_sum_of_known_and_unknown_costs_is_named_as_the_least(
     assert [words in one for words, one in zip(said, told, strict=True)] == [True] * len(said)
 
 
+@pytest.mark.parametrize(("total_tokens", "is_said"), [(9, True), (0, False)])
+def test_tokens_that_every_trial_reported_in_part_are_named_as_the_least(
+    tmp_path: Path, total_tokens: int, *, is_said: bool
+) -> None:
+    key = TrialKey(task_id="task_a", repetition=1)
+    usage, wire = Usage(requests=1, total_tokens=total_tokens), WireFacts(calls=2, usage=Usage(), unreported=1)
+    outcomes = [Outcome(key=key, reason=Reason.COMPLETED, digest="d", usage=usage, wire=wire)]
+    data = aggregate_of(outcomes, facts_of([key]), [])
+
+    said = list(remarks(data, outcomes, {}, RunFiles(output_dir=tmp_path, name="r")))
+
+    assert any("tokens are at least so much" in one for one in said) is is_said
+
+
 def test_a_judge_of_the_models_family_is_named_next_to_its_score(tmp_path: Path) -> None:
     model = facts_of([]).model
     key = TrialKey(task_id="task_a", repetition=1)
