@@ -254,19 +254,27 @@ class _Builder:
     ) -> tuple[Mapping[str, object], bool]:
         """Return a call as it was executed, and whether the store has it so."""
         arguments = arguments_of(call)
-        if stored is not None and is_same_name(str(stored.get("name")), call.name, step.tools):
+        if stored is not None and self._is_named(str(stored.get("name")), call, step):
             said = stored.get("arguments")
             if is_same_value(said, arguments) or (isinstance(arguments, str) and self._is_replayed(call, stored)):
                 return stored, True
         return {"type": "toolCall", "id": call.id, "name": call.name, "arguments": arguments}, False
 
+    def _replays(self, call: ToolCall) -> list[ToolCall] | None:
+        """Return the call as OpenClaw itself sent it to the model again; None if nothing says what became of it."""
+        following = self.thread.steps[self.at + 1 : self.at + 2]
+        sent = following[0].replayed if following else None
+        return None if sent is None else [one for one in sent.tool_calls if fold_id(one.id) == fold_id(call.id)]
+
     def _is_replayed(self, call: ToolCall, stored: Mapping[str, object]) -> bool:
-        """Return whether OpenClaw itself sent a repaired call to the model as the store has it."""
-        following = self.thread.steps[self.at + 1] if self.at + 1 < len(self.thread.steps) else None
-        if following is None or following.replayed is None:
-            return True  # nothing says what became of it
-        said = [one for one in following.replayed.tool_calls if fold_id(one.id) == fold_id(call.id)]
-        return any(is_same_value(stored.get("arguments"), arguments_of(one)) for one in said)
+        """Return whether a repaired call was sent to the model as the store has it."""
+        sent = self._replays(call)
+        return sent is None or any(is_same_value(stored.get("arguments"), arguments_of(one)) for one in sent)
+
+    def _is_named(self, named: str, call: ToolCall, step: Step) -> bool:
+        """Return whether a stored name is that of the call, or of the offered tool for which OpenClaw replaced it."""
+        is_replaced = named in step.tools and any(one.name == named for one in self._replays(call) or ())
+        return is_replaced or is_same_name(named, call.name, step.tools)
 
     def _notice(self, event: Event) -> None:
         """Keep what OpenClaw writes itself only where it repeats the model's words."""
@@ -321,7 +329,7 @@ class _Builder:
                 message = {key: value for key, value in message.items() if key != "details"}
         named = str(message.get("toolName"))
         step = self.thread.steps[self.at]
-        name = named if not call.name or is_same_name(named, call.name, step.tools) else call.name
+        name = named if not call.name or self._is_named(named, call, step) else call.name
         self.events.append({**event, "message": _rebuilt(message, content, toolName=name)})
 
     def _following_number(self) -> int | None:
