@@ -19,6 +19,7 @@ delete process.env.FAKETIME_DONT_FAKE_MONOTONIC;
 // OpenClaw can load this module more than once in one process.
 const shared = (globalThis[Symbol.for("messenger")] ??= {
   link: null,
+  cron: null,
   isReconciled: false,
   isEnding: false,
   sent: 0,
@@ -133,12 +134,13 @@ async function receive(api, { id, from, text, isOwner }, progress = {}) {
 }
 
 // Lets OpenClaw look at its schedule as soon as it sees that the time has passed; by itself it does so once a minute.
-function recheck(cron, at) {
+// What a service gets of the schedule can't be paused, what a hook gets can.
+function recheck(at) {
   if (Date.now() < at) {
-    setTimeout(recheck, RECHECK_MS, cron, at);
+    setTimeout(recheck, RECHECK_MS, at);
   } else {
-    cron.pauseScheduling?.();
-    cron.resumeScheduling?.();
+    shared.cron?.pauseScheduling?.();
+    shared.cron?.resumeScheduling?.();
   }
 }
 
@@ -176,7 +178,7 @@ async function obey(api, service, asked) {
       break;
     }
     case "moved":
-      recheck(service.getCron(), asked.at);
+      recheck(asked.at);
       break;
   }
 }
@@ -201,7 +203,8 @@ function observe(api) {
     if (action === "started") report("job_started", { job: jobId, name: plain(job?.name) });
     if (action === "finished" || action === "removed") report("job_finished", { job: jobId });
   });
-  api.on("cron_reconciled", () => {
+  api.on("cron_reconciled", (event, context) => {
+    shared.cron = context?.getCron?.() ?? null;
     shared.isReconciled = true; // before that, jobs are not scheduled, and the first message finds the state locked
     report("ready");
   });
