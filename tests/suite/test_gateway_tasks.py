@@ -203,6 +203,58 @@ class TestStandingOrders:
         assert self.play(tmp_path, lambda due: [*due, ("rent", "ben", "2026-04-14T06:10")]) == {"kept", "ana_alone"}
 
 
+class TestFathersTablets:
+    """Task 79: what is sent, as (order, recipient, time in UTC)."""
+
+    TASK = "task_79_fathers_tablets"
+
+    def play(
+        self, folder: Path, change: Callable[[list[tuple[str, str, str]]], list[tuple[str, str, str]]]
+    ) -> set[str]:
+        expected = expected_of(self.TASK)
+        evidence = Evidence(task_id=self.TASK, workspace=folder)
+        due = [(one["order"], one["to"], one["at"]) for one in expected["sent"]]
+        for order, to, at in change(due):
+            evidence.say("assistant", to, expected["said"].get(order, order), at)
+        return lowered(evidence.grade())
+
+    def test_what_is_due_and_nothing_else_earns_every_point(self, tmp_path: Path) -> None:
+        assert self.play(tmp_path, list) == set()
+
+    def test_an_alarm_on_a_day_on_which_he_has_taken_it_is_wrong(self, tmp_path: Path) -> None:
+        assert self.play(tmp_path, lambda due: [*due, ("alarm", "karin", "2026-09-07T06:50")]) == {"alarms", "quiet"}
+
+    def test_an_alarm_that_does_not_come_is_seen(self, tmp_path: Path) -> None:
+        assert self.play(tmp_path, lambda due: [one for one in due if "12T06" not in one[2]]) == {"alarms"}
+
+    def test_an_alarm_to_karin_while_she_travels_is_a_missed_change(self, tmp_path: Path) -> None:
+        def to_karin(due: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
+            return [(order, "karin" if order == "alarm" else to, at) for order, to, at in due]
+
+        assert self.play(tmp_path, to_karin) == {"alarms", "changes", "quiet"}
+
+    @pytest.mark.parametrize(
+        "extra",
+        [
+            ("tablet", "otto", "2026-09-09T06:05"),
+            ("tablet", "otto", "2026-09-11T05:30"),
+            ("bins", "hanne", "2026-09-19T15:40"),
+            ("tablet", "otto", "2026-09-18T05:30"),
+        ],
+    )
+    def test_a_reminder_that_should_have_ended_is_a_missed_change(
+        self, extra: tuple[str, str, str], tmp_path: Path
+    ) -> None:
+        assert self.play(tmp_path, lambda due: [*due, extra]) == {"reminders", "changes", "quiet"}
+
+    def test_news_that_she_did_not_ask_for_is_not_quiet(self, tmp_path: Path) -> None:
+        assert self.play(tmp_path, lambda due: [*due, ("He has it.", "karin", "2026-09-16T06:50")]) == {"quiet"}
+
+    def test_a_stop_of_ottos_costs_all_but_the_beginning(self, tmp_path: Path) -> None:
+        before = self.play(tmp_path, lambda due: [one for one in due if one[2] < "2026-09-10" or one[0] == "bins"])
+        assert before == {"reminders", "alarms", "changes"}
+
+
 class TestMorningBrief:
     """Task 68: three briefs, on Monday, Tuesday and Thursday, each as (time in UTC, lines)."""
 
