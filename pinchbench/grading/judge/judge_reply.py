@@ -239,12 +239,7 @@ def _read_total(value: Json) -> float | None:
 
     Totals under names other than `total` must all agree.
     """
-    said = {key: value.get(key) for key in TOTAL_KEYS}
-    given = [
-        key
-        for key, one in said.items()
-        if one is not None and one == one and not (isinstance(one, str) and _NO_DIGIT.fullmatch(one))  # noqa: PLR0124 - NaN
-    ]
+    given = [key for key in TOTAL_KEYS if not _UNSAID.fullmatch(shown(value.get(key)))]
     named = ["total"] if "total" in given else given
     totals = {_number(value[key], "The total") for key in named}
     if len(totals) > 1:
@@ -302,7 +297,7 @@ def _named_scores(given: object, criteria: Sequence[Criterion]) -> list[tuple[st
     return [(one.name, score) for one, score in zip(criteria, given, strict=True)] if in_order else None
 
 
-_NO_DIGIT = re.compile(r"\D*")
+_UNSAID = re.compile(r'null|NaN|"\D*"')
 _PLAIN = re.compile(r"\s*\+?(?:\d{1,20}(?:\.\d{0,40})?|\.\d{1,40})\s*")
 
 
