@@ -14,7 +14,7 @@ from pinchbench.report.text import amount, clock, duration, many, plain, price
 from pinchbench.report.what_went_wrong import sheet_of, worst_words
 from pinchbench.results.compare.choice import METHOD
 from pinchbench.results.compare.comparison import unlike_settings
-from pinchbench.results.compare.verdict import PRIVATE, describe_difference, side_warnings, what_would_decide
+from pinchbench.results.compare.verdict import PRIVATE, compared_scores, side_warnings, what_would_decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,17 +34,19 @@ def columns(choice: Choice) -> tuple[str, ...]:
     """Return the heads of the table."""
     k = choice.candidates[0].passed.k
     scores = ("model", "rank", "score", "95 % interval", f"pass^{k}" if k > 1 else "passed", "timed out", "excluded")
-    return (*scores, "a solved task", "median", "9 of 10", "tokens", "cached", "worst failure")
+    heads = (*scores, "cost per solved task", "median time", "9 of 10 within", "tokens", "cached", "worst failure")
+    return heads if any(sheet_of(one.side) for one in choice.candidates) else heads[:-1]
 
 
 def rows(choice: Choice) -> tuple[tuple[str, ...], ...]:
     """Return a row of texts for each model, whose name is as its run has it."""
-    return tuple(_row(one) for one in choice.candidates)
+    return tuple(_row(one)[: len(columns(choice))] for one in choice.candidates)
 
 
 def tables(choice: Choice) -> list[list[tuple[str, ...]]]:
     """Return the table in parts that fit a terminal, each with its head: scores, what they take, what went wrong."""
-    return [[tuple(row[place] for place in part) for row in (columns(choice), *rows(choice))] for part in PARTS]
+    table = (columns(choice), *rows(choice))
+    return [[tuple(row[place] for place in part if place < len(row)) for row in table] for part in PARTS]
 
 
 def _row(one: Candidate) -> tuple[str, ...]:
@@ -84,10 +86,14 @@ def answers(choice: Choice) -> tuple[str, ...]:
     """Say which model is best, which is cheapest and which is fastest within the margin, and what would change that."""
     if choice.refused:
         return (choice.refused,)
-    return (
-        _best(choice),
+    least = (
         _least(choice, "Cheapest", " per solved task", lambda one: one.cost_per_solved_usd, price),
         _least(choice, "Fastest", " at the median", lambda one: one.median_s, duration),
+    )
+    return (
+        _best(choice),
+        *(text for text, _ in least),
+        *dict.fromkeys(loss for _, chosen in least if (loss := _loss(choice, chosen))),
         *filter(None, (why_dearer([one.side for one in choice.candidates]),)),
         *_what_would_change_it(choice),
     )
@@ -116,12 +122,13 @@ def _least(
     unit: str,
     spent: Callable[[Candidate], float | None],
     text: Callable[[float], str],
-) -> str:
-    """Say which of the models within the margin takes least."""
+) -> tuple[str, Candidate]:
+    """Say which of the models within the margin takes least, and return it; the first if that is unknown."""
+    first = choice.candidates[0]
     known = [(value, one) for one in choice.within_margin if (value := spent(one)) is not None]
     scope = f"{word} within {choice.margin:g} of the highest score"
     if not known:
-        return f"{scope}: unknown, as none of them has a known price and a solved task."
+        return f"{scope}: unknown, as none of them has a known price and a solved task.", first
     least, chosen = min(known, key=lambda one: one[0])
     others = [one for one in choice.within_margin if spent(one) is None]
     unknown = f" That of {_named(others)} is unknown." if others else ""
@@ -129,17 +136,20 @@ def _least(
     below = [(value, one) for one in lesser if (value := spent(one)) is not None and value < MUCH_LESS * least]
     if below:
         value, one = min(below, key=lambda one: one[0])
-        unknown += f" Of those that score less, {one.label} takes {text(value)}, with a score of {one.score.mean:.3f}."
-    contrast = choice.against_first(chosen)
-    if contrast is None:
-        return f"{scope}: {chosen.label}, {text(least)}{unit}.{unknown}"
-    first = choice.candidates[0]
+        more = word.removesuffix("st") + "r"
+        unknown += f" {more}, but scores less: {one.label}, {text(value)}, with a score of {one.score.mean:.3f}."
     of_first = spent(first)
-    instead = "" if of_first is None else f" instead of {text(of_first)}"
+    instead = "" if of_first is None or chosen is first else f" instead of {text(of_first)}"
+    return f"{scope}: {chosen.label}, {text(least)}{instead}{unit}.{unknown}", chosen
+
+
+def _loss(choice: Choice, chosen: Candidate) -> str:
+    """Say how much less a model scores than the first; empty if it is the first, or nothing is ranked."""
+    if (contrast := choice.against_first(chosen)) is None:
+        return ""
     low = contrast.difference.low
-    doubt = "" if low is not None and low >= -choice.margin else "; it may be worse by more than the margin"
-    loss = f"Its score is {describe_difference(contrast.difference)} from {first.label}'s{doubt}."
-    return f"{scope}: {chosen.label}, {text(least)}{instead}{unit}. {loss}{unknown}"
+    doubt = "" if low is not None and low >= -choice.margin else f"; it may be worse by more than {choice.margin:g}"
+    return f"{compared_scores(chosen.label, contrast.difference, choice.candidates[0].label)}{doubt}."
 
 
 def _what_would_change_it(choice: Choice) -> Iterator[str]:
@@ -162,6 +172,8 @@ def _notes(choice: Choice) -> Iterator[str]:
     first = choice.candidates[0]
     if not choice.refused:
         yield DECIDED if choice.is_sequential else METHOD
+    yield from _caveats(choice)
+    if not choice.refused:
         k = first.passed.k
         all_pass = f"pass^{k}: how often all of {k} trials of a task pass" if k > 1 else "Passed: how often one does"
         yield (
@@ -169,16 +181,21 @@ def _notes(choice: Choice) -> Iterator[str]:
             f" trial that scores {choice.threshold:g} or more. {all_pass}."
         )
     yield (
-        "A solved task: the cost of all trials for each that passed. Median, 9 of 10: the agent's time in min:s that"
-        " half, and nine of ten trials take at most. Tokens: of a trial. Cached: the part of the prompts that came from"
-        " the provider's cache."
+        "Cost per solved task: of all trials, for each that passed. Times are the agent's, in min:s; half of the trials"
+        " take the median or less. Tokens: of a trial. Cached: the part of the prompts that came from the provider's"
+        " cache."
     )
     yield from _judged(choice)
+
+
+def _caveats(choice: Choice) -> Iterator[str]:
+    """Say what is in no score, and in what the models differ besides."""
+    first = choice.candidates[0]
     if excluded := [f"{one.label} {left_out_text(one.left_out)}" for one in choice.candidates if one.left_out]:
-        yield f"Excluded, and in no score: {'; '.join(excluded)}."
+        yield f"Excluded from the scores: {'; '.join(excluded)}."
     unlike = {found.setting for one in choice.candidates for found in unlike_settings(first.side, one.side)}
     if unlike:
-        yield f"Not the same for all: {', '.join(sorted(unlike))}."
+        yield f"The models were not run alike in: {', '.join(sorted(unlike))}."
     if any(one.side.is_private for one in choice.candidates):
         yield PRIVATE
     for one in choice.candidates:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # C0, DEL and C1 controls, and the characters that reorder text (Unicode's Bidi_Control) or end a line: none may reach a
 # terminal unescaped; nor may surrogates, which can't be encoded
@@ -154,3 +159,22 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(min(seconds, MOST_SECONDS)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+def short_names(names: Sequence[str], most: int) -> dict[str, str]:
+    """Return each name in at most `most` (three or more) characters, of which an ellipsis is one.
+
+    What is left out is the end, or the middle of names that begin alike, so that they stay different.
+    """
+    beginnings = Counter(name[: most - 1] for name in names if len(name) > most)
+    short = {}
+    for name in names:
+        beginning = name[: most - 1]
+        if len(name) <= most:
+            short[name] = name
+        elif beginnings[beginning] == 1:
+            short[name] = f"{beginning}…"
+        else:
+            tail = most // 2
+            short[name] = f"{name[: most - 1 - tail]}…{name[len(name) - tail :]}"
+    return short

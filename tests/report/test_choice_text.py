@@ -29,15 +29,15 @@ def _choice(folder: Path, **models: tuple[float, float | None, float]) -> Choice
 
 def test_three_sentences_answer_which_is_best_cheapest_and_fastest(tmp_path: Path) -> None:
     found = _choice(tmp_path, dear=(0.8, 0.5, 90.0), cheap=(0.77, 0.05, 20.0), bad=(0.2, 0.001, 1.0))
-    best, cheapest, fastest, what_would_tell = answers(found)
+    best, cheapest, fastest, loss, what_would_tell = answers(found)
     assert best == "Best: mock/dear scores most (0.850), but the data can't tell it from mock/cheap."
     assert cheapest.startswith(
-        "Cheapest within 0.05 of the highest score: mock/cheap, $0.0500 instead of $0.5000 per solved task. Its score"
-        " is −0.030 ("
+        "Cheapest within 0.05 of the highest score: mock/cheap, $0.0500 instead of $0.5000 per solved task."
     )
     assert fastest.startswith(
         "Fastest within 0.05 of the highest score: mock/cheap, 20.0 s instead of 1 min 30 s at the median."
     )
+    assert loss.startswith("mock/cheap scores 0.030 less than mock/dear (")
     assert what_would_tell.startswith("Which of mock/dear and mock/cheap is better? ")
 
 
@@ -55,8 +55,8 @@ def test_a_much_cheaper_model_that_scores_less_is_named(tmp_path: Path) -> None:
     best, cheapest, fastest, *_ = answers(found)
     assert best.endswith("the data show it to be better than each of the others.")
     assert cheapest == (
-        "Cheapest within 0.05 of the highest score: mock/best, $0.1000 per solved task. Of those that score less,"
-        " mock/cheap takes $0.0200, with a score of 0.450."
+        "Cheapest within 0.05 of the highest score: mock/best, $0.1000 per solved task. Cheaper, but scores less:"
+        " mock/cheap, $0.0200, with a score of 0.450."
     )
     assert fastest.endswith("mock/best, 31.0 s at the median.")
 
@@ -78,12 +78,11 @@ def test_each_row_has_a_text_for_each_column_and_a_judge_of_a_models_provider_is
         "pass^2": "1.00",
         "timed out": "0",
         "excluded": "0",
-        "a solved task": "$0.1000",
-        "median": "0:30",
-        "9 of 10": "0:30",
+        "cost per solved task": "$0.1000",
+        "median time": "0:30",
+        "9 of 10 within": "0:30",
         "tokens": "5.0k",
         "cached": rows(found)[0][11],
-        "worst failure": "–",
     }
     assert "mock/a is of the same family as its judge mock/judge, which may favour it." in notes(found)
     assert markdown(found).count("\n| mock/") == 2

@@ -14,6 +14,7 @@ from pinchbench.report.text import (
     plain,
     plain_lines,
     score_below,
+    short_names,
     shorten,
 )
 
@@ -109,3 +110,15 @@ def test_folding_loses_no_word_and_only_words_are_wider_than_the_terminal(text: 
     assert [row.split() for row in rows if row.strip()] or not text.strip()
     assert " ".join(rows).split() == text.split()
     assert all(columns_of(row) <= width or len(row.split()) == 1 for row in rows)
+
+
+def test_names_that_begin_alike_keep_their_ends_and_others_their_beginnings() -> None:
+    names = [
+        "provider/model-large-thinking-high",
+        "provider/model-large-thinking-low",
+        "short",
+        "another/long-name",
+    ]
+    short = short_names(names, 14)
+    assert list(short.values()) == ["provid…ng-high", "provid…ing-low", "short", "another/long-…"]
+    assert all(len(name) <= 14 for name in short.values())

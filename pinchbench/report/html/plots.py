@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from math import isfinite, log10
 from typing import TYPE_CHECKING
 
-from pinchbench.report.html.safe_text import short_names
-from pinchbench.report.text import amount, shorten
+from pinchbench.report.text import amount, short_names, shorten
 from pinchbench.results.compare.verdict import signed
 
 if TYPE_CHECKING:

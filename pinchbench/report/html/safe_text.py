@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -57,25 +56,6 @@ def fair_share(sizes: Sequence[int], most: int) -> int:
             return left // count
         left -= size
     return max(sizes, default=0)
-
-
-def short_names(names: Sequence[str], most: int) -> dict[str, str]:
-    """Return each name in at most `most` (three or more) characters, of which an ellipsis is one.
-
-    What is left out is the end, or the middle of names that begin alike, so that they stay different.
-    """
-    beginnings = Counter(name[: most - 1] for name in names if len(name) > most)
-    short = {}
-    for name in names:
-        beginning = name[: most - 1]
-        if len(name) <= most:
-            short[name] = name
-        elif beginnings[beginning] == 1:
-            short[name] = f"{beginning}…"
-        else:
-            tail = most // 2
-            short[name] = f"{name[: most - 1 - tail]}…{name[len(name) - tail :]}"
-    return short
 
 
 def shortened(text: str, most: int) -> str:

@@ -14,12 +14,12 @@ from pinchbench.report.comparison_sentences import left_out_text, significance_s
 from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, reason_texts, reasons_of
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
 from pinchbench.report.html.plots import Difference, Label, VariantPoint, draw_forest, draw_trade_off, pareto_front
-from pinchbench.report.html.safe_text import safe_line, short_names
+from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.side_by_side import embedded_pairs, pair_list
 from pinchbench.report.html.task_rows import anchor_of, href
 from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, shown_gate, verdict_name, verdicts_of
 from pinchbench.report.sentences import MEMORISATION, memorisation_sentences
-from pinchbench.report.text import folded, many
+from pinchbench.report.text import folded, many, short_names
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.choice import choice_of
 from pinchbench.results.compare.samples import LeftOut, Spent

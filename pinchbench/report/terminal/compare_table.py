@@ -16,7 +16,7 @@ from pinchbench.report.comparison_sentences import (
 from pinchbench.report.cost_reasons import why_dearer
 from pinchbench.report.sentences import memorisation_sentences
 from pinchbench.report.terminal.line_format import Cell, Column, aligned
-from pinchbench.report.text import amount, duration, exact_price, many, plain
+from pinchbench.report.text import amount, duration, exact_price, many, plain, short_names
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.comparison import Conclusion
 from pinchbench.results.compare.paired_difference import FEWEST_TASKS
@@ -44,7 +44,13 @@ if TYPE_CHECKING:
 
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
 MIN_NAME = 8  # columns of a name on a narrow terminal
+SCORE, MOST_NAME = 5, 16  # columns of the name of a side, above its scores
+WIDE_SCORES = 66  # columns of the table of scores, without those of the sides
 STYLES = {Conclusion.A_BETTER: "bold", Conclusion.B_BETTER: "bold", Conclusion.NOTHING_PAIRED: "bold yellow"}
+
+
+Names = tuple[str, str]  # of the sides, the first the baseline
+Lines = tuple[tuple[Column, ...], list[list[Cell]]]
 
 
 def print_comparisons(
@@ -69,8 +75,9 @@ def print_comparisons(
 def _print(console: Console, comparison: Comparison) -> None:
     if comparison.suite:
         _say(console, f"Suite {comparison.suite}", style="bold")
-    for name, side in (("A", comparison.a), ("B", comparison.b)):
-        _say(console, f"{name}  {side_text(side)}")
+    names = _names(console, comparison)
+    for name, side in zip(names, (comparison.a, comparison.b), strict=True):
+        _say(console, side_text(side) if name == side.label else f"{name} is {side_text(side)}")
     console.print()
     _say(console, verdict(comparison), style=STYLES.get(comparison.verdict, "bold yellow"))
     for sentence in outlook(comparison):
@@ -82,23 +89,38 @@ def _print(console: Console, comparison: Comparison) -> None:
     if not comparison.tasks:
         return
     console.print()
-    _show(console, *_scores_table(comparison))
-    for sentence in (*left_out_reasons(comparison), *_untested(comparison), *significance_sentences(comparison)):
+    a, b = names
+    _show(console, *_scores_table(comparison, names))
+    for sentence in (
+        f"Above 0, a difference means that {b} scores more than {a}; a ratio above ×1, that it takes more.",
+        *left_out_reasons(comparison, names),
+        *_untested(comparison),
+        *significance_sentences(comparison),
+    ):
         _say(console, sentence, style="dim")
     console.print()
-    _show(console, *_spent_table(comparison))
-    _print_reasons(console, comparison)
+    _show(console, *_spent_table(comparison, names))
+    _print_reasons(console, comparison, names)
     console.print()
     for sentence in flip_sentences(comparison):
         _say(console, sentence)
-    _print_differences(console, comparison)
+    _print_differences(console, comparison, names)
 
 
-def _print_reasons(console: Console, comparison: Comparison) -> None:
+def _names(console: Console, comparison: Comparison) -> tuple[str, str]:
+    """Return names of the sides that fit above a score: the models' without the provider, if those differ."""
+    whole = plain(comparison.a.label), plain(comparison.b.label)
+    a, b = (name.rpartition("/")[2] for name in whole)
+    a, b = (a, b) if a != b else whole
+    short = short_names([a, b], min(MOST_NAME, max(SCORE, (console.width - WIDE_SCORES) // 2)))
+    return short[a], short[b]
+
+
+def _print_reasons(console: Console, comparison: Comparison, names: Names) -> None:
     """Print why one side is dearer, and what went wrong on both, as far as they are known."""
     sides = [
         replace(side, label=name, tasks={task.task_id: side.tasks[task.task_id] for task in comparison.tasks})
-        for name, side in (("A", comparison.a), ("B", comparison.b))
+        for name, side in zip(names, (comparison.a, comparison.b), strict=True)
     ]
     if reason := why_dearer(sides):
         _say(console, reason)
@@ -108,13 +130,13 @@ def _print_reasons(console: Console, comparison: Comparison) -> None:
         _show(console, [Column(name=name) for name in head], [_cells(*row) for row in rows])
 
 
-def _print_differences(console: Console, comparison: Comparison) -> None:
+def _print_differences(console: Console, comparison: Comparison, names: Names) -> None:
     differing = sum(bool(task.difference) for task in comparison.tasks)
     if not differing:
         _say(console, f"None of the {many(len(comparison.tasks), 'task')} has another mean score.")
         return
     console.print()
-    _show(console, *_tasks_table(comparison))
+    _show(console, *_tasks_table(comparison, names))
     if more := max(0, differing - MOST_DIFFERENCES):
         differ = "differs" if more == 1 else "differ"
         _say(console, f"{more} more {differ} by less; --json and --html have all.", style="dim")
@@ -132,12 +154,11 @@ def _untested(comparison: Comparison) -> Iterator[str]:
         yield f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one, and for an interval."
 
 
-def left_out_reasons(comparison: Comparison) -> Iterator[str]:
+def left_out_reasons(comparison: Comparison, names: Names) -> Iterator[str]:
     """Explain the counts next to the scores, for all tasks together."""
-    sides = (("A", comparison.paired_a.left_out), ("B", comparison.paired_b.left_out))
-    described = [f"of {name} {text}" for name, left_out in sides if (text := left_out_text(left_out))]
-    if described:
-        yield f"excluded: trials that are in no score of A; of B. In all, {'; '.join(described)}."
+    sides = zip(names, (comparison.paired_a.left_out, comparison.paired_b.left_out), strict=True)
+    if described := [f"{name} {text}" for name, left_out in sides if (text := left_out_text(left_out))]:
+        yield f"excluded: trials without a score, of {names[0]}; {names[1]}. In all: {'; '.join(described)}."
 
 
 def print_choice(
@@ -173,16 +194,12 @@ def _cells(*texts: str, style: str = "") -> list[Cell]:
     return [Cell(text=text, style=style) for text in texts]
 
 
-Lines = tuple[tuple[Column, ...], list[list[Cell]]]
-
-
-def _scores_table(comparison: Comparison) -> Lines:
+def _scores_table(comparison: Comparison, names: Names) -> Lines:
     columns = (
         Column(name="category", least=MIN_NAME),
         Column(name="tasks", is_right=True),
-        Column(name="A", is_right=True),
-        Column(name="B", is_right=True),
-        Column(name="B − A (95 %)"),
+        *(Column(name=name, is_right=True) for name in names),
+        Column(name="difference (95 %)"),
         Column(name="test"),
         Column(name="excluded"),
     )
@@ -218,35 +235,32 @@ def _numbers_left_out(a: PairedSample, b: PairedSample) -> str:
     return "; ".join(str(side.left_out.total) for side in (a, b))
 
 
-def _spent_table(comparison: Comparison) -> Lines:
+def _spent_table(comparison: Comparison, names: Names) -> Lines:
     a, b = comparison.paired_a.spent, comparison.paired_b.spent
     columns = (
         Column(name="on these tasks"),
-        Column(name="A", is_right=True),
-        Column(name="B", is_right=True),
-        Column(name="A a trial", is_right=True, rank=1),
-        Column(name="B a trial", is_right=True, rank=1),
-        Column(name="B / A a trial", is_right=True),
+        *(Column(name=name, is_right=True) for name in names),
+        Column(name="ratio", is_right=True),
     )
     rows = (
+        ("cost", a.cost_usd, b.cost_usd, lambda value: exact_price(value or None)),
         ("agents' time", a.time_s, b.time_s, duration),
         ("tokens", a.tokens, b.tokens, lambda value: amount(round(value))),
-        ("cost", a.cost_usd, b.cost_usd, lambda value: exact_price(value or None)),
     )
-    lines = [_cells("trials", str(a.trials), str(b.trials), "", "", "")]
-    for name, of_a, of_b, tell in rows:
+    lines = [_cells("trials", str(a.trials), str(b.trials), "")]
+    for name, of_a, of_b, text in rows:
         each_a, each_b = of_a / max(1, a.trials), of_b / max(1, b.trials)
-        lines.append(_cells(name, tell(of_a), tell(of_b), tell(each_a), tell(each_b), ratio(each_b, each_a)))
+        lines.append(_cells(name, text(of_a), text(of_b), ""))
+        lines.append(_cells("  a trial", text(each_a), text(each_b), ratio(each_b, each_a)))
     return columns, lines
 
 
-def _tasks_table(comparison: Comparison) -> Lines:
+def _tasks_table(comparison: Comparison, names: Names) -> Lines:
     columns = (
         Column(name="biggest differences", least=MIN_NAME),
         Column(name="category", least=MIN_NAME, rank=2),
-        Column(name="A", is_right=True),
-        Column(name="B", is_right=True),
-        Column(name="B − A", is_right=True),
+        *(Column(name=name, is_right=True) for name in names),
+        Column(name="difference", is_right=True),
         Column(name="trials", is_right=True, rank=1),
         Column(name="passed"),
     )
@@ -258,13 +272,13 @@ def _tasks_table(comparison: Comparison) -> Lines:
             f"{task.b.mean:.2f}",
             signed(task.difference),
             f"{len(task.a.scores)}, {len(task.b.scores)}",
-            passed_text(task),
+            passed_text(task, names),
         )
         for task in [one for one in comparison.tasks if one.difference][:MOST_DIFFERENCES]
     ]
     return columns, rows
 
 
-def passed_text(task: PairedTask) -> str:
+def passed_text(task: PairedTask, names: Names) -> str:
     """Say which side passes a task."""
-    return {1: "only B", -1: "only A"}.get(task.flipped, "both" if task.passed_a else "neither")
+    return {1: f"only {names[1]}", -1: f"only {names[0]}"}.get(task.flipped, "both" if task.passed_a else "neither")

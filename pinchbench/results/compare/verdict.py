@@ -44,7 +44,7 @@ UNPAIRED = {  # with the names of the sides as `a` and `b`
 def verdict(comparison: Comparison, *, a: str = "", b: str = "") -> str:
     """Return one sentence that says whether the data show a difference between the sides.
 
-    They are named `a` and `b`, by default by their labels. The difference is B − A, as everywhere.
+    They are named `a` and `b`, by default by their labels.
     """
     a, b = a or comparison.a.label, b or comparison.b.label
     size = describe_difference(comparison.difference)
@@ -60,21 +60,32 @@ def verdict(comparison: Comparison, *, a: str = "", b: str = "") -> str:
         case Conclusion.TOO_FEW_TASKS:
             few = "one task is" if comparison.difference.tasks == 1 else f"{comparison.difference.tasks} tasks are"
             return (
-                f"The data can't tell {a} from {b}: {few} too few for a test, which needs {FEWEST_TASKS}"
-                f" ({b} − {a} is {size})."
+                f"The data can't tell {a} from {b}: {few} too few for a test, which needs {FEWEST_TASKS}."
+                f" {compared_scores(b, comparison.difference, a)}."
             )
         case Conclusion.CANT_TELL:
-            return f"The data can't tell {a} from {b}: {b} − {a} is {size}, {describe_p(comparison.p)}."
+            scores = compared_scores(b, comparison.difference, a)
+            return f"The data can't tell {a} from {b}: {scores}, {describe_p(comparison.p)}."
+
+
+def compared_scores(b: str, difference: Difference, a: str) -> str:
+    """Say by how much `b` scores more or less than `a`, with the interval of the difference b − a."""
+    size = signed(difference.mean or 0.0)
+    more = f"{size[1:]} {'more' if size[0] == '+' else 'less'} than" if size[0] in "+−" else "as much as"
+    return f"{b} scores {more} {a}{_interval(difference)}"
 
 
 def describe_difference(difference: Difference) -> str:
     """Format a difference with its interval."""
-    mean, low, high = difference.mean, difference.low, difference.high
-    if mean is None:
+    if difference.mean is None:
         return "–"
-    if low is None or high is None:
-        return f"{signed(mean)}, no interval"
-    return f"{_number(mean)} ({_number(low)} to {_number(high)})"
+    number = signed if difference.low is None else _number
+    return f"{number(difference.mean)}{_interval(difference)}"
+
+
+def _interval(difference: Difference) -> str:
+    low, high = difference.low, difference.high
+    return ", no interval" if low is None or high is None else f" ({_number(low)} to {_number(high)})"
 
 
 def signed(value: float) -> str:
@@ -147,30 +158,26 @@ def what_would_decide(needed: RequiredSamples, difference: Difference) -> str:
             f"About {needed.repetitions} repetitions of each task ({more_text}) would show a difference of this size;"
             f" so would {tasks.removesuffix(',')}."
         )
-    return f"{_why_not_repetitions(needed, have)} {tasks.capitalize()} would."
+    return f"{tasks.capitalize()} would show a difference of this size. {_why_not_repetitions(needed, have)}"
 
 
 def _why_not_repetitions(needed: RequiredSamples, have: int) -> str:
     if have < FEWEST_TASKS:
-        return "With so few tasks, no number of repetitions would show a difference of this size."
+        return "No number of repetitions would, with so few tasks."
     if not needed.is_scatter_known:
-        return (
-            "What repetitions would do can't be known before both sides have some tasks run twice (--runs 2), "
-            "as one trial"
-            " doesn't tell how much the next would differ."
-        )
+        return "Whether more repetitions would is known once both sides have run some tasks twice (--runs 2)."
     if needed.repetitions is not None:
-        return f"It would take {needed.repetitions:,} repetitions of each task to show a difference of this size."
-    return "More repetitions would not show a difference of this size: tasks differ too much in which side does better."
+        return f"Without more tasks, it would take {needed.repetitions:,} repetitions of each."
+    return "More repetitions would not: which side does better depends too much on the task."
 
 
-def notes(comparisons: Sequence[Comparison], *, a: str = "A, the first") -> Iterator[str]:
-    """Yield the notes that apply to all comparisons with one baseline, which is called `a`."""
+def notes(comparisons: Sequence[Comparison], *, a: str = "") -> Iterator[str]:
+    """Yield the notes that apply to all comparisons with one baseline, which is called `a`, by default by its label."""
     if len(comparisons) > 1:
         tested = sum(one.p is not None for one in comparisons)
         yield (
-            f"Each is compared with {a}; the p of the {tested} tests are adjusted for their number by Holm's"
-            " method. The intervals are not: each holds its own difference 95 times in 100."
+            f"Each is compared with {a or comparisons[0].a.label}. The p of the {tested} tests are adjusted for their"
+            " number by Holm's method; the intervals are not adjusted."
         )
 
 

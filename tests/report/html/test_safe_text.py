@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.report.html.safe_text import fair_share, safe_text, script_json, short_names, shortened
+from pinchbench.report.html.safe_text import fair_share, safe_text, script_json, shortened
 
 
 @pytest.mark.parametrize(
@@ -56,18 +56,6 @@ def test_any_text_can_be_written_once_it_is_safe(text: str) -> None:
 )
 def test_what_is_too_much_is_cut_where_it_is_longest(sizes: list[int], most: int, share: int) -> None:
     assert fair_share(sizes, most) == share
-
-
-def test_names_that_begin_alike_keep_their_ends_and_others_their_beginnings() -> None:
-    names = [
-        "provider/model-large-thinking-high",
-        "provider/model-large-thinking-low",
-        "short",
-        "another/long-name",
-    ]
-    short = short_names(names, 14)
-    assert list(short.values()) == ["provid…ng-high", "provid…ing-low", "short", "another/long-…"]
-    assert all(len(name) <= 14 for name in short.values())
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 30])

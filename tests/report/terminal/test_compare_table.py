@@ -59,10 +59,7 @@ def test_the_verdict_comes_first_and_all_it_rests_on_below(tmp_path: Path) -> No
 
     lines = _lines(found)
 
-    assert lines[:2] == [
-        "A  mock/a: mock-a_20260102-030000-000a",
-        "B  mock/b: mock-b_20260103-030000-000b",
-    ]
+    assert lines[:2] == ["a is mock/a: mock-a_20260102-030000-000a", "b is mock/b: mock-b_20260103-030000-000b"]
     assert lines[3] == "mock/b is better than mock/a: 0.794 (0.650 to 0.934), p = 0.008."
     assert any(
         re.fullmatch(r"all +8 +0\.100 +0\.894 +0\.794 \(0\.650 to 0\.934\) +p = 0\.008 +–", line) for line in lines
@@ -70,8 +67,10 @@ def test_the_verdict_comes_first_and_all_it_rests_on_below(tmp_path: Path) -> No
     assert any(re.fullmatch(r"basics +2 .* no test +–", line) for line in lines)
     assert "Passed (mean score of 0.5 or more): mock/a 0, mock/b 8 of 8 tasks; both 0, neither 0." in lines
     assert any(line.startswith("Only mock/b passes 8: task_0, ") for line in lines)
-    assert any(re.match(r"task_0 +basics +0\.10 +0\.90 +\+0\.800 +1, 1 +only B", line) for line in lines)
-    assert any(re.match(r"cost +\$0\.1200 +\$0\.1200 +\$0\.0150 +\$0\.0150 +×1\.00", line) for line in lines)
+    assert any(re.match(r"task_0 +basics +0\.10 +0\.90 +\+0\.800 +1, 1 +only b$", line) for line in lines)
+    cost = next(number for number, line in enumerate(lines) if re.fullmatch(r"cost +\$0\.1200 +\$0\.1200", line))
+    assert re.fullmatch(r"  a trial +\$0\.0150 +\$0\.0150 +×1\.00", lines[cost + 1])
+    assert "Above 0, a difference means that b scores more than a; a ratio above ×1, that it takes more." in lines
 
 
 def test_what_is_left_out_stands_next_to_the_number(tmp_path: Path) -> None:
@@ -82,7 +81,7 @@ def test_what_is_left_out_stands_next_to_the_number(tmp_path: Path) -> None:
     text = _printed(found)
 
     assert re.search(r"\nall +2 .* 2; 0\n", text)
-    assert "In all, of A 2 infrastructure." in text
+    assert "of a; b. In all: a 2 infrastructure." in text
     assert "Not compared, only in mock/a: task_a." in text
     assert "Not compared, only in mock/b: task_b." in text
 
@@ -114,4 +113,4 @@ def test_runs_without_a_common_task_have_a_verdict_and_no_table(tmp_path: Path) 
     text = _printed(found)
 
     assert "Nothing can be compared" in text
-    assert "B − A" not in text
+    assert "difference" not in text

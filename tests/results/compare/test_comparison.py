@@ -146,7 +146,7 @@ def test_the_same_scores_can_not_be_distinguished(tmp_path: Path) -> None:
     assert found.verdict is Conclusion.CANT_TELL
     assert (
         verdict(found)
-        == "The data can't tell mock/a from mock/b: mock/b − mock/a is 0.000 (−0.324 to 0.324), p = 1.000."
+        == "The data can't tell mock/a from mock/b: mock/b scores as much as mock/a (−0.324 to 0.324), p = 1.000."
     )
     assert [line for line in outlook(found) if "would be detected 4 times in 5" in line]
 
