@@ -209,7 +209,7 @@ def unsandboxed_sentence(outcomes: Sequence[Outcome]) -> str:
     which = "all trials" if without == len(ran) else f"{without} of {many(len(ran), 'trial')}"
     return (
         f"No sandbox: the agents of {which} could read and change checks, solutions, other trials and your files."
-        " --isolation private --sandbox auto prevents that, where the machine allows it."
+        " `--isolation private --sandbox auto` prevents that, where the machine allows it."
     )
 
 

@@ -264,7 +264,7 @@ class LiveRun:
             "slots": [self._slot(number, slot, now) for number, slot in sorted(progress.slots.items())],
             "failures": [
                 {
-                    "trial": safe_line(self.facts.title_of(one.key.task_id) or one.key),
+                    "trial": self._name(one.key),
                     "href": trial_url(self.files.name, one.key),
                     "label": safe_line(words(one.label), 100),
                     "text": safe_line(one.text, 400),
@@ -294,18 +294,20 @@ class LiveRun:
 
     def _slot(self, number: int, slot: Slot, now: float) -> Json:
         recording = Evidence(folder=self.files.trial(slot.key, slot.attempt)).wire
-        title = self.facts.title_of(slot.key.task_id)
-        which = f"{title}, repetition {slot.key.repetition}" if title and slot.key.repetition > 1 else title
         again = f", attempt {slot.attempt}" if slot.attempt > 1 else ""
         return {
             "slot": number,
-            "trial": f"{safe_line(which or slot.key)}{again}",
+            "trial": f"{self._name(slot.key)}{again}",
             "href": trial_url(self.files.name, slot.key),
             "elapsed_s": max(0.0, now - slot.since),
             "node": safe_line(slot.node),
             "timeout_s": slot.timeout_s,
             "call_s": _age_s(recording),
         }
+
+    def _name(self, key: TrialKey) -> str:
+        title = self.facts.title_of(key.task_id)
+        return safe_line(f"{title}, repetition {key.repetition}" if title and key.repetition > 1 else title or key)
 
     def _wire(self) -> Iterator[str]:
         facts = [one.wire for one in self.state.attempts if one.wire is not None and one.wire.calls]

@@ -19,6 +19,7 @@ from pinchbench.report.html.safe_text import safe_line, script_json
 from pinchbench.report.html.trial_page import evidence_of
 from pinchbench.report.html.variants_page import LOOK as EXPERIMENT
 from pinchbench.report.html.variants_page import ShownVariant, experiment_values, memorisation_sections
+from pinchbench.report.sentences import unsandboxed_sentence
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.memorisation import memorisation_of
 from pinchbench.results.compare.samples import side_of
@@ -177,7 +178,8 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         trials = run.trials()
         snapshot = run.snapshot()
         facts, score, model = run.facts, run.score_so_far, run.model
-        remarks = run_remarks(run)
+        unsandboxed = unsandboxed_sentence([trial.counting for trial in run.attempts.values()])
+        remarks = (*filter(None, (unsandboxed,)), *run_remarks(run))
         agreement = agreement_of_run(run)
         left = 0 if run.is_running else run.state.unfinished(run.keys)
     return _page(

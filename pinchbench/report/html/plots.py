@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from math import isfinite, log10
 from typing import TYPE_CHECKING
 
-from pinchbench.report.text import amount, short_names, shorten
+from pinchbench.report.text import amount, many, short_names, shorten
 from pinchbench.results.compare.verdict import signed
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def draw_bars(bars: Sequence[Bar]) -> Drawing:
 
 
 def _bars(bars: Sequence[Bar], width: float) -> Picture:
-    top, bottom, right = 4.0, 24.0, 84.0
+    top, bottom, right = 4.0, 24.0, 98.0
     left = min(0.42 * width, 12.0 + LETTER * max(len(bar.name) for bar in bars))
     height = top + bottom + ROW * len(bars)
     picture = Picture(width=width, height=height, left=left, right=right, top=top, bottom=bottom)
@@ -164,7 +164,7 @@ def _bars(bars: Sequence[Bar], width: float) -> Picture:
             picture.dot("accent", x(bar.mean), y, 9)
         number = "–" if bar.mean is None else f"{bar.mean:.2f}"
         picture.label(picture.end + PAD, y, number, look="name whole")
-        picture.label(picture.end + 44, y, f"n={bar.tasks}")
+        picture.label(picture.end + 44, y, many(bar.tasks, "task"))
     return picture
 
 

@@ -116,7 +116,6 @@ class RunPart:
     timeline: Drawing | None
     timeline_label: str
     model_time: str
-    all_pass: str
     wrong: PageSection | None
     why: PageSection | None
     settings: tuple[tuple[str, str], ...]
@@ -175,7 +174,6 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
         timeline=line,
         timeline_label=line_label,
         model_time=model_time_text(run.data),
-        all_pass=_all_pass(run.data),
         wrong=_what_went_wrong(run, prefix),
         why=_why_it_costs(run.data, prefix),
         settings=tuple(_settings(run)),
@@ -187,21 +185,22 @@ def _answer(run: PastRun) -> str:
     """Say in a sentence how good the model was, and what a passed trial has cost."""
     scores = [score for one in run.outcomes if (score := run.score(one.key)) is not None]
     if not scores:
-        return "Nothing can be said about the model: no trial has a score."
+        return f"No trial has a score{'' if run.journal.state.finished else ' yet'}."
     passed = sum(is_passed(score, run.pass_threshold) for score in scores)
     usd = run.data.usage.known_cost_usd
     made_up = ", a made-up price" if run.model in DEMO_MODELS else ""
     each = f" A passed trial cost {price(usd / passed)}{made_up}." if passed and usd else ""
     worst = worst_words(run.data.events or {})
     wrong = f" What went wrong most: {worst}." if worst not in ("–", NOTHING) else ""
-    return f"{safe_line(run.model)} passed {passed} of {many(len(scores), 'trial')} that have a score.{each}{wrong}"
+    of = f"{many(len(scores), 'trial')} (a score of {run.pass_threshold:g} or more){_all_pass(run.data)}"
+    return f"{safe_line(run.model)} passed {passed} of {of}.{each}{wrong}"
 
 
 def _all_pass(data: Aggregate) -> str:
     """Say how often all of the most trials that a task has pass; empty for one trial a task."""
     rates = [(int(k), rate.pass_hat_k) for k, rate in data.passing.k.items() if rate.pass_hat_k is not None]
     k, rate = max(rates, default=(1, 0.0))
-    return f"all of {k} trials of a task: {rate * 100:.0f} % (pass^{k})" if k > 1 else ""
+    return f"; {'both' if k == 2 else f'all {k}'} trials passed in {rate * 100:.0f} % of the tasks" if k > 1 else ""  # noqa: PLR2004
 
 
 def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:
@@ -367,23 +366,17 @@ def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
     elif run.data.stopped:
         yield "bad", f"Stopped early: {safe_line(run.data.stopped, 500)}"
     if run.unfinished:
-        left = f"{many(run.unfinished, 'trial')} of {len(run.facts.plan)}"
+        left = f"{run.unfinished} of {many(len(run.facts.plan), 'trial')}"
         how = f"`pinchbench-async resume {safe_line(run.facts.run_id)}`"
         if run.journal.state.finished is None:
-            yield (
-                "bad",
-                (
-                    f"Incomplete: this run has not ended, or died; {left} to be run or graded. {how} continues a "
-                    f"dead one."
-                ),
-            )
+            yield "bad", f"Incomplete: {left} are left. If the run does not work any more, {how} continues it."
         elif run.data.left_out.not_run or run.data.interrupted:
             ended = f"{safe_line(run.data.interrupted)} ended the run" if run.data.interrupted else "the run has ended"
-            yield "bad", f"Incomplete: {ended} with {left} still to be run or graded. {how} continues it."
+            yield "bad", f"Incomplete: {ended}, and {left} are left. {how} continues it."
         else:
             yield (
                 "warn",
-                f"{left} said nothing or could not be graded, and are not in the score. {how} tries them again.",
+                f"{left} failed for other reasons than the model, or could not be graded. {how} tries them again.",
             )
     if run.data.changes:
         changes = "; ".join(safe_line(one, 300) for one in run.data.changes)
@@ -419,7 +412,7 @@ def _left_out(run: PastRun) -> Iterator[str]:
         yield f"{left.skipped} skipped by the user"
     if left.not_run:
         yield f"{left.not_run} not run"
-    if left.tasks_without_score:
+    if left.tasks_without_score and run.data.score.trials:
         yield f"which leaves {many(left.tasks_without_score, 'task')} without any score"
 
 

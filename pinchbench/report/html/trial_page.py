@@ -148,7 +148,7 @@ def _facts(run: RunTrials, one: Outcome) -> list[tuple[str, str]]:
         ("Category", task.category if task is not None else ""),
         ("Reused from", one.reused_from),
         ("Ended as", words(one.reason)),
-        ("Agent’s time", f"{duration(one.execution_time_s)} of {duration(one.timeout_s)}"),
+        ("Agent’s time", f"{duration(one.execution_time_s)} (limit {duration(one.timeout_s)})"),
         ("Node", one.node),
         ("Set-up", duration(one.setup_s)),
         ("Used", used + cached),
@@ -221,7 +221,6 @@ def _notes(one: Outcome) -> list[str]:
 
 def _grade(grade: Grade) -> Json:
     return {
-        "type": grade.grading_type.value,
         "score": grade.score,
         "ungraded": words(grade.ungraded) if grade.ungraded is not None else "",
         "notes": _lines(grade.notes),

@@ -235,8 +235,10 @@ def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSectio
                 small.setdefault(name, []).append(f"{whose}{signed(one.difference.mean)}")
     sentences = dict.fromkeys(text for one in comparisons for text in significance_sentences(one)) if rows else {}
     if small:
-        listed = "; ".join(f"{name} {', '.join(differences)}" for name, differences in small.items())
-        sentences[f"Too small for a test: {listed}."] = None
+        lines = [f"{name} {', '.join(differences)}" for name, differences in small.items()]
+        head = f"Too small for a test, as differences to {comparisons[0].a.label}:"
+        told = (f"{head} {'; '.join(lines)}.",) if len(comparisons) == 1 else (head, *lines)
+        sentences |= dict.fromkeys(told)
     sides = (comparisons[0].a.label, comparisons[0].b.label if len(comparisons) == 1 else "variant")
     columns = ("category", "tasks", *sides, "difference (95 %)", "test") if rows else ()
     yield PageSection(id="categories", title="By category", sentences=tuple(sentences), columns=columns, rows=rows)
@@ -275,7 +277,7 @@ def experiment_values(
     return {
         "name": name,
         "baseline": baseline,
-        "size": f"{many(len(variants), 'variant')}, {many(len(rows), 'task')}",
+        "size": f"{many(len(variants), 'variant')}, {_compared(choice, len(rows))}",
         "verdicts": verdicts,
         "notices": list(_notices(variants, comparisons)),
         "choice": () if choice is None else choice_sections(choice),
@@ -300,6 +302,11 @@ def experiment_values(
     }
 
 
+def _compared(choice: Choice | None, tasks: int) -> str:
+    is_part = choice is not None and 0 < choice.tasks < tasks
+    return f"{choice.tasks} of {many(tasks, 'task')} compared" if choice and is_part else many(tasks, "task")
+
+
 def choice_between(
     variants: Sequence[ShownVariant],
     *,
@@ -322,13 +329,13 @@ def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]
     without = [(one, left_out) for one in variants if (left_out := _left_out(one.side)).total]
     if without:
         counts = (
-            f"{one.name}: {left_out.total} of {many(_score(one.side).trials + left_out.total, 'trial')}"
+            f"{one.name} {left_out.total} of {many(_score(one.side).trials + left_out.total, 'trial')}"
             f" ({left_out_text(left_out)})"
             for one, left_out in without
         )
         is_unfinished = any(one.side and one.side.unfinished for one, _ in without)
         again = " `pinchbench-async resume` runs or grades them." if is_unfinished else ""
-        yield f"Trials without a score count in no mean. {'; '.join(counts)}.{again}"
+        yield f"Excluded from the scores: {'; '.join(counts)}.{again}"
     for one in variants:
         if one.failed or one.side is None:
             yield f"{one.name} could not be run: {one.failed or 'it has no run'}"
@@ -404,7 +411,7 @@ def _trade_off_text(points: Sequence[VariantPoint], *, is_cost: bool) -> str:
     if not front:
         return ""
     what = "costs less" if is_cost else "uses fewer tokens"
-    return f"On the front, where no other variant scores more and {what}: {', '.join(front)}."
+    return f"No other variant scores more and {what} than {' or '.join(front)}."
 
 
 def _links(

@@ -71,8 +71,8 @@ class Failure:
 class Counts:
     """The trials of the whole run that have ended, by state: each is in exactly one of `passed` to `interrupted`.
 
-    `scores` are those of the passed and the failed, in 0-1, by task; `mean` is that of all of them, None if
-    they are of several suites.
+    `scores` are those of the passed and the failed, in 0-1, by task; `mean` is that over tasks, as in the result, None
+    if they are of several suites.
     """
 
     passed: int = 0
@@ -270,7 +270,7 @@ class RunProgress:
                 label, note = f"{outcome.reason.value}, {label}", outcome.note or note
         else:
             return
-        self.failures[grade.key] = Failure(key=grade.key, label=label, text=note)
+        self.failures[grade.key] = Failure(key=grade.key, label=label, text=note, is_ours=grade.score is None)
 
     def is_reused(self, key: TrialKey) -> bool:
         """Return whether a trial counts from an earlier run."""
@@ -311,8 +311,8 @@ class RunProgress:
             else:
                 scores.setdefault(key.task_id, []).append(grade.score)
                 number["passed" if is_passed(grade.score, self.threshold) else "failed"] += 1
-        given = [score for own in scores.values() for score in own] if self.has_mean else []
-        return Counts(scores=scores, mean=fsum(given) / len(given) if given else None, **number)
+        means = [fsum(own) / len(own) for own in scores.values()] if self.has_mean else []
+        return Counts(scores=scores, mean=fsum(means) / len(means) if means else None, **number)
 
     def left_s(self, now: float) -> float | None:
         """Estimate how long the agents still need, in seconds: what an attempt took, times what is left, over slots.

@@ -59,7 +59,7 @@
       showSlots(state.slots);
       part("failures-card").hidden = !state.failures.length;
       part("failures").replaceChildren(...state.failures.map((one) => make("li", {},
-        make("span", { class: `badge ${one.ours ? "warn" : "bad"}` }, one.label), " ", make("a", { href: one.href }, one.trial), one.text ? make("span", { class: "soft" }, ` ${one.text}`) : null)));
+        make("a", { href: one.href }, one.trial), " ", make("span", { class: `badge ${one.ours ? "warn" : "bad"}` }, one.label), one.text ? make("span", { class: "soft" }, ` ${one.text}`) : null)));
       const ended = state.ended - first.ended;
       part("new").hidden = ended < 1;
       part("new").replaceChildren(`${ended} ${ended === 1 ? "trial has" : "trials have"} ended since this page was loaded. `, make("a", { href: location.href }, "show in the table"));
@@ -91,11 +91,11 @@
   const place = document.getElementById("served-trial");
   if (place) {
     const first = JSON.parse(document.getElementById("served-data").textContent);
-    const ways = { ...first.ways, attempt: (number) => `?attempt=${number}` };
+    const ways = { ...first.ways, up: "← the run", attempt: (number) => `?attempt=${number}` };
     const search = make("input", { type: "search", placeholder: "search the conversation", autocomplete: "off", "aria-label": "Search the conversation", "data-search": true });
     const count = make("span", { class: "soft", role: "status" });
     const copy = copyButton("copy the conversation", () => all(".message", place).filter((one) => !one.hidden).map((one) => one.textContent).join("\n\n"));
-    const box = make("div", { class: "controls" }, search, count, copy, make("a", { href: first.download, download: true }, "download the transcript"));
+    const box = make("div", { class: "controls" }, make("label", {}, search), count, copy, make("a", { href: first.download, download: true }, "download the transcript"));
     const find = () => {
       const text = search.value.trim().toLowerCase();
       const messages = all(".message", place);

@@ -114,7 +114,7 @@ def test_what_went_wrong_and_why_it_costs_what_it_costs_have_sections_and_pass_k
     assert '<section class="card" id="why">' in page
     assert "<td>tools 75 %, system prompt 25 %" in page
     assert "claimed success falsely: 1 of 4" in page  # on the page of a trial
-    assert "all of 2 trials of a task: 50 % (pass^2)" in page
+    assert "; both trials passed in 50 % of the tasks." in page
 
 
 def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_a_run_that_was_interrupted_in_its_last_trial_says_so_and_how_it_goes_on
 
     notices = [sentence for _, sentence in run_part(read_run(files), "").notices]
 
-    assert any(one.startswith("Incomplete: SIGINT ended the run with 1 trial of 2 ") for one in notices), notices
+    assert any(one.startswith("Incomplete: SIGINT ended the run, and 1 of 2 trials ") for one in notices), notices
 
 
 def test_what_openclaw_hides_of_a_runs_calls_is_a_notice(tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def test_what_openclaw_hides_of_a_runs_calls_is_a_notice(tmp_path: Path) -> None
 
     told = "3 model calls: 1 failed in 1 trial (500); models that answered instead of mock/m1: &lt;b&gt; (1 trial)."
     assert f'<p class="notice warn">{told}</p>' in page
-    assert "of agents: 12.0 s in the model, 3.0 s between its replies (tools and OpenClaw)" in page
+    assert "in all: 12.0 s in the model, 3.0 s between its replies (tools and OpenClaw)" in page
 
 
 def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: 
     )
     part = run_part(run, "")
 
-    assert part.answer == "mock/m1 passed 1 of 2 trials that have a score. A passed trial cost $1.01."
+    assert part.answer == "mock/m1 passed 1 of 2 trials (a score of 0.5 or more). A passed trial cost $1.01."
     assert [(one.title, one.name, one.last_words) for one in part.failures] == [
         ("Sort a pile", "task_low", "All <b>done</b>."),
         ("", "task_lost", ""),
@@ -213,4 +213,4 @@ def test_of_a_run_without_a_score_nothing_can_be_said(tmp_path: Path) -> None:
 
     part = run_part(read_run(write_run(tmp_path, PlannedRun(trials=trials))), "")
 
-    assert part.answer == "Nothing can be said about the model: no trial has a score."
+    assert part.answer == "No trial has a score."

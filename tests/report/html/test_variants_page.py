@@ -149,7 +149,7 @@ def test_only_tasks_that_differ_are_shown_by_keyboard_and_the_address_keeps_it(b
         every = _shown(page)
         different = page.locator(".matrix tr[data-different] th").all_inner_texts()
         assert 0 < len(different) < len(every) == 9
-        switch = page.get_by_role("switch", name="different only")
+        switch = page.get_by_role("switch", name="only the ")
         switch.focus()
         page.keyboard.press("Space")
         assert _shown(page) == different
@@ -255,7 +255,7 @@ def test_runs_have_their_names_and_small_categories_are_one_line(tmp_path: Path)
     write_comparison(path, sides, compare(sides))
 
     page = path.read_text(encoding="utf-8")
-    assert "Too small for a test: alone (1 task) 0.000; data (2 tasks) 0.000." in page
-    assert "Trials without a score count in no mean. mock/a: 1 of 7 trials (1 infrastructure)." in page
+    assert "Too small for a test, as differences to mock/a: alone (1 task) 0.000; data (2 tasks) 0.000." in page
+    assert "Excluded from the scores: mock/a 1 of 7 trials (1 infrastructure)." in page
     assert "Not compared, only in mock/a: task_lost." in page
     assert '<th scope="col">mock/b</th>' in page

@@ -73,8 +73,8 @@ def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(tmp_path: Path)
         page = watched.page
         assert re.findall(r"adjusted|\bp [=<] ", page.locator("main").inner_text()) == []
         verdicts = page.locator("#variants .verdicts > li")
-        assert verdicts.first.inner_text().startswith("high better Decided: better than low. The difference is 0.200")
-        assert verdicts.last.inner_text().startswith("same undecidable Undecidable: ")
+        assert verdicts.first.inner_text().startswith("better high: Decided: better than low. The difference is 0.200")
+        assert verdicts.last.inner_text().startswith("undecidable same: Undecidable: ")
         assert verdicts.locator(".badge").all_inner_texts() == ["better", "undecidable"]
         assert page.locator("#choice p").first.inner_text().startswith("Best: high scores most")
         assert "high: 0.200" in (page.locator("#variants .plot .wide").get_attribute("aria-label") or "").replace(

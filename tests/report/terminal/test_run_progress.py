@@ -235,7 +235,7 @@ def test_a_run_that_is_resumed_counts_as_a_whole_and_what_it_left_ungraded_is_be
         run_progress.take(event, 0.0)
     counts = run_progress.counts
     assert (counts.passed, counts.failed, counts.waiting, counts.done) == (3, 2, 0, 5)
-    assert counts.mean == pytest.approx(3.0 / 5)
+    assert counts.mean == pytest.approx((0.7 + 0.9 + 0.0) / 3)  # of tasks, not of trials
     assert sum(map(len, counts.scores.values())) == counts.passed + counts.failed == 5
     assert (run_progress.agents_usage.total_tokens, run_progress.judge_usage.total_tokens) == (110, 7)
 

@@ -158,7 +158,7 @@ const page = (() => {
       }
     }
     const own = told.check || told.judge ? [] : [list(told.notes)];
-    return card("Grade", `${told.type}, ${told.score == null ? `ungraded: ${told.ungraded}` : number(told.score)}`, parts, own);
+    return card("Grade", told.score == null ? `ungraded: ${told.ungraded}` : "", parts, own);
   }
 
   const WHO = { user: "User", assistant: "Model", tool: "Tool", note: "A line that could not be read" };
@@ -236,13 +236,13 @@ const page = (() => {
     const link = (href, text) => (href ? make("a", { href }, text) : null);
     return [
       make("div", { class: "trial-head" },
-        make("span", { class: "back" }, link(ways.home, "← all tasks")),
+        make("span", { class: "back" }, link(ways.home, ways.up || "← all tasks")),
         make("nav", { class: "ways back", "aria-label": "Trials" }, link(ways.before, "previous trial"), link(ways.after, "next trial")),
         make("h1", { tabindex: "-1" }, told.task || told.title, told.task ? make("small", { class: "soft" }, ` ${told.title}`) : null),
         told.score === undefined ? null : make("p", { class: "big" }, told.score == null ? "no score" : number(told.score)),
         make("p", {}, state),
         make("p", { class: "soft" }, told.facts.filter(([name]) => BRIEF.includes(name)).map(([, value]) => value).join(" · ")),
-        told.score === null ? make("p", {}, "Nothing can be said about the model here: this trial is in no mean.") : null),
+        told.score === null ? make("p", {}, "This trial is not in the score: it says nothing about the model.") : null),
       told.notes.map((note) => make("p", { class: "notice" }, note)),
       told.grade || told.score !== null ? grade(told.grade) : null,
       attempts(told, ways),
