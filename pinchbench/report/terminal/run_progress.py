@@ -64,7 +64,7 @@ class Failure:
     key: TrialKey
     label: str
     text: str = ""
-    is_ours: bool = False  # an infrastructure failure, or untrusted
+    is_ours: bool = False  # an infrastructure failure, untrusted, or ungraded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
