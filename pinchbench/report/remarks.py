@@ -194,7 +194,7 @@ def _cost_words(usage: Usage) -> str:
 def _passed(rates: Mapping[str, PassRate]) -> Iterator[str]:
     for k, rate in rates.items():
         if int(k) > 1 and rate.pass_at_k is not None and rate.pass_hat_k is not None:
-            yield f"pass@{k} {rate.pass_at_k:.0%}, pass^{k} {rate.pass_hat_k:.0%} ({many(rate.tasks, 'task')})"
+            yield f"one of {k} trials {rate.pass_at_k:.0%}, all {k} {rate.pass_hat_k:.0%} of {many(rate.tasks, 'task')}"
 
 
 def _judge_line(judge: JudgeTotals) -> str:

@@ -136,12 +136,12 @@ def _columns(glance: Overview) -> tuple[Column, ...]:
     return (
         Column(name="task", least=MIN_ID_WIDTH),
         Column(name="score", is_right=True),
-        Column(name="interval", rank=2),
+        Column(name="interval", rank=3),
         Column(name="passed", is_right=True),
         *out,
-        Column(name="time", is_right=True, rank=1),
+        Column(name="time", is_right=True, rank=2),
         Column(name="tokens", is_right=True, rank=4),
-        Column(name="cost", is_right=True, rank=3),
+        Column(name="cost", is_right=True, rank=1),
     )
 
 

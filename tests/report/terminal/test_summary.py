@@ -94,7 +94,7 @@ def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() 
     text = _summary(outcomes, [full, judged, zero, alone])
 
     assert re.search(r"Score 0\.375 \(95 % interval 0\.\d+ to [01]\.\d+\), the mean of 2 tasks \(3 trials\)\.", text)
-    assert "Passed (score of 0.8 or more): pass@2 100%, pass^2 0% (1 task)." in text
+    assert "Passed (score of 0.8 or more): one of 2 trials 100%, all 2 0% of 1 task." in text
     assert "Excluded from the score: 1 ungraded; 1 task without any score." in text
     assert "Without their judge, the checks of 1 task give 0.90; not in the score." in text
     assert "\ntask_c: " not in text
@@ -117,7 +117,7 @@ def test_a_narrow_terminal_or_a_long_id_takes_from_the_ids_and_never_from_the_sc
     head, *lines = _summary(outcomes, grades, width=width).splitlines()
 
     assert max(map(len, (head, *lines[:3]))) <= width
-    assert {"task", "score", "passed", "excluded", "time"} <= set(head.split())
+    assert {"task", "score", "passed", "excluded", "cost"} <= set(head.split())
     assert ("cost" in head) is (width >= 80)
     assert re.search(r"task_a +ungraded +– +1 +0:00", lines[1])
     assert re.search(r"task_x+… +0\.25 +0 of 1 +0:00", lines[0])
