@@ -280,7 +280,7 @@ def test_a_run_that_goes_on_shows_the_terminal_s_numbers_at_each_record(browser:
         journal.__exit__(None, None, None)
         expect(watched.page.locator("[data-running]")).to_have_text("unfinished")
         expect(watched.page.locator("[data-pause]")).to_be_hidden()
-        expect(watched.page.locator("[data-failures] li").first).to_contain_text("gateway lost task_b It is gone.")
+        expect(watched.page.locator("[data-failures] li").first).to_contain_text("task_b gateway lost It is gone.")
         expect(watched.page.locator("[data-failures]")).to_contain_text("<b>low</b>")
         expect(watched.page.locator("[data-new]")).to_contain_text("3 trials have ended since")
         expect(watched.page.locator("[data-mean]")).to_have_text("0.600")

@@ -135,7 +135,6 @@ def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> 
             pass_threshold=run.pass_threshold,
             is_caused_by_agent=key in run.caused_by_agent,
             is_skipped=key in skipped,
-            now=None if run.journal.state.finished or key in {*run.attempts, *skipped} else Stage.WAITING,
         )
         for key in keys
     )
