@@ -117,11 +117,7 @@ def _named(candidates: Sequence[Candidate]) -> str:
 
 
 def _least(
-    choice: Choice,
-    word: str,
-    unit: str,
-    spent: Callable[[Candidate], float | None],
-    text: Callable[[float], str],
+    choice: Choice, word: str, unit: str, spent: Callable[[Candidate], float | None], text: Callable[[float], str]
 ) -> tuple[str, Candidate]:
     """Say which of the models within the margin takes least, and return it; the first if that is unknown."""
     first = choice.candidates[0]

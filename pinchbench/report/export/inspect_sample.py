@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import NAMESPACE_OID, uuid5
 
 from inspect_ai.event import InfoEvent, ModelEvent, ToolEvent
-from inspect_ai.log import (
-    EvalError,
-    EvalRetryError,
-    EvalSample,
-    EvalSampleLimit,
-)
+from inspect_ai.log import EvalError, EvalRetryError, EvalSample, EvalSampleLimit
 from inspect_ai.model import (
     ChatCompletionChoice,
     ChatMessage,

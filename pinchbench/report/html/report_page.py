@@ -277,13 +277,7 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
             most = share if left > 0 else 0
             told = script_json(
                 trial_json(
-                    run,
-                    key,
-                    place,
-                    grades,
-                    most_bytes=most,
-                    log_bytes=logs,
-                    calls_bytes=calls if left > 0 else 0,
+                    run, key, place, grades, most_bytes=most, log_bytes=logs, calls_bytes=calls if left > 0 else 0
                 )
             )
             left -= len(told)

@@ -267,6 +267,7 @@ def experiment_values(
     baseline = safe_line(variants[0].name)
     points, is_cost = _points(variants)
     choice = choice_between(variants, sequential=sequential)
+    compared = 0 if choice is None else choice.tasks
     verdicts = verdicts_of(comparisons, sequential, baseline=baseline)
     found = [(safe_line(name), one.difference) for name, one in verdicts.by_variant.items()]
     forest = [
@@ -277,7 +278,7 @@ def experiment_values(
     return {
         "name": name,
         "baseline": baseline,
-        "size": f"{many(len(variants), 'variant')}, {_compared(choice, len(rows))}",
+        "size": f"{many(len(variants), 'variant')}, {compared} of {many(len(rows), 'task')} compared",
         "verdicts": verdicts,
         "notices": list(_notices(variants, comparisons)),
         "choice": () if choice is None else choice_sections(choice),
@@ -300,11 +301,6 @@ def experiment_values(
         "trials": {} if pairs is None else pairs.trials,
         "pairs": None if pairs is None else pair_list(pairs),
     }
-
-
-def _compared(choice: Choice | None, tasks: int) -> str:
-    is_part = choice is not None and 0 < choice.tasks < tasks
-    return f"{choice.tasks} of {many(tasks, 'task')} compared" if choice and is_part else many(tasks, "task")
 
 
 def choice_between(

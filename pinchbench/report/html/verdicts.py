@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.results.compare.comparison import Conclusion
-from pinchbench.results.compare.verdict import (
-    WORDS,
-    SequentialVerdict,
-    describe_e_value,
-    notes,
-    outlook,
-    verdict,
-)
+from pinchbench.results.compare.verdict import WORDS, SequentialVerdict, describe_e_value, notes, outlook, verdict
 from pinchbench.results.compare.verdict import sentence as decided
 from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.statistics import ROUNDING, is_passed
@@ -74,10 +67,7 @@ def verdicts_of(
         " E-values and intervals hold whenever it ends, in 95 of 100 experiments for all variants together. The"
         " difference is that over all tasks, however often each was repeated."
     )
-    return Verdicts(
-        by_variant={one.variant: _decided(one, baseline) for one in sequential},
-        notes=(note,),
-    )
+    return Verdicts(by_variant={one.variant: _decided(one, baseline) for one in sequential}, notes=(note,))
 
 
 def verdict_name(one: Comparison) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.results.compare.comparison import Comparison, PairedSample, PairedTask
+    from pinchbench.results.compare.comparison import Comparison, PairedSample
     from pinchbench.results.compare.memorisation import Memorisation
     from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample
@@ -262,7 +262,6 @@ def _tasks_table(comparison: Comparison, names: Names) -> Lines:
         *(Column(name=name, is_right=True) for name in names),
         Column(name="difference", is_right=True),
         Column(name="trials", is_right=True, rank=1),
-        Column(name="passed"),
     )
     rows = [
         _cells(
@@ -272,13 +271,7 @@ def _tasks_table(comparison: Comparison, names: Names) -> Lines:
             f"{task.b.mean:.2f}",
             signed(task.difference),
             f"{len(task.a.scores)}, {len(task.b.scores)}",
-            passed_text(task, names),
         )
         for task in [one for one in comparison.tasks if one.difference][:MOST_DIFFERENCES]
     ]
     return columns, rows
-
-
-def passed_text(task: PairedTask, names: Names) -> str:
-    """Say which side passes a task."""
-    return {1: f"only {names[1]}", -1: f"only {names[0]}"}.get(task.flipped, "both" if task.passed_a else "neither")

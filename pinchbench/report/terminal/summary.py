@@ -14,14 +14,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.report.remarks import failure_text, remarks
 from pinchbench.report.sentences import score_sentences
 from pinchbench.report.terminal.line_format import Cell, Column, aligned
-from pinchbench.report.text import (
-    amount,
-    clock,
-    fold,
-    many,
-    plain,
-    price,
-)
+from pinchbench.report.text import amount, clock, fold, many, plain, price
 from pinchbench.results.overview import Kind, overview
 from pinchbench.results.paths import RunFiles
 
