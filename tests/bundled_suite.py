@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from types import MappingProxyType
+from typing import Any
 
 from pinchbench.suite.loading import bundled_tasks_dir, load_suite
 
 ROOT = bundled_tasks_dir()
 SUITE = load_suite(ROOT).suite
 TASKS = MappingProxyType({task.task_id: task for task in SUITE.tasks})
+EXPECTED = re.compile(r'expected = json\.loads\(\s*r"""(.*?)"""', re.DOTALL)
+
+
+def expected_of(task_id: str) -> Any:
+    """Return what a bundled task's check expects."""
+    found = EXPECTED.search(TASKS[task_id].automated_checks or "")
+    assert found is not None
+    return json.loads(found[1])

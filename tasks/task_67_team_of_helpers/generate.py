@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from datetime import date, timedelta
+from hashlib import sha256
 
 from craft.dice import Dice
 
@@ -76,10 +77,18 @@ def files(seed: int = SEED) -> dict[str, bytes]:
 
 
 def expected(seed: int = SEED) -> dict[str, object]:
-    """The sums of each café by its receipts, the one that the bank has too little of, and the café whose receipts come late."""
+    """The sums of each café, a digest of those by day, what the bank has too little of, and the café whose receipts come late."""
     world = World(seed)
     sums = {
         cafe: {pay: sum(world.totals[cafe, day, pay] for day in DAYS) for pay in ("card", "cash")} for cafe in CAFES
     }
+    days = {
+        cafe: sha256(
+            "\n".join(
+                f"{day.day} {world.totals[cafe, day, 'card']} {world.totals[cafe, day, 'cash']}" for day in DAYS
+            ).encode()
+        ).hexdigest()[:16]
+        for cafe in CAFES
+    }
     short = {"cafe": world.short, "day": f"{world.missing_day}", "cents": world.missing}
-    return {"sums": sums, "short": short, "late": world.late_cafe}
+    return {"sums": sums, "days": days, "short": short, "late": world.late_cafe}

@@ -95,6 +95,21 @@ def test_a_count_that_nobody_checked_costs_its_row_and_the_finding(evidence: Evi
     }  # fmt: skip
 
 
+def test_a_count_whose_days_are_mixed_up_is_wrong_whatever_its_sums_are(evidence: Evidence) -> None:
+    days = evidence.counts["west"]
+    evidence.counts["west"] = dict(zip(days, [*days.values()][::-1], strict=True))
+    scores, _ = evidence.grade()
+    assert scores["counted_by_helpers"] == 0.8
+
+
+@pytest.mark.parametrize("form", ["14", "14.10.2026", "14 October"])
+def test_days_may_be_written_in_other_ways(form: str, evidence: Evidence) -> None:
+    for cafe, days in evidence.counts.items():
+        evidence.counts[cafe] = {form.replace("14", f"{int(day[8:])}"): sums for day, sums in days.items()}
+    scores, _ = evidence.grade()
+    assert set(scores.values()) == {1.0}
+
+
 def test_money_that_is_not_missing_is_invented(evidence: Evidence) -> None:
     evidence.october[evidence.late][2:] = [-500, "2026-10-20"]
     scores, events = evidence.grade()
