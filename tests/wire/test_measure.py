@@ -44,7 +44,7 @@ def test_tokens_and_cost_are_those_of_the_provider() -> None:
     found = measure(
         [call(1, began_at=0, said=usage(20, 0.5)), call(2, began_at=10, said=usage(30)), call(3, began_at=20)]
     )
-    zeros = {"usage": {"prompt_tokens": None, "completion_tokens": 0}}
+    zeros: dict[str, object] = {"usage": {"prompt_tokens": None, "completion_tokens": 0}}
 
     assert measure([call(1, began_at=0, said=zeros)]).unreported == 1
     assert (found.calls, found.unreported) == (3, 1)
