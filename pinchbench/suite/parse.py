@@ -42,7 +42,6 @@ MAX_USER_MESSAGES = 50
 # Such a task ran in a container: its check looks for the work at that path, and finds nothing in our workspaces.
 FIXED_WORKSPACE = "`## Workspace Path` is not part of this format: this looks like a task of the format wildclaw"
 
-NOT_DONE = "prepares something that this runner does not"
 NO_SETUP = "a task can have `workspace_files`, `services` and `prerequisites`"
 
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -192,7 +191,7 @@ class _TaskReader:
     def _refuse_setup(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
         for key in setup_keys({key: node.value for key, node in fields.items()}, place.value):
             node = fields[key] if key in fields else fields[key.partition(".")[0]]
-            self._problem_at(node, f"`{key}` {NOT_DONE}: {NO_SETUP}")
+            self._problem_at(node, f"`{key}` prepares something that this runner does not: {NO_SETUP}")
 
     def _report_misspelt(self, node: YamlNode, place: KeyScope) -> None:
         for key, sentence in misspelt_keys(node.fields or {}, place):

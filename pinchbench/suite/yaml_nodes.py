@@ -289,8 +289,6 @@ _SETUP_WORDS = frozenset(
     }
 )
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-# Keys whose lists and mappings are what a trial needs; as a text they may describe it.
-_NEEDS = frozenset({"files", "fixtures", "attachments", "environment", "packages", "dependencies", "requirements"})
 _OF_A_FILE = frozenset({"description", "comment", "note", "purpose", "type", "kind", "size", "name"})
 
 
@@ -303,7 +301,7 @@ def setup_keys(values: Mapping[str, object], known: Collection[str] = ()) -> Ite
         words = {word.casefold() for word in _WORD.findall(key.replace("set_up", "setup").replace("set-up", "setup"))}
         if key in known or not value or isinstance(value, int | float):
             continue
-        if words & _SETUP_WORDS or (key.casefold() in _NEEDS and isinstance(value, list | dict)):
+        if words & _SETUP_WORDS:
             yield key
         elif isinstance(value, dict):
             yield from (f"{key}.{inner}" for inner in setup_keys(value))

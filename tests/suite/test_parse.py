@@ -174,7 +174,7 @@ SETUP = (
         "docker_image: a",
         "env: {A: b}",
     ),
-    *("init-command: a", "mcp_servers: {a: {}}", "teardown: a", "environment: {A: b}", "fixtures: [a]"),
+    *("init-command: a", "mcp_servers: {a: {}}", "teardown: a"),
 )
 PROBLEMS = (
     *((f"id: {value}", 2, "can't be a folder name") for value in NO_FOLDER_NAME),
@@ -239,6 +239,22 @@ def test_a_head_that_can_not_be_used_is_a_problem_at_its_line(head: str, line: i
     [(found, said)] = problems(f"---\n{head}\n---\n{body()}")
     assert found == line
     assert reason in said
+
+
+@pytest.mark.parametrize(
+    "described",
+    [
+        "environment: {type: sandbox, requirements: [web_search]}",
+        "fixtures: {robot_id: robot-1}",
+        "required_tools: [read_file, write_file]",
+        "requirements: [python3]",
+        "inject_date: true",
+        "runs_recommended: 2",
+        "attack_category: direct",
+    ],
+)
+def test_keys_by_which_packs_describe_their_tasks_ask_for_no_set_up(described: str) -> None:
+    assert parse(text(f"id: task_x\n{described}")).task_id == "task_x"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pinchbench.model.task import WORKSPACE_MARK, GradingType, ScoreRule, Suite,
 from pinchbench.model.task_programs import PytestVerifier, SetupScript
 from pinchbench.suite.check_code import needed_modules
 from pinchbench.suite.fixtures import FixtureError, fixture_hash
-from pinchbench.suite.parse import MAX_TIMEOUT_S, NOT_DONE, id_problem
+from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import (
     BrokenTaskError,
     LoadedSuite,
@@ -28,7 +28,6 @@ from pinchbench.suite.reading import (
     read_toml,
 )
 from pinchbench.suite.solution import ANY_SCORE, Solution, SolutionTurn, ToolStep
-from pinchbench.suite.yaml_nodes import setup_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,8 +158,6 @@ class _TaskReader:
         table = data.get("task")
         values: dict[str, Any] = {**table, **data} if isinstance(table, dict) else dict(data)
         values.pop("task", None)
-        for key in setup_keys(values):
-            self._source.problem(self._toml, line_of(text, key.partition(".")[0]), f"`{key}` {NOT_DONE}")
         task_id = self._string(data, "id", text) if "id" in data else self._folder.name
         if reason := id_problem(task_id):
             self._source.problem(self._toml, line_of(text, "id"), reason)

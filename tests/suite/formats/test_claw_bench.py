@@ -96,8 +96,6 @@ BROKEN = [
     ("task.toml", "timeout = 120", "timeout = 0", "task.toml", 5, "`timeout` must be a number"),
     ("task.toml", "timeout = 120", 'timeout = "long"', "task.toml", 5, "`timeout` must be a number"),
     ("task.toml", "timeout = 120", "timeout = true", "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", "timeout = 120", "timeout = 120\nmcp_servers = ['a']", "task.toml", 6, "`mcp_servers` prepares"),
-    ("task.toml", "timeout = 120", "timeout = 120\nhost.setup = 'a'", "task.toml", 6, "`host.setup` prepares"),
     ("task.toml", "timeout = 120", "timeout 120", "task.toml", 5, "not valid TOML"),
     ("task.toml", 'tags = ["short"]', "tags = [", "task.toml", 8, "not valid TOML"),
     ("instruction.md", None, None, "instruction.md", 1, "can't be read"),
