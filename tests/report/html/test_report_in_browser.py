@@ -166,7 +166,7 @@ def test_nothing_of_a_hostile_exchange_runs_or_hides(browser: Browser, report: P
             summary.click()
         text = section.inner_text()
 
-        assert "6 calls, 1 failed" in text
+        assert "6 calls, 6 failed" in text  # a finish reason that OpenClaw does not know fails a call, too
         assert "failed: 500" in text
         for mischief in ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "‹U+202E›gnp.exe", "␀"):
             assert text.count(mischief) >= 5  # model, system prompt, tool, message, reply
