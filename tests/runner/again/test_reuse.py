@@ -255,11 +255,17 @@ async def test_another_judge_grades_reused_work_again(tmp_path: Path) -> None:
     assert [check_run(files_of(run)).state for run in (same, second)] == [State.VERIFIED] * 2
 
 
-async def test_a_run_whose_evidence_was_changed_is_not_reused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_linked", [False, True])
+async def test_a_run_whose_evidence_was_changed_or_linked_is_not_reused(tmp_path: Path, *, is_linked: bool) -> None:
     config = a_run(tmp_path)
     with fail_after(RUN_LIMIT_S):
         first = await run_benchmark(config)
-    (first.folder / first.outcomes[0].evidence / "transcript.jsonl").write_text("{}\n", encoding="utf-8")
+    transcript = first.folder / first.outcomes[0].evidence / "transcript.jsonl"
+    if is_linked:  # the sender of a run could name any file in this way
+        transcript.rename(tmp_path / "elsewhere")
+        transcript.symlink_to(tmp_path / "elsewhere")
+    else:
+        transcript.write_text("{}\n", encoding="utf-8")
     with pytest.raises(AlteredRunError):
         prepare(reusing(config, first))
 
