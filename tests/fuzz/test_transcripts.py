@@ -252,6 +252,7 @@ def tight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "ROWS_AT_ONCE", 3)
     monkeypatch.setattr(sessions, "MAX_STEPS", 200_000)
     monkeypatch.setattr(sessions, "BUSY_S", 0.0)
+    monkeypatch.setattr(sessions, "LAST_BUSY_S", 0.0)
 
 
 def check_lines(store: SqliteStore) -> list[bytes]:
