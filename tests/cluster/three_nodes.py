@@ -180,7 +180,8 @@ async def asked_first(folder: Path) -> dict[str, object]:
             code = await process.wait()
     await nothing_left(folder)
     log = (folder / "log").read_text("utf-8")
-    return {"code": code, "log": log, "asked": len(model.requests), **result(folder)}
+    questions = [one for one in model.requests if one.path.endswith("/chat/completions")]
+    return {"code": code, "log": log, "asked": len(questions), **result(folder)}
 
 
 class User(HttpServer[Request]):
