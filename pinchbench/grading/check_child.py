@@ -44,6 +44,7 @@ CHECK = "<check>"  # the check's file name in tracebacks
 MAX_CRITERIA = 500  # in the breakdown; the score is the mean of all
 MOST = re.compile(r"max(?:imum)?", re.IGNORECASE)  # in a key: how many points there are
 SCORE = "score"  # the key of a total
+OF_ALL = frozenset({"", "score", "points", "total", "possible", "value"})  # of which a maximum names no criterion
 NOT_ALPHANUMERIC = re.compile(r"[\W_]")
 MAX_KEY = 200  # characters of a criterion's name
 MAX_NOTES = 20
@@ -360,9 +361,9 @@ def read_events(stated: Mapping[Any, Any]) -> dict[FailureEvent, tuple[int, int]
 def _shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object], str]:
     """Return the values with each `x` that has a `max_x` divided by it, without the latter, and the key of a total.
 
-    A maximum above 1 may have its key in another form, such as `maxX` or `x_max`, or belong to the only other number. A
-    share that can't be computed is None. The total's key, `score`, is empty unless it has a maximum. Where no value is
-    a number, a dict stands for its own total.
+    A maximum above 1 may have its key in another form, such as `maxX` or `x_max`; one that names no criterion may
+    belong to the only other number. A share that can't be computed is None. The total's key, `score`, is empty unless
+    it has a maximum. Where no value is a number, a dict stands for its own total.
     """
     shares = dict(returned)
     if all(_number(value) is None for value in returned.values()):
@@ -375,8 +376,9 @@ def _shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object],
     own = ""
     for key in [key for key in names.values() if MOST.search(key)]:
         whole = _amount(returned[key])
-        others = [one for one in numbers[:3] if one != key]
-        name = names.get(_plain(MOST.sub("", key, count=1))) or (others[0] if len(others) == 1 else key)
+        of = _plain(MOST.sub("", key, count=1))
+        others = [one for one in numbers[:3] if one != key] if of in OF_ALL else []
+        name = names.get(of) or (others[0] if len(others) == 1 else key)
         if name == key or not (key == f"max_{name}" or (whole or 0.0) > 1):
             continue
         del shares[key]

@@ -90,6 +90,7 @@ class TestTally:
             (CheckTotal.CLAMPED_MEAN, {"score": 30, "maxScore": 100, "a": 1}, 0.3),
             (CheckTotal.CLAMPED_MEAN, {"a_score": 3, "a_max_score": 5, "b": 1}, 0.8),
             (CheckTotal.CLAMPED_MEAN, {"total_points": 30, "max": 100}, 0.3),
+            (CheckTotal.CLAMPED_MEAN, {"max_drawdown": 12.5, "score": 0.8}, 0.9),
             (CheckTotal.CLAMPED_MEAN, {"a": {"score": 5, "max_score": 10}, "b": {"score": 0, "max_score": 9}}, 0.25),
             (CheckTotal.CLAMPED_MEAN, {"a": 1, "b": {"score": 5, "max_score": 10}}, 1.0),
             (CheckTotal.CLAMPED_MEAN, {"value": 0, "value_max": 1}, 0.5),
