@@ -262,7 +262,7 @@ COMMON_BYTES = 1.8  # of two bytes a sign, those that GB2312 has: "für" in Lati
 
 
 def text_of(data: bytes, *, whole: bool) -> str | None:
-    """Return the text of a file, or of its beginning, in UTF-8 or, if it is Chinese, GB18030; None if it is none."""
+    """Return the text of a file, or of its beginning, in UTF-8 or, if it is Chinese, GB18030; None for other data."""
     if b"\0" in data:
         return None
     for encoding in ("utf-8", "gb18030"):

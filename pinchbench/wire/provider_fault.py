@@ -53,7 +53,8 @@ SITUATIONS = (
             r"\bmalformed.?function.?call\b",
             # what a model wrote is sent again as a part of the conversation
             r"\bfunction name was\b.{0,80}\bmust be",
-            rf"{_IN_CONVERSATION}(?:arguments|(?:tool_?use|function(?:_call|_response)?)\.(?:name|input)|input\[\d+\]\.name)\b",
+            rf"{_IN_CONVERSATION}"
+            r"(?:arguments|(?:tool_?use|function(?:_call|_response)?)\.(?:name|input)|input\[\d+\]\.name)\b",
             r"\btool_use\W+ids? must be unique|duplicate.{0,30}\btool.?(?:call|use)|tool_call_id.{0,30}\bduplicate",
             r": line \d+ column \d+ \(char \d+\)",  # Python's: OpenClaw's own JSON is valid
             r"\b(?:function|tool.?call)\b.{0,2}\b(?:call )?arguments\b",  # of which a schema has none
@@ -170,8 +171,8 @@ SITUATIONS = (
         source="Bedrock, GitHub, Google, proxies",
         is_models=True,
         pattern=_words(
-            r"\b(?:prompt|input|request|messages?|conversation|context|payload|body|entity|content)s?\b(?!.{0,9}header).{0,60}"
-            r"\b(?:too (?:long|large|big|many)|exceeds?|exceeded)\b",
+            r"\b(?:prompt|input|request|messages?|conversation|context|payload|body|entity|content)s?\b"
+            r"(?!.{0,9}header).{0,60}\b(?:too (?:long|large|big|many)|exceeds?|exceeded)\b",
             r"too many (?:input |prompt )?tokens|max(?:imum)? length|context (?:length|window|limit)",
         ),
     ),

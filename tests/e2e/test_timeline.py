@@ -155,7 +155,11 @@ FORTY_DAYS = """
         due = [day.astimezone(ZoneInfo("UTC")) for day in days if day.weekday() < 5]
         sent = [datetime.fromisoformat(one["at"]) for one in chat if one["to"] == "ben"]
         late = [(at - day).total_seconds() for at, day in zip(sent, due)]  # the clock goes on while the agent works
-        return {"thirty": float(len(sent) == len(due) == 30), "on_time": float(all(0 <= one < 1800 for one in late))}
+        return {
+            "thirty": float(len(sent) == len(due) == 30),
+            "on_time": float(all(0 <= one < 1800 for one in late)),
+            "at_once": float(min(late, default=60) < 30),  # by itself, OpenClaw looks at its schedule once a minute
+        }
     ```
 """
 EACH_DAY = """

@@ -77,9 +77,9 @@ def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[
         yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
     private = PRIVATE if totals.private is True else ""
     reused, caused = reused_sentence(totals), caused_by_agent_sentence(totals)
-    for told in (private, left_out_sentence(totals), caused, reused, *control_sentences(totals)):
-        if told:
-            yield f"- {told.translate(_MARKS)}\n"
+    for sentence in (private, left_out_sentence(totals), caused, reused, *control_sentences(totals)):
+        if sentence:
+            yield f"- {sentence.translate(_MARKS)}\n"
     others = totals.retries.other_attempts_usage if totals.retries is not None else Usage()
     usage = totals.usage
     again = f"; attempts that do not count {_dollars(others.cost_usd)}" if others.cost_usd else ""

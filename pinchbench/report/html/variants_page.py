@@ -237,8 +237,8 @@ def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSectio
     if small:
         lines = [f"{name} {', '.join(differences)}" for name, differences in small.items()]
         head = f"Too small for a test, as differences to {comparisons[0].a.label}:"
-        told = (f"{head} {'; '.join(lines)}.",) if len(comparisons) == 1 else (head, *lines)
-        sentences |= dict.fromkeys(told)
+        described = (f"{head} {'; '.join(lines)}.",) if len(comparisons) == 1 else (head, *lines)
+        sentences |= dict.fromkeys(described)
     sides = (comparisons[0].a.label, comparisons[0].b.label if len(comparisons) == 1 else "variant")
     columns = ("category", "tasks", *sides, "difference (95 %)", "test") if rows else ()
     yield PageSection(id="categories", title="By category", sentences=tuple(sentences), columns=columns, rows=rows)
