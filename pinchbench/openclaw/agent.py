@@ -19,8 +19,8 @@ from pinchbench.openclaw.agent_processes import AgentProcesses
 from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.conversation_user import ConversationUser, UserReply, after_user, ask_user
 from pinchbench.openclaw.gateway_trial import GatewayPlace, run_in_gateway
-from pinchbench.openclaw.session_export import Export, TranscriptLimitError, collect_sessions
-from pinchbench.openclaw.sessions import AnyStore
+from pinchbench.openclaw.session_export import Export, collect_sessions
+from pinchbench.openclaw.sessions import AnyStore, TranscriptLimitError
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.openclaw.trial_clock import NOTHING_SIMULATED

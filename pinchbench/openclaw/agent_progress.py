@@ -128,7 +128,7 @@ class Progress:
     def begin_turn(self) -> None:
         """Reset the state of the previous turn."""
         self.before, self.answered_at, self.lingered = self.sessions[-1].reader.facts, None, False
-        self.refused += self.complaints.rate_limits
+        self.refused += self.complaints.complaints.rate_limits
         self.complaints = ComplaintReader()
 
     def output(self, path: Path, line: str) -> None:
@@ -140,23 +140,21 @@ class Progress:
 
     def _read_stderr(self, line: str) -> None:
         """Process a line of stderr, and report a rate limit or a retry that it is about."""
-        complaints = self.complaints
-        refused, retry = complaints.rate_limits, complaints.retry
-        complaints.feed(line, time.time())
-        if complaints.rate_limits > refused:
-            self._tell()
-        if complaints.retry is not None and complaints.retry is not retry:
-            self.events.waits(str(complaints.retry), complaints.retry.delay_s)
+        reader = self.complaints
+        retry = reader.retry
+        reader.feed(line, time.time())
+        self._report_limits()
+        if reader.retry is not None and reader.retry is not retry:
+            self.events.waits(str(reader.retry), reader.retry.delay_s)
 
     def event(self, session: Session, line: bytes) -> None:
         """Process a line of the transcript."""
         reader = session.reader
-        calls, refused = reader.usage.requests, reader.rate_limits
+        calls = reader.facts.usage.requests
         events = reader.feed(line)
-        if reader.usage.requests > calls:
+        if reader.facts.usage.requests > calls:
             self.complaints.answered(written_at(events[-1]))
-        if reader.rate_limits > refused:
-            self._tell()
+        self._report_limits()
         for event in events:
             self._follow_tools(session, event)
             if what := describe(event) or (WAITING if asks_model(event) else ""):
@@ -179,7 +177,7 @@ class Progress:
 
     def usage(self) -> Usage:
         """Return the usage of all sessions so far."""
-        first, *others = (session.reader.usage for session in self.sessions)
+        first, *others = (session.reader.facts.usage for session in self.sessions)
         return sum(others, first)
 
     def rate_limits(self) -> int:
@@ -188,10 +186,10 @@ class Progress:
         A call that OpenClaw gave up on is reported in both the transcript and stderr, one that it retried only on
         stderr. If the user's gateway makes the calls, stderr reports neither.
         """
-        written = sum(session.reader.rate_limits for session in self.sessions)
-        return max(written, self.refused + self.complaints.rate_limits)
+        written = sum(session.reader.facts.rate_limits for session in self.sessions)
+        return max(written, self.refused + self.complaints.complaints.rate_limits)
 
-    def _tell(self) -> None:
+    def _report_limits(self) -> None:
         count = self.rate_limits()
         for _ in range(count - self.reported_limits):
             self.events.rate_limited()

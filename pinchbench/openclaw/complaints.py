@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 MAX_WORDS = 500  # characters of one error: a provider may reply with a whole page
 
@@ -107,44 +108,19 @@ class Complaints:
 
 
 class ComplaintReader:
-    """Reads a turn's stderr line by line; `complaints` is up to date after each line."""
+    """Reads a turn's stderr line by line; `complaints` and `retry` are up to date after each line.
+
+    Attributes:
+        retry: the retry that OpenClaw is currently waiting for; None if there is none.
+    """
 
     def __init__(self) -> None:
         """Start without any lines."""
-        self._provider = ""
+        self.complaints = Complaints()
+        self.retry: Retry | None = None
         self._connection = ""
         self._failed_at = 0.0
-        self._rate_limits = 0
-        self._gateway = ""
-        self._other_session = False
-        self._locked = ""
-        self._full_disk = ""
-        self._telling_line = ""
         self._tells = False
-        self._retry: Retry | None = None
-
-    @property
-    def retry(self) -> Retry | None:
-        """The retry that OpenClaw is currently waiting for; None if there is none."""
-        return self._retry
-
-    @property
-    def rate_limits(self) -> int:
-        """The number of failed calls with too many requests so far; cheap enough to read after each line."""
-        return self._rate_limits
-
-    @property
-    def complaints(self) -> Complaints:
-        """The errors reported so far."""
-        return Complaints(
-            provider=self._provider,
-            rate_limits=self._rate_limits,
-            gateway=self._gateway,
-            other_session=self._other_session,
-            locked=self._locked,
-            full_disk=self._full_disk,
-            telling_line=self._telling_line,
-        )
 
     def feed(self, line: str, at: float = 0.0) -> None:
         """Process one line of stderr that was read at the time `at`, in seconds since the epoch."""
@@ -153,15 +129,20 @@ class ComplaintReader:
             return
         tells = _TELLING.search(said) is not None
         if not _NOISE.search(said) and (tells or not self._tells):
-            self._telling_line, self._tells = said, tells
+            self._tells = tells
+            self._set(telling_line=said)
         self._feed_call(line, at)
         if _GATEWAY.search(line):
-            self._gateway = f"{self._gateway} {said}".strip()[:MAX_WORDS]
-            self._other_session = self._other_session or _OTHER_SESSION.search(line) is not None
+            gateway = f"{self.complaints.gateway} {said}".strip()[:MAX_WORDS]
+            is_other = self.complaints.other_session or _OTHER_SESSION.search(line) is not None
+            self._set(gateway=gateway, other_session=is_other)
         if locked := _LOCKED.search(line):
-            self._locked = locked[1]
+            self._set(locked=locked[1])
         if not _TOOL.match(line) and names_full_disk(line):
-            self._full_disk = said
+            self._set(full_disk=said)
+
+    def _set(self, **changes: Any) -> None:  # noqa: ANN401 - of fields of different types
+        self.complaints = replace(self.complaints, **changes)
 
     def _feed_call(self, line: str, at: float) -> None:
         if call := _FAILED_CALL.search(line):
@@ -170,9 +151,9 @@ class ComplaintReader:
         elif connection := _NO_CONNECTION.search(line):
             self._connection = connection[1]
         elif retry := _RETRY.search(line):
-            status = _STATUS.match(self._provider)
+            status = _STATUS.match(self.complaints.provider)
             why = status[1] if status else retry[3].replace("_", " ")
-            self._retry = Retry(number=int(retry[1]), of=int(retry[2]), delay_s=int(retry[4]) / 1000, why=why)
+            self.retry = Retry(number=int(retry[1]), of=int(retry[2]), delay_s=int(retry[4]) / 1000, why=why)
 
     def answered(self, at: float) -> None:
         """Record that a model call succeeded at the time `at`, which clears earlier errors of the provider.
@@ -180,11 +161,11 @@ class ComplaintReader:
         Times are compared because transcript and stderr are read concurrently, in no particular order.
         """
         if at >= self._failed_at:
-            self._provider = self._connection = ""
-            self._retry = None
+            self._connection, self.retry = "", None
+            self._set(provider="")
 
     def _failed_call(self, words: str) -> None:
-        self._rate_limits += is_rate_limit(words)
         cause = f" ({self._connection})" if self._connection and self._connection not in words else ""
-        self._provider = f"{words[:MAX_WORDS]}{cause}"
+        rate_limits = self.complaints.rate_limits + is_rate_limit(words)
+        self._set(provider=f"{words[:MAX_WORDS]}{cause}", rate_limits=rate_limits)
         self._connection = ""

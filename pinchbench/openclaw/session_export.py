@@ -6,42 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinchbench.openclaw.sessions import MAX_TRANSCRIPT_BYTES, TranscriptLimitError
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader
 from pinchbench.process.capacity import find_full
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import BinaryIO
-
     from pinchbench.openclaw.agent_progress import Session
     from pinchbench.results.evidence_files import Evidence
-
-
-# A few compressed rows of a database can expand to gigabytes, and the transcript is compared with the wire as parsed
-# JSON, of which each byte may take 30 of memory (`[[],[],…]`). Conversations with dozens of screenshots fit.
-MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
-
-
-class TranscriptLimitError(OSError):
-    """The agent's sessions are larger than what is kept of them."""
-
-
-class _LimitedCopy:
-    """A file that refuses more than `MAX_TRANSCRIPT_BYTES`."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._left_bytes = MAX_TRANSCRIPT_BYTES
-
-    def write(self, data: bytes) -> int:
-        self._left_bytes -= len(data)
-        if self._left_bytes < 0:
-            raise TranscriptLimitError(f"the sessions hold more than {MAX_TRANSCRIPT_BYTES // 1024**2} MiB")
-        return self._file.write(data)
-
-    def writelines(self, pieces: Iterable[bytes]) -> None:
-        for piece in pieces:
-            self.write(piece)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,10 +58,15 @@ def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSErro
         # Always a new file: an agent that knows the path could create a link there, or a pipe that blocks forever.
         files.transcript.unlink(missing_ok=True)
         with files.transcript.open("xb") as file:
-            copy = _LimitedCopy(file)
+
+            def copy(data: bytes) -> None:
+                if file.tell() + len(data) > MAX_TRANSCRIPT_BYTES:
+                    raise TranscriptLimitError
+                file.write(data)
+
             for session in sessions:
                 last = None
-                if (lines := session.store.lines(copy=copy)) is None:
+                if (lines := session.store.lines(copy)) is None:
                     continue
                 kind = session.store.kind()
                 last = TranscriptReader()

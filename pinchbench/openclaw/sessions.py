@@ -7,8 +7,7 @@ import os
 import sqlite3
 import stat
 from contextlib import ExitStack, closing, suppress
-from io import BytesIO
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import zstandard
 from anyio import current_time, to_thread
@@ -18,13 +17,14 @@ from pinchbench.files.folders import remove_folder
 from pinchbench.process.follow import Follower, LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
-    from typing import BinaryIO
 
+# A few compressed rows of a database can expand to gigabytes, and the transcript is compared with the wire as parsed
+# JSON, of which each byte may take 30 of memory (`[[],[],…]`). Conversations with dozens of screenshots fit.
+MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 MAX_EVENT_BYTES = 8 * 1024 * 1024  # larger than any picture; a longer event is copied, but counts as damaged
 HEAD_BYTES = 16 * 1024  # how much of a longer event is returned: enough to identify it
-MAX_UNPACKED_BYTES = 256 * 1024 * 1024  # per event that is copied: a few compressed bytes can expand to terabytes
 READ_BYTES = 256 * 1024
 LOOKS_AT_ONCE = 40  # reads of 256 KiB per poll within an unfinished line: together more than `MAX_EVENT_BYTES`
 ROWS_AT_ONCE = 200
@@ -47,14 +47,15 @@ DATABASE_FILES = ("", "-wal", "-shm", "-journal")
 SETTLE_S = 1.0  # a commit makes the WAL grow before readers can see it: at most the duration of an fsync
 
 
-class Copy(Protocol):
-    """Where the events are copied to."""
+class TranscriptLimitError(OSError):
+    """The agent's sessions are larger than what is kept of them."""
 
-    def write(self, data: bytes, /) -> int:
-        """Write these bytes."""
+    def __init__(self) -> None:
+        """Say what the limit is."""
+        super().__init__(f"the sessions hold more than {MAX_TRANSCRIPT_BYTES // 1024**2} MiB")
 
-    def writelines(self, pieces: Iterable[bytes], /) -> None:
-        """Write all pieces."""
+
+Copy: TypeAlias = "Callable[[bytes], object]"
 
 
 class SessionStore(Protocol):
@@ -66,7 +67,7 @@ class SessionStore(Protocol):
     def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
         """Iterate over all events from the beginning; None if the session is not in this store. Blocks.
 
-        Each event is written to `copy` in full, followed by a newline. Of an event longer than `MAX_EVENT_BYTES`, only
+        `copy` is called with each event in full, and with a newline. Of an event longer than `MAX_EVENT_BYTES`, only
         the first `HEAD_BYTES` are yielded, so that memory use stays bounded.
         """
 
@@ -109,11 +110,11 @@ def read_lines(path: Path, copy: Copy | None = None, *, within: Path | None = No
     with open_regular(path, within=within) as file:
         while chunk := file.read(READ_BYTES):
             if copy is not None:
-                copy.write(chunk)
+                copy(chunk)
             yield from (line.data for line in splitter.feed(chunk))
     if (last := splitter.finish()) is not None:
         if copy is not None:
-            copy.write(b"\n")
+            copy(b"\n")
         yield last.data
 
 
@@ -124,7 +125,10 @@ def _splitter() -> LineSplitter:
 class _Row(NamedTuple):
     seq: int
     event: bytes
-    is_cut: bool
+
+    @property
+    def head(self) -> bytes:
+        return self.event[:HEAD_BYTES] if len(self.event) > MAX_EVENT_BYTES else self.event
 
 
 class SqliteStore:
@@ -178,12 +182,13 @@ class SqliteStore:
             self._seen = rows[-1].seq
         # After a large read there may be more: the next one runs in a thread.
         self._is_behind = sum(len(row.event) for row in rows) > GLANCE_READ_BYTES
-        return [row.event for row in rows]
+        return [row.head for row in rows]
 
     def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
         """Iterate over all rows, read in pages of `ROWS_AT_ONCE` or `PAGE_BYTES`.
 
-        Raises OSError if the database becomes unreadable in between, or can't be opened because of the machine.
+        Raises TranscriptLimitError for an event that is larger than what is kept of all, and another OSError if the
+        database becomes unreadable in between, or can't be opened because of the machine.
         """
         first = self._fetch(-1)
         return self._pages(first, copy) if first else None
@@ -193,16 +198,13 @@ class SqliteStore:
         while rows:
             for row in rows:
                 if copy is not None:
-                    copy.writelines(self._whole(after) if row.is_cut else (row.event,))
-                    copy.write(b"\n")
-                yield row.event
+                    copy(row.event)
+                    copy(b"\n")
+                yield row.head
                 after = row.seq
             rows = self._fetch(after)
             if rows is None:
-                raise self._unreadable()
-
-    def _unreadable(self) -> OSError:
-        return OSError(f"{self._database} could not be read to its end")
+                raise OSError(f"{self._database} could not be read to its end")
 
     async def close(self) -> None:
         """Close the database connection."""
@@ -263,7 +265,9 @@ class SqliteStore:
             return []
         try:
             with closing(self._open(busy_s=LAST_BUSY_S)) as database:
-                return _page(database, self._session_id, after)
+                return _page(database, self._session_id, after, most_bytes=MAX_TRANSCRIPT_BYTES)
+        except sqlite3.DataError as error:
+            raise TranscriptLimitError from error
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", 0) & PRIMARY_CODE
             if code in MACHINE_ERRORS:
@@ -274,14 +278,6 @@ class SqliteStore:
             return None
         except UnicodeDecodeError:
             return None
-
-    def _whole(self, after: int) -> Iterator[bytes]:
-        """Yield the next event in pieces, for events longer than `MAX_EVENT_BYTES`."""
-        try:
-            with closing(self._open()) as database:
-                yield from _long_event(database, self._session_id, after)[1]
-        except UNREADABLE as error:
-            raise self._unreadable() from error
 
     def _place(self) -> Path:
         """Return where the database can be opened by SQLite."""
@@ -302,7 +298,7 @@ class SqliteStore:
         timeout_s = BUSY_S if busy_s is None else busy_s
         database = sqlite3.connect(uri, uri=True, timeout=timeout_s, check_same_thread=False)
         database.text_factory = bytes  # invalid UTF-8 must not make the whole session unreadable
-        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_EVENT_BYTES)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TRANSCRIPT_BYTES)
         database.set_progress_handler(lambda: 1, MAX_STEPS)
         return database
 
@@ -317,90 +313,34 @@ def _stat(path: Path | str) -> tuple[int, int, int]:
     return info.st_ino, info.st_mtime_ns, info.st_size
 
 
-NEXT = "FROM transcript_events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"
+NEXT = """SELECT seq, event_json, event_zstd FROM transcript_events
+WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?"""
 
 
-def _page(database: sqlite3.Connection, session_id: str, after: int) -> list[_Row]:
-    for count in (ROWS_AT_ONCE, 1):
-        try:
-            with closing(
-                database.execute(f"SELECT seq, event_json, event_zstd {NEXT}", (session_id, after, count))
-            ) as rows:
-                return _some(rows)
-        except sqlite3.DataError:
-            continue  # one of them is longer than `MAX_EVENT_BYTES`
-    seq, pieces = _long_event(database, session_id, after)
-    with closing(pieces):
-        return [_Row(seq, next(pieces, b"")[:HEAD_BYTES], is_cut=True)]
-
-
-def _some(rows: Iterable[tuple[int, object, object]]) -> list[_Row]:
+def _page(
+    database: sqlite3.Connection, session_id: str, after: int, *, most_bytes: int = MAX_EVENT_BYTES
+) -> list[_Row]:
+    """Return the next rows, about `PAGE_BYTES` of them; a packed one is cut when it has more than `most_bytes`."""
     page: list[_Row] = []
     held_bytes = 0
-    for seq, text, packed in rows:
-        event = _event(text, packed)
-        is_cut = len(event) > MAX_EVENT_BYTES
-        page.append(_Row(seq, event[:HEAD_BYTES] if is_cut else event, is_cut))
-        held_bytes += len(event)
-        if held_bytes >= PAGE_BYTES:
-            break
+    with closing(database.execute(NEXT, (session_id, after, ROWS_AT_ONCE))) as rows:
+        for seq, text, packed in rows:
+            page.append(_Row(seq, _event(text, packed, most_bytes)))
+            held_bytes += len(page[-1].event)
+            if held_bytes >= PAGE_BYTES:
+                break
     return page
 
 
-def _event(text: object, packed: object) -> bytes:
-    data = text if isinstance(text, bytes) else _unpacked(packed) if isinstance(packed, bytes) else b""
+def _event(text: object, packed: object, most_bytes: int) -> bytes:
+    data = text if isinstance(text, bytes) else b""
+    if not isinstance(text, bytes) and isinstance(packed, bytes):
+        data = packed
+        with suppress(zstandard.ZstdError):
+            # a stream, because `decompress` trusts the size that a frame declares
+            data = zstandard.ZstdDecompressor().stream_reader(packed).read(most_bytes + 1)
     # One event must be one line. JSON may span several, but its strings can't contain a raw newline.
     return data.replace(b"\n", b" ")
-
-
-def _unpacked(packed: bytes) -> bytes:
-    try:
-        # a stream, because `decompress` trusts the size that a frame declares
-        return zstandard.ZstdDecompressor().stream_reader(packed).read(MAX_EVENT_BYTES + 1)
-    except zstandard.ZstdError:
-        return packed
-
-
-def _long_event(database: sqlite3.Connection, session_id: str, after: int) -> tuple[int, Generator[bytes]]:
-    """Return the sequence number of the next event, and an iterator over its pieces.
-
-    The pieces are read from the database file, or from memory if the table has no row ids.
-    """
-    which = (session_id, after, 1)
-    file: BinaryIO | sqlite3.Blob
-    try:
-        seq, row, kind = database.execute(f"SELECT seq, rowid, typeof(event_json) {NEXT}", which).fetchone()
-        is_packed = kind not in (b"text", b"blob")
-        column = "event_zstd" if is_packed else "event_json"
-        file = database.blobopen("transcript_events", column, row, readonly=True)
-    except (*UNREADABLE, TypeError):
-        limit = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_UNPACKED_BYTES)
-        try:
-            row = database.execute(f"SELECT seq, event_json, event_zstd {NEXT}", which).fetchone()
-        finally:
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limit)
-        if row is None:
-            raise sqlite3.DatabaseError("the row is gone") from None
-        seq, text, packed = row
-        is_packed = not isinstance(text, bytes)
-        file = BytesIO(packed if is_packed else text)
-    return seq, _pieces(file, is_packed=is_packed)
-
-
-def _pieces(file: BinaryIO | sqlite3.Blob, *, is_packed: bool) -> Generator[bytes]:
-    with closing(file):
-        left = MAX_UNPACKED_BYTES
-        try:
-            source = zstandard.ZstdDecompressor().stream_reader(cast("BinaryIO", file)) if is_packed else file
-            while left and (data := source.read(min(left, READ_BYTES))):
-                yield data.replace(b"\n", b" ")
-                left -= len(data)
-        except zstandard.ZstdError:
-            if left < MAX_UNPACKED_BYTES:
-                return  # damaged: what could be decompressed has been yielded
-            file.seek(0)
-            while data := file.read(READ_BYTES):
-                yield data.replace(b"\n", b" ")
 
 
 class AnyStore:

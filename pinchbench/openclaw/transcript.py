@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.complaints import is_rate_limit
@@ -56,55 +56,14 @@ class TranscriptReader:
 
     def __init__(self) -> None:
         """Start without any lines."""
-        self._events = 0
-        self._damaged = 0
-        self._usage = Usage()
-        self._models: list[str] = []
-        self._tool_calls = 0
-        self._user_messages = 0
-        self._replies = 0
-        self._final_text = ""
-        self._answered = False
-        self._fallback = False
-        self._error = ""
-        self._rate_limits = 0
-        self._cwds: list[str] = []
-
-    @property
-    def facts(self) -> TranscriptFacts:
-        """The facts of all lines so far."""
-        return TranscriptFacts(
-            events=self._events,
-            damaged=self._damaged,
-            usage=self._usage,
-            models=tuple(self._models),
-            tool_calls=self._tool_calls,
-            user_messages=self._user_messages,
-            replies=self._replies,
-            final_text=self._final_text,
-            answered=self._answered,
-            fallback=self._fallback or len(self._models) > 1,
-            error=self._error,
-            rate_limits=self._rate_limits,
-            cwds=tuple(self._cwds),
-        )
-
-    @property
-    def usage(self) -> Usage:
-        """The usage of all calls so far, as in `facts`, but cheap enough to read after each line."""
-        return self._usage
-
-    @property
-    def rate_limits(self) -> int:
-        """The number of errors about too many requests so far, as in `facts`, but cheaper."""
-        return self._rate_limits
+        self.facts = TranscriptFacts()
 
     def feed(self, line: bytes) -> tuple[Event, ...]:
         """Process one line and return its events."""
         parsed = parse_line(line)
-        self._damaged += parsed.damaged
+        facts = self.facts
+        self._set(events=facts.events + len(parsed.events), damaged=facts.damaged + parsed.damaged)
         for event in parsed.events:
-            self._events += 1
             message = event.get("message")
             if event.get("type") == "message" and isinstance(message, dict):
                 self._message(message)
@@ -112,41 +71,44 @@ class TranscriptReader:
                 self._session(writable(str(event.get("cwd") or "")))
         return parsed.events
 
+    def _set(self, **changes: Any) -> None:  # noqa: ANN401 - of fields of different types
+        self.facts = replace(self.facts, **changes)
+
     def _session(self, cwd: str) -> None:
-        if cwd and cwd not in self._cwds and len(self._cwds) < MAX_CWDS:
-            self._cwds.append(cwd)
+        cwds = self.facts.cwds
+        if cwd and cwd not in cwds and len(cwds) < MAX_CWDS:
+            self._set(cwds=(*cwds, cwd))
 
     def _message(self, message: Mapping[str, object]) -> None:
+        facts = self.facts
         match message.get("role"):
             case "user":
-                self._user_messages += 1
-                self._answered = False
-                self._fallback = self._fallback or FALLBACK_NOTE in text_of(message)
+                fallback = facts.fallback or FALLBACK_NOTE in text_of(message)
+                self._set(user_messages=facts.user_messages + 1, answered=False, fallback=fallback)
             case "toolResult":
-                self._answered = False
-            case "assistant":
+                self._set(answered=False)
+            case "assistant" if message.get("provider") != INTERNAL_PROVIDER:
                 self._assistant(message)
 
     def _assistant(self, message: Mapping[str, object]) -> None:
-        if message.get("provider") == INTERNAL_PROVIDER:
-            return
-        stop = message.get("stopReason")
+        facts, stop = self.facts, message.get("stopReason")
         calls = sum(part.get("type") == "toolCall" for part in parts_of(message))
-        self._tool_calls += calls
-        self._answered = calls == 0 and str(stop) not in UNFINISHED
+        answered = calls == 0 and str(stop) not in UNFINISHED
+        self._set(tool_calls=facts.tool_calls + calls, answered=answered)
         if stop == "error":
-            self._error = writable(str(message.get("errorMessage") or "the provider answered with an error"))
-            said = (self._error, message.get("errorCode") or "", message.get("errorType") or "")
-            self._rate_limits += is_rate_limit(" ".join(map(str, said)))
+            error = writable(str(message.get("errorMessage") or "the provider answered with an error"))
+            said = " ".join(map(str, (error, message.get("errorCode") or "", message.get("errorType") or "")))
+            self._set(error=error, rate_limits=facts.rate_limits + is_rate_limit(said))
             return
-        self._error = ""
-        self._replies += 1
-        if self._answered:
-            self._final_text = text_of(message)
-        self._usage += usage_of(message.get("usage"))
-        model = writable(f"{message.get('provider')}/{message.get('model')}")
-        if model not in self._models:
-            self._models.append(model)
+        models = tuple(dict.fromkeys((*facts.models, writable(f"{message.get('provider')}/{message.get('model')}"))))
+        self._set(
+            error="",
+            replies=facts.replies + 1,
+            final_text=text_of(message) if answered else facts.final_text,
+            usage=facts.usage + usage_of(message.get("usage")),
+            models=models,
+            fallback=facts.fallback or len(models) > 1,
+        )
 
 
 def asks_model(event: Mapping[str, object]) -> bool:

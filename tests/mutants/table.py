@@ -243,8 +243,8 @@ MUTANTS = (
     ),
     Mutant(
         "a reply that was cut off is taken for the agent's answer",
-        "self._answered = calls == 0 and str(stop) not in UNFINISHED",
-        "self._answered = calls == 0",
+        "answered = calls == 0 and str(stop) not in UNFINISHED",
+        "answered = calls == 0",
         ("openclaw/test_transcript",),
     ),
     Mutant(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pinchbench.openclaw.agent_progress import Session
-from pinchbench.openclaw.session_export import Export, TranscriptLimitError, export_sessions
-from pinchbench.openclaw.sessions import AnyStore
+from pinchbench.openclaw.session_export import Export, export_sessions
+from pinchbench.openclaw.sessions import AnyStore, TranscriptLimitError
 from pinchbench.results.evidence_files import Evidence
 
 if TYPE_CHECKING:

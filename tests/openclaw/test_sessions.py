@@ -17,7 +17,15 @@ import zstandard
 from anyio import CancelScope, fail_after
 
 from fake_openclaw import EVENTS_SCHEMA
-from pinchbench.openclaw.sessions import ROWS_AT_ONCE, AnyStore, JsonlStore, SqliteStore, _Row, read_lines
+from pinchbench.openclaw.sessions import (
+    ROWS_AT_ONCE,
+    AnyStore,
+    JsonlStore,
+    SqliteStore,
+    TranscriptLimitError,
+    _Row,
+    read_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +76,7 @@ async def poll_all(store: SessionStore, count: int) -> list[bytes]:
 def copied(store: SessionStore) -> bytes:
     """What is kept as evidence."""
     copy = BytesIO()
-    for _ in store.lines(copy) or ():
+    for _ in store.lines(copy.write) or ():
         pass
     return copy.getvalue()
 
@@ -153,7 +161,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_EVENT_BYTES", 1_000)
     monkeypatch.setattr("pinchbench.openclaw.sessions.HEAD_BYTES", 5)
     monkeypatch.setattr("pinchbench.openclaw.sessions.READ_BYTES", 300)
-    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_UNPACKED_BYTES", 50_000)
+    monkeypatch.setattr("pinchbench.openclaw.sessions.MAX_TRANSCRIPT_BYTES", 50_000)
 
 
 LONG = b"head" + b"x" * 5_000
@@ -175,7 +183,6 @@ async def test_of_a_line_that_is_too_long_the_head_is_read_and_all_is_kept(tmp_p
 
 
 @pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("has_numbers", [True, False], ids=["rows with numbers", "rows without"])
 @pytest.mark.parametrize(
     ("event", "packed", "whole"),
     [
@@ -183,17 +190,17 @@ async def test_of_a_line_that_is_too_long_the_head_is_read_and_all_is_kept(tmp_p
         (None, PACKED, LONG),
         (None, zstandard.ZstdCompressor().compress(NOISE), NOISE),
         (None, NOISE, NOISE),
-        (None, zstandard.ZstdCompressor().compress(b"0" * 1_000_000), b"0" * 50_000),
+        (None, zstandard.ZstdCompressor().compress(b"0" * 1_000_000), b"0" * 50_001),
     ],
     ids=["text", "packed short", "packed long", "no zstd", "bomb"],
 )
 async def test_of_an_event_that_is_too_long_the_head_is_read_and_all_is_kept(
-    tmp_path: Path, event: bytes | None, packed: bytes | None, whole: bytes, *, has_numbers: bool
+    tmp_path: Path, event: bytes | None, packed: bytes | None, whole: bytes
 ) -> None:
     path = tmp_path / "long.sqlite"
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute("PRAGMA journal_mode=WAL")
-        writer.execute(EVENTS_SCHEMA if has_numbers else f"{EVENTS_SCHEMA} WITHOUT ROWID")
+        writer.execute(EVENTS_SCHEMA)
         add(writer, 0, "first")
         store = SqliteStore(path, "s")
         assert await poll_for(store, 1) == [b"first"]
@@ -203,6 +210,19 @@ async def test_of_an_event_that_is_too_long_the_head_is_read_and_all_is_kept(
         assert await poll_all(store, 2) == heads[1:]
         assert every(store) == heads
         assert copied(store) == b"first\n" + whole + b"\nthird\n"
+
+
+@pytest.mark.usefixtures("short")
+async def test_an_event_that_is_larger_than_what_is_kept_of_all_is_named_so(
+    tmp_path: Path, database: sqlite3.Connection
+) -> None:
+    add(database, 0, "first")
+    add(database, 1, "x" * 50_001)
+    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
+    assert await store.poll() == []
+    with pytest.raises(TranscriptLimitError):
+        every(store)
+    await store.close()
 
 
 async def test_a_database_that_changes_stays_open_and_is_opened_anew_when_it_is_another(
