@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -12,19 +11,19 @@ from pinchbench.files.folders import replaced_file
 from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
 from pinchbench.openclaw.gateway_trial import GATEWAY_ENV, LINK_PORT, SHUT_DOWN_S, plugin_mount
+from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.process.spec import Limits, ProcessSpec
 from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pinchbench.model.task import Task, Turn
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.trial_clock import TrialClock
     from pinchbench.results.evidence_files import Evidence
-
-LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +81,7 @@ class AgentProcesses:
                 argv = turn_argv(self.openclaw.program, command, message_file=file)
             else:
                 argv[-1] = "--message="
-                env = preloaded(env, LONG_MESSAGE, file)
+                env = preloaded(env, file)
         return self._entered(argv, env)
 
     def of_gateway(self, socket: Path) -> ProcessSpec:
@@ -112,15 +111,13 @@ class AgentProcesses:
             return spec
         clock_mounts = () if clock is None else (clock.mount,)
         plugins = () if link is None else (plugin_mount(),)
-        return sandbox.enter(
-            spec,
-            state=self.home.state_dir,
-            program_file=LONG_MESSAGE,
+        extras = TurnExtras(
             places=(*task_places(self.task, self.workspace), *clock_mounts, *plugins),
             services=self.services,
             link=link,
             files={} if clock is None else clock.files,
         )
+        return sandbox.enter(spec, state=self.home.state_dir, extras=extras)
 
 
 def _write_message(path: Path, message: str) -> None:

@@ -7,16 +7,17 @@ import re
 import shlex
 import shutil
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 # OpenClaw's own limit of a turn is later than ours by this, which time that does not count for ours may use up.
 OWN_LIMIT_MARGIN_S = 3600
 MAX_AGENT_ID = 64  # OpenClaw's limit (measured)
 MAX_ARGUMENT_BYTES = 120 * 1024  # Linux refuses one argument of 128 KiB and more (MAX_ARG_STRLEN)
+LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
 MESSAGE_FILE = "PINCHBENCH_MESSAGE_FILE"
 NODE_OPTIONS_BEFORE = "PINCHBENCH_NODE_OPTIONS"
 
@@ -109,8 +110,8 @@ def is_long(message: str) -> bool:
     return len(message.encode()) > MAX_ARGUMENT_BYTES
 
 
-def preloaded(env: Mapping[str, str], preload: Path, message_file: Path) -> dict[str, str]:
-    """Return an environment in which Node replaces the message with the text of `message_file` (`long_message.mjs`).
+def preloaded(env: Mapping[str, str], message_file: Path) -> dict[str, str]:
+    """Return an environment in which Node replaces the message with the text of `message_file` by `LONG_MESSAGE`.
 
     Only for releases without `--message-file`. A respawned process would get the text as an argument, so the variables
     that make OpenClaw's launcher respawn are changed or removed.
@@ -118,7 +119,7 @@ def preloaded(env: Mapping[str, str], preload: Path, message_file: Path) -> dict
     before = env.get("NODE_OPTIONS", "")
     return {
         **{name: value for name, value in env.items() if name != "NODE_COMPILE_CACHE"},
-        "NODE_OPTIONS": f"{before} --import={preload.as_uri()}".strip(),
+        "NODE_OPTIONS": f"{before} --import={LONG_MESSAGE.as_uri()}".strip(),
         NODE_OPTIONS_BEFORE: before,
         MESSAGE_FILE: str(message_file),
         "OPENCLAW_NO_RESPAWN": "1",

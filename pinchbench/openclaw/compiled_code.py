@@ -29,7 +29,6 @@ from pinchbench.files.user_data import cache_dir
 from pinchbench.llm.demo.loopback_server import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.model.trial import TrialKey
-from pinchbench.openclaw.agent_processes import LONG_MESSAGE
 from pinchbench.openclaw.command import TurnCommand, turn_argv
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
@@ -194,7 +193,7 @@ async def play_demo_turn(
             marker=f"setup/{os.getpid()}/{folder.name}",
         )
         if sandbox is not None:
-            spec = sandbox.enter(spec, state=home.state_dir, program_file=LONG_MESSAGE)
+            spec = sandbox.enter(spec, state=home.state_dir)
         return await supervise(spec, timeout_s=FILL_LIMIT_S)
 
 

@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import JUDGE_PROVIDERS
+from pinchbench.wire.protocols.json_values import object_at, objects_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from pinchbench.wire.protocols.json_values import Object
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 MOST_SUGGESTIONS = 3
@@ -153,23 +156,22 @@ def read_json(path: Path) -> object:
 
 def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
     """Yield the providers of a plugin; supports the manifest formats of all tested releases."""
-    catalogue = _members(manifest.get("modelCatalog"))
-    rows, setups = _members(catalogue.get("providers")), _list(_members(manifest.get("setup")).get("providers"))
-    older, aliases = _members(manifest.get("providerAuthEnvVars")), _members(manifest.get("providerAuthAliases"))
+    rows, setups = object_at(manifest, "modelCatalog", "providers"), objects_at(manifest.get("setup"), "providers")
+    older, aliases = object_at(manifest, "providerAuthEnvVars"), object_at(manifest, "providerAuthAliases")
     names = [*_texts(manifest.get("providers")), *rows, *aliases]
-    names += [str(one["id"]) for one in map(_members, setups) if "id" in one]
-    normal = _members(_members(manifest.get("modelIdNormalization")).get("providers"))
+    names += [str(one["id"]) for one in setups if "id" in one]
+    normal = object_at(manifest, "modelIdNormalization", "providers")
     for name in dict.fromkeys(names):
-        row = _members(rows.get(name))
-        mine = [one for one in map(_members, setups) if one.get("id") in (name, aliases.get(name))]
-        rows_of_models = [one for one in map(_members, _list(row.get("models"))) if "id" in one]
+        row = object_at(rows, name)
+        mine = [one for one in setups if one.get("id") in (name, aliases.get(name))]
+        rows_of_models = [one for one in objects_at(row, "models") if "id" in one]
         models = frozenset(str(one["id"]) for one in rows_of_models)
         # a provider of other vendors' models, with names such as `moonshotai/Kimi-K2.6`, has more than it lists
         is_open = any("/" in one for one in models)
         yield (
             name,
             Provider(
-                key_names=tuple(dict.fromkeys([*_keys(mine), *_texts(older.get(name))])),
+                key_names=tuple(dict.fromkeys([*_texts_of(mine, "envVars"), *_texts(older.get(name))])),
                 further_names=tuple(_further(mine)),
                 login_as=str(aliases.get(name, "")),
                 base_url=str(row.get("baseUrl") or ""),
@@ -185,29 +187,19 @@ def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
 
 def _aliases(normal: object) -> frozenset[str]:
     """Return aliases of models and the models they refer to, some of which are listed nowhere else."""
-    aliases = _members(_members(normal).get("aliases"))
+    aliases = object_at(normal, "aliases")
     return frozenset([*aliases, *_texts(list(aliases.values()))])
 
 
-def _keys(setups: list[dict[str, object]]) -> Iterator[str]:
-    for one in setups:
-        yield from _texts(one.get("envVars"))
-
-
-def _further(setups: list[dict[str, object]]) -> Iterator[str]:
-    for evidence in (_members(item) for one in setups for item in _list(one.get("authEvidence"))):
+def _further(setups: Iterable[Object]) -> Iterator[str]:
+    for evidence in (item for one in setups for item in objects_at(one, "authEvidence")):
         yield from _texts([evidence.get("fileEnvVar")])
-        yield from _texts(evidence.get("requiresAnyEnv"))
-        yield from _texts(evidence.get("requiresAllEnv"))
+        yield from _texts_of([evidence], "requiresAnyEnv", "requiresAllEnv")
 
 
-def _members(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+def _texts_of(values: Iterable[Object], *keys: str) -> Iterator[str]:
+    return (text for one in values for key in keys for text in _texts(one.get(key)))
 
 
 def _texts(value: object) -> list[str]:
-    return [one for one in _list(value) if isinstance(one, str)]
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []

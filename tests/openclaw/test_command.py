@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.openclaw.agent_processes import LONG_MESSAGE
 from pinchbench.openclaw.command import (
+    LONG_MESSAGE,
     MAX_AGENT_ID,
     TurnCommand,
     agent_id,
@@ -86,12 +86,12 @@ def test_an_agents_id_fits_and_is_lower_case(model: str, slot: int) -> None:
 
 
 def test_the_preload_keeps_the_users_node_options() -> None:
-    env = preloaded({"NODE_OPTIONS": "--trace-warnings", "A": "b"}, Path("/p.mjs"), Path("/m.txt"))
+    env = preloaded({"NODE_OPTIONS": "--trace-warnings", "A": "b"}, Path("/m.txt"))
     assert env["A"] == "b"
-    assert env["NODE_OPTIONS"] == "--trace-warnings --import=file:///p.mjs"
+    assert env["NODE_OPTIONS"] == f"--trace-warnings --import={LONG_MESSAGE.as_uri()}"
     assert env["PINCHBENCH_NODE_OPTIONS"] == "--trace-warnings"
     assert env["PINCHBENCH_MESSAGE_FILE"] == "/m.txt"
-    assert preloaded({}, Path("/p.mjs"), Path("/m.txt"))["NODE_OPTIONS"] == "--import=file:///p.mjs"
+    assert preloaded({}, Path("/m.txt"))["NODE_OPTIONS"] == f"--import={LONG_MESSAGE.as_uri()}"
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
@@ -103,7 +103,7 @@ def test_node_puts_a_long_message_in_its_place_and_leaves_no_trace(tmp_path: Pat
     message = tmp_path / "message.txt"
     message.write_bytes(text.encode())
     plain = {"PATH": os.environ["PATH"], **({"NODE_OPTIONS": before} if before else {})}
-    env = preloaded({**plain, "NODE_COMPILE_CACHE": str(tmp_path)}, LONG_MESSAGE, message)
+    env = preloaded({**plain, "NODE_COMPILE_CACHE": str(tmp_path)}, message)
     argv = ["node", str(program), "agent", "--agent=x", "--message="]
     done = subprocess.run(argv, env=env, capture_output=True, timeout=60, check=True)
     seen = json.loads(done.stdout)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.homes.credentials import merge
 from pinchbench.openclaw.install import release_key
+from pinchbench.wire.protocols.json_values import object_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,14 +68,14 @@ def with_settings(config: Json, settings: Json) -> Json:
     not accept next to it, and by the tools of their MCP servers.
     """
     merged = merge(config, settings)
-    tools = _section_of(merged)
+    tools = {**object_at(merged, "tools")}
     further = _texts(tools.pop("alsoAllow", None))
     return with_tools({**merged, "tools": tools}, [*further, *([MCP_SERVERS] if "mcp" in settings else [])])
 
 
 def with_tools(config: Json, tools: Iterable[str]) -> Json:
     """Return a config that allows these tools besides. What it denies stays denied."""
-    listed = _texts(_section_of(config).get("allow"))
+    listed = _texts(object_at(config, "tools").get("allow"))
     return merge(config, {"tools": {"allow": [*dict.fromkeys((*listed, *tools))]}})
 
 
@@ -91,7 +92,7 @@ def with_abilities(config: Json, abilities: Iterable[Ability], release: str, bro
                 renamed = _is_renamed(release)
                 needed: Json = {"memory": {"search": by_words}} if renamed else _defaults({"memorySearch": by_words})
             case Ability.IMAGES:  # without a model of its own, there is no tool for PDF files
-                needed = _defaults({"pdfModel": _defaults_of(config).get("model")})
+                needed = _defaults({"pdfModel": object_at(config, "agents", "defaults").get("model")})
             case Ability.BROWSER:
                 needed = {"browser": {**BROWSER, "executablePath": str(browser)}}
             case Ability.CHAT | Ability.AUTOMATIONS | Ability.SUBAGENTS:
@@ -104,21 +105,10 @@ def _defaults(settings: Json) -> Json:
     return {"agents": {"defaults": settings}}
 
 
-def _defaults_of(config: Json) -> Json:
-    agents = config.get("agents")
-    defaults = agents.get("defaults") if isinstance(agents, dict) else None
-    return defaults if isinstance(defaults, dict) else {}
-
-
 def allowed_by(config: Json) -> tuple[str, ...]:
     """Return the tools that a config allows, sorted."""
-    tools = _section_of(config)
+    tools = object_at(config, "tools")
     return tuple(sorted({*_texts(tools.get("allow"))} - {*_texts(tools.get("deny"))}))
-
-
-def _section_of(config: Json) -> Json:
-    tools = config.get("tools")
-    return dict(tools) if isinstance(tools, dict) else {}
 
 
 def _texts(value: object) -> list[str]:

@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import OpenClawError
+from pinchbench.wire.protocols.json_values import object_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from pinchbench.wire.protocols.json_values import Object
 
 
 Json = dict[str, object]
@@ -208,7 +211,7 @@ def private_dotenv(text: str) -> str:
     """Return the text of a `.env` file without variables that refer OpenClaw to the user's own state and gateway."""
     while True:
         # replaced with a comment, so that the text around it is not parsed as one assignment
-        private = ASSIGNMENT.sub(lambda found: "#" if _points_home(found[1]) else found[0], text)
+        private = ASSIGNMENT.sub(lambda found: "#" if points_home(found[1]) else found[0], text)
         if private == text:
             return private
         text = private  # removing a quote may reveal another assignment; the text gets shorter each time
@@ -236,8 +239,8 @@ def _row(database: Path, query: str) -> Iterator[str]:
         yield row[0]
 
 
-def _points_home(name: str) -> bool:
-    """Return whether a variable may refer OpenClaw to the user's own state and gateway."""
+def points_home(name: str) -> bool:
+    """Return whether a variable may refer OpenClaw to the user's own state and gateway, or is one of our options."""
     return name.startswith(("OPENCLAW_", "PINCHBENCH_"))
 
 
@@ -258,7 +261,7 @@ def places_of_key(provider: str, names: tuple[str, ...], *, env: Mapping[str, st
     stored = stored_names(user)
     places = [f"{name} in the environment" for name in names if env.get(name, "").strip()]
     places += [f"{name} in your OpenClaw's settings" for name in names if name in stored]
-    if _configured(user, provider):
+    if object_at(user.config, "models", "providers", provider).get("apiKey"):
         places.append("your OpenClaw's models.providers")
     if logins := sum(one == provider for one in login_providers(user)):
         places.append("a login of your OpenClaw" if logins == 1 else f"{logins} logins of your OpenClaw")
@@ -272,26 +275,14 @@ def stored_names(user: UserState) -> set[str]:
 
 def login_providers(user: UserState) -> tuple[str, ...]:
     """The provider of each stored login."""
-    profiles = user.logins.get("profiles")
-    found = profiles.values() if isinstance(profiles, dict) else ()
+    found = object_at(user.logins, "profiles").values()
     return tuple(sorted(str(one["provider"]) for one in found if isinstance(one, dict) and "provider" in one))
 
 
 def _config_names(section: object) -> set[str]:
     """The variables that the section `env` of openclaw.json sets, directly or below `vars`."""
-    if not isinstance(section, dict):
-        return set()
-    inner = section.get("vars")
-    return {str(name) for name, value in section.items() if isinstance(value, str)} | (
-        {str(name) for name in inner} if isinstance(inner, dict) else set()
-    )
-
-
-def _configured(user: UserState, provider: str) -> bool:
-    section: object = user.config
-    for name in ("models", "providers", provider):
-        section = section.get(name) if isinstance(section, dict) else None
-    return isinstance(section, dict) and bool(section.get("apiKey"))
+    direct = {name for name, value in object_at(section).items() if isinstance(value, str)}
+    return direct | {*object_at(section, "vars")}
 
 
 # Below the state folder, OpenClaw looks for skills that all agents have. They go before those that it brings, and, as
@@ -340,28 +331,19 @@ def with_model_timeout(config: Json, model: str, trial_s: float) -> Json:
     provider, separator, _ = model.partition("/")
     if not separator:
         return config
-    models = config.get("models")
-    known = models.get("providers") if isinstance(models, dict) else None
-    name = _as_known(provider, known if isinstance(known, dict) else {})
+    name = _as_known(provider, object_at(config, "models", "providers"))
     config = merge({"models": {"mode": "merge"}}, config)
     return merge(config, {"models": {"providers": {name: {"timeoutSeconds": limit_s}}}})
 
 
 def without_overlay(config: Json) -> Json:
     """Return the config without provider entries that contain only the limit, for an OpenClaw that rejects them."""
-    models = config.get("models")
-    known = models.get("providers") if isinstance(models, dict) else None
-    if not isinstance(models, dict) or not isinstance(known, dict):
-        return config
-    kept = {
-        name: entry
-        for name, entry in known.items()
-        if not isinstance(entry, dict) or entry.keys() != {"timeoutSeconds"}
-    }
-    return {**config, "models": {**models, "providers": kept}}
+    known = object_at(config, "models", "providers")
+    kept = {name: one for name, one in known.items() if not isinstance(one, dict) or one.keys() != {"timeoutSeconds"}}
+    return {**config, "models": {**object_at(config, "models"), "providers": kept}} if known else config
 
 
-def _as_known(provider: str, known: Json) -> str:
+def _as_known(provider: str, known: Object) -> str:
     """Return the name of a provider's existing entry, else `provider`.
 
     OpenClaw treats `OpenAI` as `openai` and `z.ai` as `zai`, and uses only one entry.

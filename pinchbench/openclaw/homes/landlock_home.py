@@ -12,23 +12,12 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import Network
 from pinchbench.errors import OpenClawError
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.openclaw.homes.sandbox import (
-    COMPILED,
-    EXCLUDED,
-    SYSTEM_PATH,
-    certificate_files,
-    installed,
-    node_folder,
-    path_dirs,
-)
-from pinchbench.sandbox.sandbox_spec import NO_FILES, SYSTEM_DIRS, SYSTEM_FILES, Mount, program_root
+from pinchbench.openclaw.command import LONG_MESSAGE
+from pinchbench.openclaw.homes.sandbox import COMPILED, NO_EXTRAS, SYSTEM_PATH, TurnExtras, TurnSandbox
+from pinchbench.sandbox.sandbox_spec import SYSTEM_DIRS, SYSTEM_FILES, program_root
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pinchbench.openclaw.command import OpenClaw
     from pinchbench.process.spec import ProcessSpec
-    from pinchbench.sandbox.sandbox_spec import Forward
 
 HOME, TEMPORARY = "home", "home/tmp"  # in the home's folder
 # In namespaces these are generated, or belong to the trial. Without /proc, Node and many tools do not start.
@@ -47,48 +36,30 @@ DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "u
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LandlockSandbox:
+class LandlockSandbox(TurnSandbox):
     """The restrictions of a home's turns.
 
-    Attributes:
-        root: the home's folder.
-        openclaw: the OpenClaw that runs there.
-        base: the environment that programs and the model need.
-        network: what a turn can connect to; never `AUTO`.
-        port: the only port to which a turn can connect by TCP, unless the network is open.
-        allowed: what the user wants to be visible in addition.
-        compiled: the folder with OpenClaw's compiled code (see `compiled_code`); None without.
-        fills_compiled: whether turns may write there, which no agent's may.
+    `root` is the home's folder, `port` the only port to which a turn can connect by TCP, unless the network is open.
     """
 
+    has_own_root = False
+    seen_root = None
     root: Path
-    openclaw: OpenClaw
-    base: Mapping[str, str]
-    network: Network
     port: int | None = None
-    allowed: tuple[Mount, ...] = ()
-    compiled: Path | None = None
-    fills_compiled: bool = False
 
     @property
     def env(self) -> dict[str, str]:
-        """Return the environment of a turn, whose home and temporary files are in the home's folder."""
-        folders = [*map(str, self.openclaw.path_first), *map(str, path_dirs(self.openclaw, self.base)), SYSTEM_PATH]
+        """The environment of a turn, whose home and temporary files are in the home's folder."""
         return {
-            **{name: value for name, value in self.base.items() if name not in EXCLUDED},
+            **self.kept_env,
             "HOME": str(self.root / HOME),
-            "PATH": ":".join(folders),
+            "PATH": ":".join([*map(str, self.openclaw.path_first), *map(str, self.path_dirs), SYSTEM_PATH]),
             "OPENCLAW_STATE_DIR": str(self.root / "state"),
             "OPENCLAW_CONFIG_PATH": str(self.root / "state" / "openclaw.json"),
             "TMPDIR": str(self.root / TEMPORARY),
             OWN_OOM_SCORE: "0",
             NO_SYSTEM_CONFIG: "1",
         }
-
-    @property
-    def seen_root(self) -> None:
-        """Return None: paths are those outside."""
-        return None
 
     def seen_workspace(self, workspace: Path) -> Path:
         """Return the same path."""
@@ -113,42 +84,21 @@ class LandlockSandbox:
         if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid():
             raise OpenClawError(f"{LOCKS}, where OpenClaw keeps its locks, is not a folder of yours: have it removed.")
 
-    def showing(self, folder: Path) -> LandlockSandbox:
-        """Return the same with a folder that turns may read."""
-        return replace(self, allowed=(*self.allowed, Mount(source=str(folder), target=str(folder))))
-
-    @property
-    def has_own_root(self) -> bool:
-        """Return false: Landlock changes no path."""
-        return False
-
-    def enter(
-        self,
-        spec: ProcessSpec,
-        *,
-        state: Path,
-        program_file: Path,
-        places: tuple[Mount, ...] = (),
-        services: tuple[Forward, ...] = (),
-        link: Forward | None = None,
-        files: Mapping[str, str] = NO_FILES,
-    ) -> ProcessSpec:
-        """Return the process of a turn with its restrictions. It can't have what takes namespaces."""
-        needs_namespaces = places or files or services or link  # `run_attempt` begins no such task
-        assert not needs_namespaces  # noqa: S101
+    def enter(self, spec: ProcessSpec, *, state: Path, extras: TurnExtras = NO_EXTRAS) -> ProcessSpec:
+        """Return the process of a turn with its restrictions."""
+        assert extras == NO_EXTRAS  # noqa: S101 - they take namespaces: `run_attempt` begins no such task
         del state  # it is in the home's folder
         roots = [
             # solutions may be installed with the program, and are not hidden here
             folder if bundled_tasks_dir().is_relative_to(program_root(folder)) else program_root(folder)
-            for folder in path_dirs(self.openclaw, self.base)
+            for folder in self.path_dirs
         ]
-        programs = [*installed(self.openclaw), *node_folder(self.openclaw), *roots]
+        programs = filter(None, (self.install_folder, self.node_folder, *roots))
         compiled = [] if self.compiled is None else [str(self.compiled)]
-        readable = [*SYSTEM_DIRS, *SYSTEM_FILES, *READABLE, *certificate_files(self.base), str(program_file)]
         plan: dict[str, object] = {
             "level": "landlock",
             "readable": [
-                *readable,
+                *(*SYSTEM_DIRS, *SYSTEM_FILES, *READABLE, *self.certificate_files, str(LONG_MESSAGE)),
                 *map(str, programs),
                 *compiled,
                 *(one.source for one in self.allowed if not one.writable),

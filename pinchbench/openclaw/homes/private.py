@@ -80,6 +80,7 @@ class PrivateHome:
     next. `tokens` are those of the slot and the trial, as in `addressed`. `settings` are merged into the config.
     """
 
+    local = True  # it has no gateway
     root: Path
     agent_id: str
     openclaw: OpenClaw
@@ -98,11 +99,6 @@ class PrivateHome:
     def state_dir(self) -> Path:
         """`<root>/state`."""
         return self.root / STATE
-
-    @property
-    def local(self) -> bool:
-        """True: a private home has no gateway."""
-        return True
 
     @property
     def env(self) -> Mapping[str, str]:

@@ -46,6 +46,8 @@ class SharedHome:
     share it.
     """
 
+    local = False
+    sandbox = None  # the user's gateway runs the turns' commands
     agent_id: str
     state_dir: Path
     link: Path
@@ -54,19 +56,9 @@ class SharedHome:
     changes: Lock | None = None
 
     @property
-    def local(self) -> bool:
-        """False: turns go through the user's gateway, as in PinchBench's own runner."""
-        return False
-
-    @property
     def env(self) -> Mapping[str, str]:
         """The user's unchanged environment, except that OpenClaw's own Node is first on PATH."""
         return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
-
-    @property
-    def sandbox(self) -> None:
-        """None: the user's gateway runs the turns' commands."""
-        return None
 
     def addressed(self, tokens: tuple[str, str]) -> SharedHome:
         """Return this home: its requests do not go through the wire."""

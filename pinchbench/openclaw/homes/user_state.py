@@ -7,14 +7,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.openclaw.homes.credentials import UserState, kept_dotenv
+from pinchbench.openclaw.homes.credentials import UserState, kept_dotenv, merge, points_home
 from pinchbench.redaction import known_secrets, secrets_in, secrets_in_dotenv
+from pinchbench.wire.protocols.json_values import object_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.model_catalogue import Catalogue
+    from pinchbench.wire.protocols.json_values import Object
 
 # Variables that programs need to run, to reach the network and to write files as this user. All others are excluded.
 PASSED = frozenset(
@@ -94,18 +96,13 @@ def needed_for(
         return name in PASSED or name.startswith("LC_") or name in passed or is_credential(name)
 
     return HomeInput(
-        env={name: value for name, value in env.items() if is_needed(name) and not _is_ours(name)},
+        env={name: value for name, value in env.items() if is_needed(name) and not points_home(name)},
         user=UserState(
             config=_with_env(user.config.get("env"), kept.config, is_credential),
             logins=kept.logins,
-            dotenv=kept_dotenv(user.dotenv, lambda name: is_credential(name) and not _is_ours(name)),
+            dotenv=kept_dotenv(user.dotenv, lambda name: is_credential(name) and not points_home(name)),
         ),
     )
-
-
-def _is_ours(name: str) -> bool:
-    """Return whether a variable may refer OpenClaw to the user's own state and gateway, or is one of our options."""
-    return name.startswith(("OPENCLAW_", "PINCHBENCH_"))
 
 
 def _addresses(provider: str) -> Iterator[str]:
@@ -116,18 +113,15 @@ def _addresses(provider: str) -> Iterator[str]:
 
 def _config_of(config: Json, provider: str, logins: set[str], stored: Json) -> Json:
     kept = _without_providers(config)
-    models, auth = _members(config.get("models")), _members(config.get("auth"))
-    if provider in (providers := _members(models.get("providers"))):
-        kept["models"] = {**_members(kept.get("models")), "providers": {provider: providers[provider]}}
-    if auth:
+    if provider in (providers := object_at(config, "models", "providers")):
+        kept = merge(kept, {"models": {"providers": {provider: providers[provider]}}})
+    if auth := object_at(config, "auth"):
         kept["auth"] = _logins_of(auth, logins)
-    entries = _members(_members(config.get("plugins")).get("entries"))
-    if provider in entries:
-        plugins = _members(kept.get("plugins"))
-        kept["plugins"] = {**plugins, "entries": {**_members(plugins.get("entries")), provider: entries[provider]}}
+    if provider in (entries := object_at(config, "plugins", "entries")):
+        others = {**object_at(kept, "plugins", "entries"), provider: entries[provider]}
+        kept["plugins"] = {**object_at(kept, "plugins"), "entries": others}
     used = set(_sources([kept, stored]))
-    secrets = _members(config.get("secrets"))
-    sources = {name: one for name, one in _members(secrets.get("providers")).items() if name in used}
+    sources = {name: one for name, one in object_at(config, "secrets", "providers").items() if name in used}
     if sources:
         kept["secrets"] = {"providers": sources}
     return kept
@@ -136,13 +130,13 @@ def _config_of(config: Json, provider: str, logins: set[str], stored: Json) -> J
 def _without_providers(config: Json) -> Json:
     """Return the settings that concern all providers: how catalogues are merged, and which plugins are enabled."""
     kept: Json = {}
-    models, plugins = _members(config.get("models")), _members(config.get("plugins"))
+    models, plugins = object_at(config, "models"), object_at(config, "plugins")
     if "mode" in models:
         kept["models"] = {"mode": models["mode"]}
     if plugins:
         entries = {
             name: {"enabled": one["enabled"]}
-            for name, one in _members(plugins.get("entries")).items()
+            for name, one in object_at(plugins, "entries").items()
             if isinstance(one, dict) and isinstance(one.get("enabled"), bool)
         }
         kept["plugins"] = {
@@ -152,25 +146,25 @@ def _without_providers(config: Json) -> Json:
     return kept
 
 
-def _logins_of(store: Json, providers: set[str]) -> Json:
+def _logins_of(store: Object, providers: set[str]) -> Json:
     """Return the part of an auth profile store that belongs to these providers."""
     profiles = {
         name: one
-        for name, one in _members(store.get("profiles")).items()
+        for name, one in object_at(store, "profiles").items()
         if isinstance(one, dict) and one.get("provider") in providers
     }
     if not profiles:
         return {}
-    order = {name: one for name, one in _members(store.get("order")).items() if name in providers}
+    order = {name: one for name, one in object_at(store, "order").items() if name in providers}
     version = {"version": store["version"]} if isinstance(store.get("version"), int) else {}
     return {**version, "profiles": profiles, **({"order": order} if order else {})}
 
 
 def _with_env(section: object, kept: Json, is_credential: Callable[[str], bool]) -> Json:
     """Return the config `kept` with the credentials in the user's section `env`."""
-    env = _members(section)
+    env = object_at(section)
     names = {name: value for name, value in env.items() if isinstance(value, str) and is_credential(name)}
-    inner = {name: value for name, value in _members(env.get("vars")).items() if is_credential(name)}
+    inner = {name: value for name, value in object_at(env, "vars").items() if is_credential(name)}
     whole = {**names, **({"vars": inner} if inner else {})}
     return {**kept, "env": whole} if whole else kept
 
@@ -205,7 +199,3 @@ def _sources(value: object) -> Iterator[str]:
                 yield from _sources(one)
         case _:
             pass
-
-
-def _members(value: object) -> dict[str, object]:
-    return value if isinstance(value, dict) else {}

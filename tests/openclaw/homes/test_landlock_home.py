@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from pinchbench.defaults import Network
-from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.command import LONG_MESSAGE, OpenClaw
 from pinchbench.openclaw.homes import landlock_home
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
 from pinchbench.process.spec import ProcessSpec
@@ -45,7 +45,7 @@ def _plan(sandbox: LandlockSandbox, tmp_path: Path) -> Mapping[str, object]:
     spec = ProcessSpec(
         argv=["openclaw"], cwd=tmp_path / "work", env={}, stdout=tmp_path / "o", stderr=tmp_path / "e", marker="m"
     )
-    entered = sandbox.enter(spec, state=tmp_path / "home" / "state", program_file=tmp_path / "long.mjs")
+    entered = sandbox.enter(spec, state=tmp_path / "home" / "state")
     assert entered.argv == spec.argv
     assert entered.sandbox is not None
     return entered.sandbox
@@ -62,8 +62,8 @@ def test_its_own_folders_and_what_the_user_allows_can_be_written_and_nothing_els
         "/srv/own",
     ]
     readable = cast("list[str]", plan["readable"])
-    own = [*(str(tmp_path / name) for name in ("long.mjs", "cache/openclaw-1", "cache/node-1")), "/srv/data"]
-    assert [one for one in readable if one.startswith((str(tmp_path), "/srv"))] == own
+    own = [str(LONG_MESSAGE), *(str(tmp_path / name) for name in ("cache/openclaw-1", "cache/node-1")), "/srv/data"]
+    assert readable[-len(own) :] == own
     assert not {"/", "/etc", "/tmp", "/home", "/dev", "/sys", "/run", "/var"} & {*readable, *writable}
     assert (plan["level"], plan["network"], plan["port"]) == ("landlock", "model", 1234)
 

@@ -10,7 +10,7 @@ from anyio import fail_after
 from pinchbench.defaults import Network
 from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.homes.sandbox import HomeSandbox, task_limit
+from pinchbench.openclaw.homes.sandbox import HomeSandbox, TurnExtras, task_limit
 from pinchbench.process.spec import ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
@@ -43,7 +43,7 @@ def _entered(tmp_path: Path, sandbox: HomeSandbox, *words: str) -> ProcessSpec:
         stderr=tmp_path / "stderr",
         marker="m",
     )
-    return sandbox.enter(spec, state=tmp_path / "home" / "state", program_file=tmp_path / "long.mjs")
+    return sandbox.enter(spec, state=tmp_path / "home" / "state")
 
 
 def _mounts(spec: ProcessSpec) -> Mapping[str, dict[str, Any]]:
@@ -153,7 +153,7 @@ async def test_a_turn_finds_its_workspace_and_shown_files_at_the_paths_that_its_
     openclaw.program.chmod(0o755)
     for name in ("run/task", "home/state", "own"):
         (tmp_path / name).mkdir(parents=True)
-    for name in ("run/task/given.txt", "own/shown.txt", "long.mjs"):
+    for name in ("run/task/given.txt", "own/shown.txt"):
         (tmp_path / name).write_text(f"{name}\n", encoding="utf-8")
     sandbox = HomeSandbox(openclaw=openclaw, base={"PATH": "/usr/bin"}, network=Network.OPEN)
     spec = ProcessSpec(
@@ -168,7 +168,7 @@ async def test_a_turn_finds_its_workspace_and_shown_files_at_the_paths_that_its_
         Mount(source=str(tmp_path / "run" / "task"), target="/app", writable=True),
         Mount(source=str(tmp_path / "own"), target="/srv/own"),
     )
-    entered = sandbox.enter(spec, state=tmp_path / "home/state", program_file=tmp_path / "long.mjs", places=places)
+    entered = sandbox.enter(spec, state=tmp_path / "home/state", extras=TurnExtras(places=places))
     with fail_after(60):
         end = await supervise(entered, timeout_s=30)
     assert end.exit_code == 0, (tmp_path / "stderr").read_text("utf-8")
