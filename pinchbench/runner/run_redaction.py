@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace as replace_in
 
-from pinchbench.events import (
-    BudgetChanged,
-    BudgetNearlyUsed,
-    Event,
-    Notice,
-    OutputLine,
-    PaceChanged,
-    RegradeBegan,
-    RunBegan,
-    RunEnded,
-    SetUpStep,
-    SkipAsked,
-    TrialActivity,
-    TrialBegan,
-    TrialEnded,
-    TrialGraded,
-    TrialWaits,
-)
+from pinchbench.model.grade import Grade
+from pinchbench.model.outcome import Outcome
 from pinchbench.redaction import mask, mask_file, mask_grade, mask_outcome
-from pinchbench.results.records import (
-    BudgetSet,
-    ConcurrencySet,
-    GradeGiven,
-    GradeOverridden,
-    NodeUsed,
-    NoteAdded,
-    PaceSet,
-    ProbeEnded,
-    Record,
-    RegradeStarted,
-    RunContinued,
-    RunFinished,
-    RunPaused,
-    RunResumed,
-    RunStarted,
-    TrialFinished,
-    TrialRequeued,
-    TrialsSkipped,
-    TrialStarted,
-    TrialStopped,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    from pinchbench.events import Event
+    from pinchbench.results.records import Record
 
 
 class Redactor:
@@ -74,53 +39,27 @@ class Redactor:
         return mask(text, self.secrets)
 
     def record(self, record: Record) -> Record:
-        """A record without keys in what others said (pure). The options of a run are the user's own words."""
-        match record:
-            case TrialFinished():
-                return replace_in(record, outcome=mask_outcome(record.outcome, self.secrets))
-            case GradeGiven():
-                return replace_in(record, grade=mask_grade(record.grade, self.secrets))
-            case PaceSet() | TrialRequeued() | GradeOverridden():
-                return replace_in(record, why=self.text(record.why))
-            case NoteAdded():
-                return replace_in(record, text=self.text(record.text), tags=tuple(map(self.text, record.tags)))
-            case RunFinished():
-                return replace_in(record, stopped=self.text(record.stopped))
-            case (
-                RunStarted()
-                | RunResumed()
-                | RegradeStarted()
-                | TrialStarted()
-                | NodeUsed()
-                | ProbeEnded()
-                | RunPaused()
-                | RunContinued()
-                | ConcurrencySet()
-                | BudgetSet()
-                | TrialStopped()
-                | TrialsSkipped()
-            ):
-                return record
-            case _:
-                assert_never(record)
+        """A record without keys in its texts (pure). The options of a run, a mapping, are the user's own words."""
+        return replace_in(record, **self._masked(record, record.__struct_fields__))
 
     def event(self, event: Event) -> Event:
-        """An event without keys in what others said (pure)."""
-        match event:
-            case Notice() | SetUpStep() | TrialActivity() | TrialWaits() | OutputLine():
-                return replace(event, text=self.text(event.text))
-            case TrialEnded():
-                return replace(event, outcome=mask_outcome(event.outcome, self.secrets))
-            case TrialGraded():
-                return replace(event, grade=mask_grade(event.grade, self.secrets))
-            case PaceChanged():
-                return replace(event, why=self.text(event.why))
-            case RunBegan() | RegradeBegan() | TrialBegan() | SkipAsked() | BudgetChanged() | RunEnded():
-                return event
-            case BudgetNearlyUsed():  # sentences of this program alone
-                return event
-            case _:
-                assert_never(event)
+        """An event without keys in its texts (pure)."""
+        return replace(event, **self._masked(event, (field.name for field in fields(event))))
+
+    def _masked(self, value: Record | Event, names: Iterable[str]) -> dict[str, Any]:
+        """Return the fields that hold a text, texts, an outcome or a grade, without keys in them."""
+        masked: dict[str, Any] = {}
+        for name in names:
+            match getattr(value, name):
+                case str() as text if type(text) is str:  # a name of an enumeration is none of a key
+                    masked[name] = self.text(text)
+                case (str(), *_) as texts:
+                    masked[name] = tuple(map(self.text, texts))
+                case Outcome() as outcome:
+                    masked[name] = mask_outcome(outcome, self.secrets)
+                case Grade() as grade:
+                    masked[name] = mask_grade(grade, self.secrets)
+        return masked
 
     def files(self, paths: Iterable[Path]) -> None:
         """Overwrite keys in files that no process writes any more. Blocks. Inaccessible files are left as they are."""

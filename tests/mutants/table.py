@@ -45,14 +45,14 @@ MUTANTS = (
     ),
     Mutant(
         "a rate limit ends in no trial at all",
-        "self._limit = max(1, before // 2)",
-        "self._limit = before // 2",
+        "self.limit = max(1, before // 2)",
+        "self.limit = before // 2",
         ("runner/scheduling/test_rate_limit",),
     ),
     Mutant(
         "a trial is started that can not end before --max-hours",
-        "if now + usual_s > self.deadline:",
-        "if now > self.deadline:",
+        "if now + usual_s <= self.deadline:",
+        "if now <= self.deadline:",
         ("runner/scheduling/test_budget",),
     ),
     Mutant(

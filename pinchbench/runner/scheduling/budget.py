@@ -42,6 +42,36 @@ UNREPORTED = (
 )
 
 
+WHOSE = " of the experiment"
+
+
+class _Hours:
+    """The hours of a session: since when they count, and how many there may be. Times are monotonic seconds."""
+
+    def __init__(self, limits: BudgetLimits, began: float, *, whose: str = "", taker: str = "the run") -> None:
+        """`whose` follows the limit in sentences, and `taker` is whose time passes."""
+        self.began = began
+        self.limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
+        self.deadline = began + self.limit_s
+        self._whose = whose
+        self._taker = taker
+
+    def expired(self, now: float) -> str:
+        """Say whether the hours are over."""
+        if now < self.deadline - TIMER_SLACK_S:
+            return ""
+        limit, passed = time_text(self.limit_s), time_text(now - self.began)
+        return f"--max-hours {limit}{self._whose} is reached: {self._taker} has taken {passed}."
+
+    def no_time(self, now: float, usual_s: float) -> str:
+        """Say why a trial that usually takes so long is too late; empty if it is not."""
+        if now + usual_s <= self.deadline:
+            return ""
+        limit, passed = time_text(self.limit_s), time_text(now - self.began)
+        another = f"another trial would take about {time_text(usual_s)}"
+        return f"--max-hours {limit}{self._whose}: {passed} have passed, and {another}."
+
+
 def announce_once(
     limits: BudgetLimits, used: Callable[[Resource], float], reported: set[str], *, whose: str = ""
 ) -> tuple[str, ...]:
@@ -60,6 +90,7 @@ class Budget:
     """What a run has used and may still use. Times are monotonic seconds.
 
     Sentences name the option and the figures; an empty one says that there is room. Without `limits` all are empty.
+    `deadline` is when this session has used its hours; `math.inf` without a limit.
     """
 
     def __init__(
@@ -82,8 +113,8 @@ class Budget:
         self._mean_s = math.fsum(self._expected_s.values()) / len(self._expected_s) if self._expected_s else SHORTEST_S
         self.limits = limits
         self._meters = {resource: Meter(resource) for resource in RESOURCES}
-        self._limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
-        self._began = began
+        self._hours = _Hours(limits, began)
+        self.deadline = self._hours.deadline
         self._busy_s = Typical()  # how long the attempts took that ended by themselves
         self._called = 0  # those of them that made a model call
         self._most_running = 1  # attempts at once, as far as `may_start` knows
@@ -105,11 +136,6 @@ class Budget:
     def nearly_used(self) -> tuple[str, ...]:
         """Say, once for each limit, that most of it is used."""
         return announce_once(self.limits, self.used, self._announced)
-
-    @property
-    def deadline(self) -> float:
-        """When this session has used its hours; `math.inf` without a limit."""
-        return self._began + self._limit_s
 
     def uses(self, key: TrialKey, usage: Usage) -> str:
         """Take what the running attempt at a trial has used so far in all; a sentence once a limit is reached."""
@@ -154,9 +180,7 @@ class Budget:
 
     def expired(self, now: float) -> str:
         """Say whether the hours are over."""
-        if now < self.deadline - TIMER_SLACK_S:
-            return ""
-        return f"--max-hours {time_text(self._limit_s)} is reached: the run has taken {time_text(now - self._began)}."
+        return self._hours.expired(now)
 
     def may_start(self, now: float, key: TrialKey, *, running: Collection[TrialKey]) -> str:
         """Say why no attempt at a trial is started while those at `running` run; empty when it may be.
@@ -172,12 +196,8 @@ class Budget:
             coming, another = self.coming(resource, running), self.another(resource, key.task_id)
             if why := resource.no_room(self.limits, used=self.used(resource), coming=coming, another=another):
                 return why
-        usual_s = self.usual_s(key.task_id)
-        if now + usual_s > self.deadline:
-            limit, passed = time_text(self._limit_s), time_text(now - self._began)
-            return (
-                f"--max-hours {limit}: {passed} have passed, and another trial would take about {time_text(usual_s)}."
-            )
+        if why := self._hours.no_time(now, self.usual_s(key.task_id)):
+            return why
         self._most_running = max(self._most_running, len(running) + 1)
         return ""
 
@@ -192,9 +212,9 @@ class Budget:
         count = sum(left.values())
         wholes = {resource: meter.whole(left_s, count) for resource, meter in self._meters.items()}
         passed = [why for resource, whole in wholes.items() if (why := resource.outlook(self.limits, whole))]
-        whole_s = now - self._began + self._busy_s.of_all(left_s) / self._most_running
-        if whole_s > self._limit_s:
-            whole, limit = time_text(whole_s), time_text(self._limit_s)
+        whole_s = now - self._hours.began + self._busy_s.of_all(left_s) / self._most_running
+        if whole_s > self._hours.limit_s:
+            whole, limit = time_text(whole_s), time_text(self._hours.limit_s)
             passed.append(f"At this rate the whole run would take about {whole}; --max-hours is {limit}.")
         self._is_outlook_shown = bool(passed)
         return " ".join(passed)
@@ -222,9 +242,6 @@ class Budget:
         return self._busy_s.of(self._expected(task_id))
 
 
-WHOSE = " of the experiment"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Member:
     """What a run uses, and the trials that it runs now."""
@@ -237,23 +254,19 @@ class SharedBudget:
     """What runs use together, and may still use. Times are monotonic seconds.
 
     A trial of any run starts only if there is room for one of each that still has trials: the dearest is not left
-    behind while cheaper ones go on, so that all runs end at about the same trial. Sentences are as those of `Budget`.
+    behind while cheaper ones go on, so that all runs end at about the same trial. `deadline` and the sentences are as
+    those of `Budget`.
     """
 
     def __init__(self, limits: BudgetLimits, *, began: float) -> None:
         """Only the hours of this session count, from `began` on."""
         self.limits = limits
-        self._began = began
-        self._limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
+        self._hours = _Hours(limits, began, whose=WHOSE, taker="it")
+        self.deadline = self._hours.deadline
         self._members: dict[str, _Member] = {}
         self._active: set[str] = set()
         self._over = ""
         self._announced: set[str] = set()
-
-    @property
-    def deadline(self) -> float:
-        """When this session has used its hours; `math.inf` without a limit."""
-        return self._began + self._limit_s
 
     @property
     def is_running(self) -> bool:
@@ -280,7 +293,7 @@ class SharedBudget:
         """
         if not self._over and usage is not None and self.limits.max_cost is not None:
             self._over = UNPRICED if usage.has_tokens and usage.known_cost_usd is None else ""
-        self._over = self._over or self._reached() or self._expired(now)
+        self._over = self._over or self._reached() or self._hours.expired(now)
         return self._over
 
     def nearly_used(self) -> tuple[str, ...]:
@@ -295,7 +308,8 @@ class SharedBudget:
         if over := self.over(now):
             return over
         no_room = (self._no_room(resource, task_id) for resource in RESOURCES)
-        why = next(filter(None, no_room), "") or self._late(now, task_id)
+        usual_s = max((self._members[run].budget.usual_s(task_id) for run in self._active), default=0.0)
+        why = next(filter(None, no_room), "") or self._hours.no_time(now, usual_s)
         if why and not self.is_running:
             self._over = why
         return why
@@ -304,24 +318,10 @@ class SharedBudget:
         reached = (resource.reached(self.limits, self._used(resource), whose=WHOSE) for resource in RESOURCES)
         return next(filter(None, reached), "")
 
-    def _expired(self, now: float) -> str:
-        if now < self.deadline - TIMER_SLACK_S:
-            return ""
-        limit, passed = time_text(self._limit_s), time_text(now - self._began)
-        return f"--max-hours {limit}{WHOSE} is reached: it has taken {passed}."
-
     def _no_room(self, resource: Resource, task_id: str) -> str:
         coming = math.fsum(one.budget.coming(resource, one.running) for one in self._members.values())
         another = max((self._members[run].budget.another(resource, task_id) for run in self._active), default=0.0)
         return resource.no_room(self.limits, used=self._used(resource), coming=coming, another=another, whose=WHOSE)
-
-    def _late(self, now: float, task_id: str) -> str:
-        usual_s = max((self._members[run].budget.usual_s(task_id) for run in self._active), default=0.0)
-        if now + usual_s <= self.deadline:
-            return ""
-        limit, passed = time_text(self._limit_s), time_text(now - self._began)
-        another = f"another trial would take about {time_text(usual_s)}"
-        return f"--max-hours {limit}{WHOSE}: {passed} have passed, and {another}."
 
     def _used(self, resource: Resource) -> float:
         return math.fsum(one.budget.used(resource) for one in self._members.values())

@@ -52,7 +52,14 @@ class Recovered:
 
 
 class CircuitBreaker:
-    """A circuit breaker over the ends of attempts. Times are monotonic seconds."""
+    """A circuit breaker over the ends of attempts. Times are monotonic seconds.
+
+    Attributes:
+        state: `closed`: go on; `paused`: nothing starts before `resume_at`, then the probe; `probing`: the probe runs.
+        resume_at: when the probe may start: `-math.inf` while closed, `math.inf` once the run was given up.
+        why: the diagnosis of the last failure that opened it or kept it open; empty while closed.
+        works: whether an attempt of the run has said something about the model.
+    """
 
     def __init__(self, *, enabled: bool, delay_s: float, jitter: Callable[[], float], works: bool = False) -> None:
         """Pauses are multiples of `delay_s` seconds, times what `jitter` gives (0.5 to 1.5).
@@ -62,44 +69,24 @@ class CircuitBreaker:
         self._enabled = enabled
         self._delay_s = delay_s
         self._jitter = jitter
-        self._works = works
-        self._state: Literal["closed", "paused", "probing"] = "closed"
-        self._resume_at = -math.inf
-        self._why = ""
+        self.works = works
+        self.state: Literal["closed", "paused", "probing"] = "closed"
+        self.resume_at = -math.inf
+        self.why = ""
         self._given_up = False
         self._pauses = 0  # since it was closed
         self._ended = 0  # attempts that ended by themselves
         self._row: list[TrialKey] = []  # the last ones that ended as infrastructure for the same cause
         self._row_cause: Cause | None = None
 
-    @property
-    def state(self) -> Literal["closed", "paused", "probing"]:
-        """`closed`: go on; `paused`: nothing starts before `resume_at`, then the probe; `probing`: the probe runs."""
-        return self._state
-
-    @property
-    def resume_at(self) -> float:
-        """When the probe may start: `-math.inf` while closed, `math.inf` once the run was given up."""
-        return self._resume_at
-
-    @property
-    def why(self) -> str:
-        """The diagnosis of the last failure that opened it or kept it open; empty while closed."""
-        return self._why
-
-    @property
-    def works(self) -> bool:
-        """Whether an attempt of the run has said something about the model."""
-        return self._works
-
     def try_now(self, now: float) -> None:
         """Let the probe start at once, if it is waiting to."""
-        if self._state == "paused" and not self._given_up:
-            self._resume_at = now
+        if self.state == "paused" and not self._given_up:
+            self.resume_at = now
 
     def probing(self) -> None:
         """Note that the probe has started. Only called while paused."""
-        self._state = "probing"
+        self.state = "probing"
 
     def ended(self, outcome: Outcome, now: float, *, is_probe: bool) -> Pause | GiveUp | Recovered | None:
         """Take the end of an attempt, and say what changes: None where nothing does."""
@@ -111,20 +98,20 @@ class CircuitBreaker:
             and outcome.reason is not Reason.NODE_LOST
             and outcome.asleep_s == 0
         )
-        if self._state == "probing" and is_probe and not is_evidence:
-            self._state, self._resume_at = "paused", now  # it has shown nothing: another one has to
+        if self.state == "probing" and is_probe and not is_evidence:
+            self.state, self.resume_at = "paused", now  # it has shown nothing: another one has to
         if not is_evidence:
             return None
         if outcome.reason.is_valid:
             return self._counted(outcome)
-        if self._state == "closed":
+        if self.state == "closed":
             return self._open(outcome, now) if self._is_too_much(outcome) else None
-        return self._open(outcome, now) if self._state == "probing" and is_probe else None
+        return self._open(outcome, now) if self.state == "probing" and is_probe else None
 
     def _counted(self, outcome: Outcome) -> Recovered | None:
-        was_open = self._state != "closed"
-        self._works = True
-        self._state, self._resume_at, self._why = "closed", -math.inf, ""
+        was_open = self.state != "closed"
+        self.works = True
+        self.state, self.resume_at, self.why = "closed", -math.inf, ""
         self._pauses = 0
         self._row = []
         return Recovered(why=f"{outcome.key} ran to an end of its own: the run goes on.") if was_open else None
@@ -134,7 +121,7 @@ class CircuitBreaker:
         self._ended += 1
         self._row = [*(self._row if cause == self._row_cause else ()), outcome.key]
         self._row_cause = cause
-        if not self._works:
+        if not self.works:
             is_for_all = outcome.key.task_id in SANITY_TASKS or (outcome.reason in AT_ONCE and not cause.is_transient)
             if is_for_all or len(self._row) == self._ended == FIRST:
                 return True
@@ -142,25 +129,25 @@ class CircuitBreaker:
 
     def _open(self, outcome: Outcome, now: float) -> Pause | GiveUp:
         cause = cause_of(outcome)
-        self._why = diagnose(outcome)
+        self.why = diagnose(outcome)
         pause_s = self._next_pause_s(cause)
         if pause_s is None:
             self._given_up = True
-            self._state, self._resume_at = "paused", math.inf
+            self.state, self.resume_at = "paused", math.inf
             tries = "one more try" if self._pauses == 1 else f"{self._pauses} more tries"
-            why = f"{self._why} The run was stopped after {tries} in vain; `--no-fail-fast` goes on all the same."
+            why = f"{self.why} The run was stopped after {tries} in vain; `--no-fail-fast` goes on all the same."
             return GiveUp(why=why)
         how = "is paused" if self._pauses == 0 else "stays paused"
         self._pauses += 1
-        self._state, self._resume_at = "paused", now + pause_s
+        self.state, self.resume_at = "paused", now + pause_s
         return Pause(
-            until=self._resume_at,
-            why=f"{self._why} The run {how}; one trial will be tried in {math.ceil(pause_s)} s.",
+            until=self.resume_at,
+            why=f"{self.why} The run {how}; one trial will be tried in {math.ceil(pause_s)} s.",
         )
 
     def _next_pause_s(self, cause: Cause) -> float | None:
         if not cause.is_transient:
             return self._delay_s * SHORT_PAUSE if self._pauses == 0 else None
-        if self._pauses == (len(PAUSES) if self._works else PAUSES_AT_START):
+        if self._pauses == (len(PAUSES) if self.works else PAUSES_AT_START):
             return None
         return self._delay_s * PAUSES[self._pauses] * self._jitter()

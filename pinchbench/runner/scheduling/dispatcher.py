@@ -13,7 +13,7 @@ from pinchbench.runner.scheduling.circuit_breaker import GiveUp, Pause, Recovere
 from pinchbench.runner.scheduling.diagnosis import is_busy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -67,9 +67,9 @@ class Dispatcher:
     """Decides which attempt is made when, and learns from what becomes of it. Times are monotonic seconds.
 
     `schedule` knows which attempt, `throttle` how many at once, `breaker` whether going on makes sense, and `budget`
-    whether it is paid for; `shared` is the budget that the run has together with others. `stopped` is a sentence once
-    the run has ended itself, and `stop` says of which kind that was. Nothing is done here: every call returns a
-    `Decision`.
+    whether it is paid for; `shared` is the budget that the run has together with others. `running` are the trials that
+    run, and since when. `stopped` is a sentence once the run has ended itself, and `stop` says of which kind that was.
+    Nothing is done here: every call returns a `Decision`.
     """
 
     def __init__(
@@ -90,11 +90,11 @@ class Dispatcher:
         self._schedule = schedule
         self._throttle = throttle
         self._breaker = breaker
-        self._budget = budget
+        self.budget = budget
         self._shared = shared
         self._run_id = run_id
         self._last_limit = throttle.limit
-        self._running: dict[TrialKey, float] = {}  # since when
+        self.running: dict[TrialKey, float] = {}
         self._noted: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
         self._probe: TrialKey | None = None
         self._is_paused = False  # by the user
@@ -106,12 +106,12 @@ class Dispatcher:
         self.stopped = ""
         self.stop: Stop | None = None
         if shared is not None:
-            shared.join(run, budget, self._running.keys())
+            shared.join(run, budget, self.running.keys())
 
     @property
     def deadline(self) -> float:
         """When `expired` is to be called; `math.inf` for never."""
-        return min(self._budget.deadline, math.inf if self._shared is None else self._shared.deadline)
+        return min(self.budget.deadline, math.inf if self._shared is None else self._shared.deadline)
 
     def next(self, now: float) -> tuple[Attempt | float | None, Decision]:
         """Return an attempt to make now, or when to ask again if nothing ends before, or None: there will be none."""
@@ -123,7 +123,7 @@ class Dispatcher:
 
     def ended(self, attempt: Attempt, outcome: Outcome, now: float) -> Decision:
         """Take the end of an attempt that `next` gave out."""
-        began = self._running.pop(attempt.key, now)
+        began = self.running.pop(attempt.key, now)
         self._throttle.ended()
         is_probe = self._probe == attempt.key
         if is_probe:
@@ -145,8 +145,8 @@ class Dispatcher:
                 self._pace(0 if self._is_paused else self._throttle.limit, why)
             case None:
                 pass
-        self._cap(self._budget.ended(outcome) or self._over(now, outcome.usage))
-        if outlook := self._budget.outlook(now, self._schedule.waiting_by_task):
+        self._cap(self.budget.ended(outcome) or self._over(now, outcome.usage))
+        if outlook := self.budget.outlook(now, self._schedule.waiting_by_task):
             self._notices.append(outlook)
         return self._decided(retried=retried)
 
@@ -156,23 +156,23 @@ class Dispatcher:
 
     def uses(self, attempt: Attempt, usage: Usage, now: float) -> Decision:
         """Take what a running attempt has used so far."""
-        self._cap(self._budget.uses(attempt.key, usage) or self._over(now, usage))
+        self._cap(self.budget.uses(attempt.key, usage) or self._over(now, usage))
         return self._decided()
 
     def limited(self, attempt: Attempt, now: float) -> Decision:
         """Take note that the provider has sent a running attempt away for now."""
         self._noted[attempt.key] = self._noted.get(attempt.key, 0) + 1
-        self._limited(self._running.get(attempt.key, now), now)
+        self._limited(self.running.get(attempt.key, now), now)
         return self._decided()
 
     def judged(self, grade: Grade, now: float) -> Decision:
         """Take what a judge has used."""
-        self._cap(self._budget.judged(grade) or self._over(now))
+        self._cap(self.budget.judged(grade) or self._over(now))
         return self._decided()
 
     def expired(self, now: float) -> Decision:
         """End the run if its hours are over, or what it shares with others is used up."""
-        self._cap(self._budget.expired(now) or self._over(now))
+        self._cap(self.budget.expired(now) or self._over(now))
         return self._decided()
 
     def slots_lost(self) -> Decision:
@@ -180,11 +180,6 @@ class Dispatcher:
         if self._schedule.coming(is_probe=True) is not None:
             self._end(NO_SLOTS, Stop.INCONCLUSIVE)
         return self._decided()
-
-    @property
-    def running(self) -> Mapping[TrialKey, float]:
-        """The trials that run, and since when; changes with the dispatcher."""
-        return self._running
 
     @property
     def waiting(self) -> frozenset[TrialKey]:
@@ -200,11 +195,6 @@ class Dispatcher:
     def why_waiting(self) -> str:
         """Why the run has paused itself; empty if it has not."""
         return self._breaker.why
-
-    @property
-    def budget(self) -> Budget:
-        """What the run has used and may still use."""
-        return self._budget
 
     def pause(self) -> Decision:
         """Start no trial until `go_on`."""
@@ -229,7 +219,7 @@ class Dispatcher:
 
     def set_limits(self, **limits: float) -> Decision:
         """Replace limits of the run, named as in `BudgetLimits`."""
-        self._cap(self._budget.set_limits(**limits))
+        self._cap(self.budget.set_limits(**limits))
         return self._decided()
 
     def skip(self, keys: Collection[TrialKey]) -> Decision:
@@ -271,7 +261,7 @@ class Dispatcher:
         return answer
 
     def _begin(self, attempt: Attempt, now: float) -> None:
-        self._running[attempt.key] = now
+        self.running[attempt.key] = now
         self._throttle.began()
 
     def _next_probe(self, now: float) -> Attempt | float | None:
@@ -280,7 +270,7 @@ class Dispatcher:
             return math.inf
         coming = self._schedule.coming(is_probe=True)
         if coming is None:
-            if self._running:
+            if self.running:
                 return math.inf  # one of them may earn a retry
             if not self._breaker.works:
                 self._end(self._breaker.why, Stop.INCONCLUSIVE)
@@ -305,8 +295,8 @@ class Dispatcher:
 
     def _is_paid(self, attempt: Attempt, now: float) -> bool:
         """Return whether the budgets have room for it; if not, and nothing running could change that, the run ends."""
-        why = self._budget.may_start(now, attempt.key, running=self._running.keys())
-        is_last = not self._running
+        why = self.budget.may_start(now, attempt.key, running=self.running.keys())
+        is_last = not self.running
         if not why and self._shared is not None:
             why = self._shared.may_start(now, attempt.key.task_id)
             is_last = not self._shared.is_running
@@ -316,7 +306,7 @@ class Dispatcher:
 
     def _over(self, now: float, usage: Usage | None = None) -> str:
         """Say that what the run shares with others is used up, unless the run needs nothing more."""
-        if self._shared is None or not (self._running or self._schedule.coming()):
+        if self._shared is None or not (self.running or self._schedule.coming()):
             return ""
         return self._shared.over(now, usage)
 
@@ -327,7 +317,7 @@ class Dispatcher:
 
     def _cap(self, why: str) -> None:
         """End the run with all that runs, when `why` says that a limit is reached; say so before it is."""
-        nearly = self._budget.nearly_used() + (() if self._shared is None else self._shared.nearly_used())
+        nearly = self.budget.nearly_used() + (() if self._shared is None else self._shared.nearly_used())
         self._alerts += [BudgetNearlyUsed(text=text) for text in nearly]
         if why:
             self._end(why, Stop.BUDGET)

@@ -13,6 +13,11 @@ class RateLimit:
     """Additive increase, multiplicative decrease, as TCP does it: it comes near a limit that nobody states.
 
     A round is what starts between two cuts. Times are monotonic seconds. Runs that ask one provider may share it.
+
+    Attributes:
+        most: how many trials may run at once when the provider keeps up.
+        limit: how many may run at once now: 1 to `most`.
+        not_before: when the next attempt may start; `-math.inf` when there is nothing to wait for.
     """
 
     def __init__(self, most: int, *, delay_s: float, jitter: Callable[[], float]) -> None:
@@ -20,35 +25,25 @@ class RateLimit:
 
         After a cut nothing starts for `delay_s` seconds times what `jitter` gives (0.5 to 1.5).
         """
-        self._most = most
-        self._limit = most
+        self.most = most
+        self.limit = most
         self._delay_s = delay_s
         self._jitter = jitter
         self._last_cut = -math.inf
-        self._not_before = -math.inf
+        self.not_before = -math.inf
         self._passed = 0  # attempts without a 429 since the limit changed
         self._running = 0
 
     @property
-    def most(self) -> int:
-        """How many trials may run at once when the provider keeps up."""
-        return self._most
-
-    @property
-    def limit(self) -> int:
-        """How many trials may run at once now: 1 to `most`."""
-        return self._limit
-
-    @property
     def is_full(self) -> bool:
         """Whether as many trials run as may."""
-        return self._running >= self._limit
+        return self._running >= self.limit
 
     def set_most(self, most: int) -> None:
         """Let at most so many trials run at once from now on, at least 1, and as many unless the provider is busy."""
-        is_at_most = self._limit == self._most
-        self._most = most
-        self._limit = most if is_at_most else min(self._limit, most)
+        is_at_most = self.limit == self.most
+        self.most = most
+        self.limit = most if is_at_most else min(self.limit, most)
 
     def began(self) -> None:
         """Take note that a trial has started."""
@@ -57,11 +52,6 @@ class RateLimit:
     def ended(self) -> None:
         """Take note that a trial has ended."""
         self._running -= 1
-
-    @property
-    def not_before(self) -> float:
-        """When the next attempt may start; `-math.inf` when there is nothing to wait for."""
-        return self._not_before
 
     def limited(self, started_at: float, now: float) -> bool:
         """Take a 429 that an attempt has seen which began at `started_at`; whether the limit has changed.
@@ -72,23 +62,23 @@ class RateLimit:
         is_known = started_at <= self._last_cut and now < self._last_cut + self._delay_s
         if is_known:
             return False
-        before = self._limit
-        self._limit = max(1, before // 2)
+        before = self.limit
+        self.limit = max(1, before // 2)
         self._passed = 0
         self._last_cut = now
-        self._not_before = now + self._delay_s * self._jitter()
-        return self._limit != before
+        self.not_before = now + self._delay_s * self._jitter()
+        return self.limit != before
 
     def passed(self) -> bool:
         """Take the end of an attempt that saw no 429; whether the limit has changed.
 
         As many of them as may run at once make it one more.
         """
-        if self._limit == self._most:
+        if self.limit == self.most:
             return False
         self._passed += 1
-        if self._passed < self._limit:
+        if self._passed < self.limit:
             return False
         self._passed = 0
-        self._limit += 1
+        self.limit += 1
         return True
