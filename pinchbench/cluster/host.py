@@ -16,7 +16,7 @@ import anyio
 from anyio import move_on_after, to_thread
 from anyio.abc import UNIXSocketStream
 
-from pinchbench.cluster.node_messages import Beat, FrameReader, encode, frame
+from pinchbench.cluster.node_messages import Beat, FrameReader, frame
 from pinchbench.results.node_times import Hardware
 
 POLL_S = 1.0  # how long a call for events waits for one
@@ -76,7 +76,7 @@ class NodeHost:
         del self._held[: after - self._first]
         self._first = after
         try:
-            await self.send(frame(encode(Beat())))
+            await self.send(frame(Beat()))
             if not self._held:
                 with move_on_after(POLL_S):
                     while not self._held:

@@ -32,7 +32,6 @@ from pinchbench.cluster.asked_user_model import AskedUserModel
 from pinchbench.cluster.host import read_hardware
 from pinchbench.cluster.inputs import places_in, unpack_inputs
 from pinchbench.cluster.node_messages import (
-    Activity,
     Beat,
     Begin,
     End,
@@ -43,19 +42,15 @@ from pinchbench.cluster.node_messages import (
     FromNode,
     InputPart,
     NodeReady,
-    Output,
-    RateLimited,
     Refused,
+    Seen,
     StartTrial,
     Stop,
     Told,
     ToNode,
-    Used,
     UserFailed,
     UserReplied,
-    Waits,
     decode_to_node,
-    encode,
     frame,
 )
 from pinchbench.config.run_config import RunConfig
@@ -123,7 +118,7 @@ class Outbox:
         """Send what is put until `close`. Raises BrokenResourceError when nobody receives any more."""
         with self._receiver:
             async for message in self._receiver:
-                await stream.send(frame(encode(message)))
+                await stream.send(frame(message))
 
     def close(self) -> None:
         """Nothing more is put."""
@@ -354,23 +349,23 @@ class _Events(TrialEvents):
     def __init__(self, slot: int, serving: _Slots) -> None:
         self.wants_output = serving.run.prepared.config.verbose
         self._slot = slot
-        self._outbox = serving.outbox
+        self._put, self._chat = serving.outbox.put, serving.outbox.chat
         self._redacted = serving.run.redactor.text
 
     def activity(self, text: str, usage: Usage) -> None:
-        self._outbox.chat(Activity(slot=self._slot, text=self._redacted(text), usage=usage))
+        self._chat(Seen(slot=self._slot, method="activity", arguments=(self._redacted(text), usage)))
 
     def output(self, stream: str, text: str) -> None:
-        self._outbox.chat(Output(slot=self._slot, stream=stream, text=self._redacted(text)))
+        self._chat(Seen(slot=self._slot, method="output", arguments=(stream, self._redacted(text))))
 
     def waits(self, text: str, next_s: float) -> None:
-        self._outbox.chat(Waits(slot=self._slot, text=self._redacted(text), next_s=next_s))
+        self._chat(Seen(slot=self._slot, method="waits", arguments=(self._redacted(text), next_s)))
 
     def rate_limited(self) -> None:
-        self._outbox.put(RateLimited(slot=self._slot))
+        self._put(Seen(slot=self._slot, method="rate_limited"))
 
     def used(self, usage: Usage) -> None:
-        self._outbox.put(Used(slot=self._slot, usage=usage))
+        self._put(Seen(slot=self._slot, method="used", arguments=(usage,)))
 
 
 async def _make_attempt(serving: _Slots, slot: int, attempt: Attempt) -> None:

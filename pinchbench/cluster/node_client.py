@@ -15,7 +15,6 @@ from pinchbench.cluster.admission import Row
 from pinchbench.cluster.asked_user_model import UserAnswers
 from pinchbench.cluster.node_messages import (
     LEASE_S,
-    Activity,
     End,
     Ended,
     EndTrial,
@@ -23,18 +22,14 @@ from pinchbench.cluster.node_messages import (
     InputPart,
     NodeLostError,
     NodeReady,
-    Output,
-    RateLimited,
     Refused,
+    Seen,
     StartTrial,
     Stop,
     Told,
-    Used,
     UserAsked,
     UserDropped,
-    Waits,
     decode_from_node,
-    encode,
     frame,
     within_lease,
 )
@@ -128,6 +123,17 @@ class _Running:
     used: Usage = Usage()
     ended: Event = field(default_factory=Event)
     outcome: Outcome | None = None
+
+    def take(self, message: Seen | Ended) -> None:
+        """Take what is seen of the attempt, or its end."""
+        if isinstance(message, Ended):
+            self.outcome = message.outcome
+            self.ended.set()
+            return
+        for argument in message.arguments:
+            if isinstance(argument, Usage):
+                self.used = self.used.at_least(argument)
+        getattr(self.events, message.method)(*message.arguments)
 
 
 class NodeClient:
@@ -258,11 +264,11 @@ class NodeClient:
     async def _send(self, message: ToNode) -> None:
         if self.lost:
             raise NodeLostError(self.lost)
-        await within_lease(self._link.send(frame(encode(message))))
+        await within_lease(self._link.send(frame(message)))
 
     def _post(self, message: ToNode) -> None:
         """Send a message soon, with others that wait: a call for each takes more of this process than all else."""
-        self._outgoing.append(frame(encode(message)))
+        self._outgoing.append(frame(message))
         self._has_outgoing.set()
 
     async def _deliver(self, attending: CancelScope) -> None:
@@ -330,28 +336,8 @@ class NodeClient:
             case UserAsked() | UserDropped():
                 if self._users is not None:
                     self._users.take(message)
-            case Activity() | Output() | Waits() | RateLimited() | Used() | Ended():
+            case Seen() | Ended():
                 if (running := self._running.get(message.slot)) is not None:
-                    _report(running, message)
+                    running.take(message)
             case _:
                 assert_never(message)
-
-
-def _report(running: _Running, message: Activity | Output | Waits | RateLimited | Used | Ended) -> None:
-    events = running.events
-    match message:
-        case Activity():
-            running.used = running.used.at_least(message.usage)
-            events.activity(message.text, message.usage)
-        case Output():
-            events.output(message.stream, message.text)
-        case Waits():
-            events.waits(message.text, message.next_s)
-        case RateLimited():
-            events.rate_limited()
-        case Used():
-            running.used = running.used.at_least(message.usage)
-            events.used(message.usage)
-        case Ended():
-            running.outcome = message.outcome
-            running.ended.set()

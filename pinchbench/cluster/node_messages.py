@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import msgspec
 from anyio import fail_after
@@ -155,41 +155,12 @@ class NodeReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     hardware: Hardware
 
 
-class Activity(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What an agent does, and what its transcript says that it has used so far."""
+class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """What is seen of a running trial: a call of a method of `TrialEvents`."""
 
     slot: int
-    text: str
-    usage: Usage
-
-
-class Output(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A line of an agent's output."""
-
-    slot: int
-    stream: str
-    text: str
-
-
-class Waits(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """A model call failed, and is made again in so many seconds."""
-
-    slot: int
-    text: str
-    next_s: float
-
-
-class RateLimited(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The provider rejected a model call as too many requests."""
-
-    slot: int
-
-
-class Used(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What the wire has seen a trial use so far."""
-
-    slot: int
-    usage: Usage
+    method: Literal["activity", "output", "waits", "rate_limited", "used"]
+    arguments: tuple[str | float | Usage, ...] = ()
 
 
 class UserAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -214,32 +185,16 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 ToNode = Begin | InputPart | Beat | StartTrial | Stop | EndTrial | UserReplied | UserFailed | Forget | End
-FromNode = Told | Refused | NodeReady | Activity | Output | Waits | RateLimited | Used | UserAsked | UserDropped | Ended
+FromNode = Told | Refused | NodeReady | Seen | UserAsked | UserDropped | Ended
 
-_encoder = msgspec.msgpack.Encoder()
-_to_node = msgpack_decoder(ToNode)
-_from_node = msgpack_decoder(FromNode)
-
-
-def encode(message: ToNode | FromNode) -> bytes:
-    """Return a message as bytes, without a frame."""
-    return _encoder.encode(message)
+encode = msgspec.msgpack.Encoder().encode  # without a frame
+decode_to_node = msgpack_decoder(ToNode).decode  # raises msgspec.MsgspecError
+decode_from_node = msgpack_decoder(FromNode).decode
 
 
-def decode_to_node(data: bytes) -> ToNode:
-    """Decode a message to a node. Raises msgspec.MsgspecError."""
-    message: ToNode = _to_node.decode(data)
-    return message
-
-
-def decode_from_node(data: bytes) -> FromNode:
-    """Decode a message from a node. Raises msgspec.MsgspecError."""
-    message: FromNode = _from_node.decode(data)
-    return message
-
-
-def frame(data: bytes) -> bytes:
-    """Return bytes with their length before them."""
+def frame(message: ToNode | FromNode) -> bytes:
+    """Return a message with its length before it."""
+    data = encode(message)
     return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 

@@ -11,7 +11,6 @@ import anyio
 
 from pinchbench.cluster.host import DISTRIBUTION
 from pinchbench.cluster.node_messages import (
-    Activity,
     Begin,
     End,
     Ended,
@@ -19,6 +18,7 @@ from pinchbench.cluster.node_messages import (
     FromNode,
     NodeLostError,
     NodeReady,
+    Seen,
     StartTrial,
     ToNode,
     decode_to_node,
@@ -77,7 +77,7 @@ class FakeLink:
             case Begin():
                 self.put(self.answer)
             case StartTrial() if not self.is_silent:
-                self.put(Activity(slot=decoded.slot, text="works", usage=Usage(requests=1)))
+                self.put(Seen(slot=decoded.slot, method="activity", arguments=("works", Usage(requests=1))))
                 self.put(Ended(slot=decoded.slot, outcome=self.outcome(decoded)))
             case End():
                 self.ended = True

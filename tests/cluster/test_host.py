@@ -27,7 +27,6 @@ from pinchbench.cluster.node_messages import (
     Refused,
     StartTrial,
     decode_from_node,
-    encode,
     frame,
 )
 from pinchbench.files.folders import remove_folder
@@ -107,7 +106,7 @@ async def send(caller: Caller, folder: Path, message: Begin, suite: Suite | None
     archive = folder / "inputs.tar.gz"
     pack_inputs(inputs_of(replace(prepared, suite=suite or prepared.suite)), archive)
     for one in (message, InputPart(data=archive.read_bytes()), InputPart(data=b"")):
-        await caller.host.send(frame(encode(one)))
+        await caller.host.send(frame(one))
 
 
 async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
@@ -116,7 +115,7 @@ async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
         ready = await caller.next(NodeReady)
         assert isinstance(ready, NodeReady)
         key = TrialKey(task_id="task_a", repetition=1)
-        await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1))))
+        await caller.host.send(frame(StartTrial(slot=1, key=key, attempt=1)))
         ended = await caller.next(Ended)
         assert isinstance(ended, Ended)
         outcome = ended.outcome
@@ -128,7 +127,7 @@ async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
         assert outcome.files is not None
         assert file_digest(path) == outcome.files["transcript.jsonl"]
         assert data == path.read_bytes()
-        await caller.host.send(frame(encode(End())))
+        await caller.host.send(frame(End()))
         await caller.end()
     assert list((tmp_path / "runs").iterdir()) == []
 
@@ -145,7 +144,7 @@ async def test_a_node_makes_trials_of_each_of_several_suites(tmp_path: Path) -> 
         assert ready.digests == {task.task_id: task.digest for task in suite.tasks}
         for number, task in enumerate(suite.tasks, 1):
             key = TrialKey(task_id=task.task_id, repetition=number)  # as the runner has planned, whatever a task states
-            await caller.host.send(frame(encode(StartTrial(slot=1, key=key, attempt=1))))
+            await caller.host.send(frame(StartTrial(slot=1, key=key, attempt=1)))
             ended = await caller.next(Ended)
             assert isinstance(ended, Ended)
             assert (ended.outcome.key, ended.outcome.reason) == (key, Reason.COMPLETED)
@@ -203,7 +202,7 @@ async def test_a_node_asks_an_endpoint_on_its_loopback_before_it_is_ready(tmp_pa
         assert isinstance(said, NodeReady)
         assert model.requests[0].path == "/v1/chat/completions"
         assert (said.served.context_window, said.served.source) == (32_768, "max_model_len in /v1/models")
-        await caller.host.send(frame(encode(End())))
+        await caller.host.send(frame(End()))
         await caller.end()
 
 

@@ -17,7 +17,7 @@ from anyio.abc import UNIXSocketStream
 
 from cluster.joined_node import BEGIN
 from pinchbench.cluster import node
-from pinchbench.cluster.node_messages import ToNode, encode, frame
+from pinchbench.cluster.node_messages import ToNode, frame
 
 pytestmark = pytest.mark.anyio
 
@@ -36,7 +36,7 @@ async def test_the_first_word_may_come_after_a_silence_that_ends_a_run_later(mon
                 async with create_task_group() as group:
                     group.start_soon(node.take_in, stream, sender, lease)
                     await wait_all_tasks_blocked()
-                    await runner.send(frame(encode(BEGIN)))
+                    await runner.send(frame(BEGIN))
                     async for message in inbox:
                         received.append(message)  # noqa: PERF401 - the loop ends with the lease
                     await sleep_forever()

@@ -5,7 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.cluster.node_messages import Ended, FrameReader, NodeInfo, decode_from_node, encode, frame, name_nodes
+from pinchbench.cluster.node_messages import (
+    Ended,
+    FrameReader,
+    NodeInfo,
+    Told,
+    decode_from_node,
+    encode,
+    frame,
+    name_nodes,
+)
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import SandboxFacts
 from pinchbench.model.outcome import Outcome
@@ -15,11 +24,13 @@ from pinchbench.model.usage import Usage
 KEY = TrialKey(task_id="task_a", repetition=2)
 
 
-@given(st.lists(st.binary(max_size=50), max_size=8), st.integers(1, 9))
-def test_frames_arrive_whole_however_the_stream_is_cut(messages: list[bytes], piece: int) -> None:
+@given(st.lists(st.builds(Told, text=st.text(max_size=50)), max_size=8), st.integers(1, 9))
+def test_frames_arrive_whole_however_the_stream_is_cut(messages: list[Told], piece: int) -> None:
     stream = b"".join(map(frame, messages))
     reader = FrameReader()
-    seen = [one for at in range(0, len(stream), piece) for one in reader.feed(stream[at : at + piece])]
+    seen = [
+        decode_from_node(one) for at in range(0, len(stream), piece) for one in reader.feed(stream[at : at + piece])
+    ]
     assert seen == messages
 
 

@@ -15,7 +15,7 @@ from cluster.fake_link import FakeLink
 from cluster.joined_node import joined, made
 from cluster.test_pool import node
 from fakes import SeenEvents, fake_openclaw, run_config, until
-from pinchbench.cluster.node_messages import Activity, Ended, StartTrial, Used, encode
+from pinchbench.cluster.node_messages import Ended, Seen, StartTrial, encode
 from pinchbench.cluster.pool import SLOT_BYTES, ClusterPool, Places, RemoteSlot, SharedNodes
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialEvents
@@ -51,8 +51,8 @@ async def test_the_trials_of_a_lost_node_say_so_and_keep_what_they_are_known_to_
             group.start_soon(make)
             while not any(isinstance(message, StartTrial) for message in link.sent):
                 await anyio.lowlevel.checkpoint()
-            link.put(Used(slot=2, usage=Usage(requests=3, total_tokens=40)))
-            link.put(Activity(slot=2, text="works", usage=Usage(requests=2, total_tokens=50)))
+            link.put(Seen(slot=2, method="used", arguments=(Usage(requests=3, total_tokens=40),)))
+            link.put(Seen(slot=2, method="activity", arguments=("works", Usage(requests=2, total_tokens=50))))
             await until(lambda: [text for text, _ in seen.activities] == ["works"])
             link.lost = True
             link.changed.set()

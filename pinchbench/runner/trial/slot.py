@@ -96,36 +96,17 @@ class LocalSlot:
     user_model: Endpoint | None = None
     browser: Path | None = None
     unusable: Mapping[Ability, str] = field(default_factory=dict)
+    # what only slots on nodes have
+    machine: str = ""
+    machine_id: str = ""
+    hardware: None = None
+    is_closed: bool = False
+    is_taken: bool = False
 
     @property
     def agent_id(self) -> str:
         """The name of its agent in OpenClaw."""
         return self.agent.home.agent_id
-
-    @property
-    def machine(self) -> str:
-        """This one."""
-        return ""
-
-    @property
-    def machine_id(self) -> str:
-        """Empty: this one is part of no cluster."""
-        return ""
-
-    @property
-    def hardware(self) -> None:
-        """None: it is recorded of nodes."""
-        return
-
-    @property
-    def is_closed(self) -> bool:
-        """Never: this machine is where the run is."""
-        return False
-
-    @property
-    def is_taken(self) -> bool:
-        """Never: the runs on one machine share what they have by number."""
-        return False
 
     async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
         """Make one attempt at a trial, as `Slot.run` says."""
