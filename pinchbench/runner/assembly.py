@@ -1,11 +1,10 @@
-"""Assembles the parts of a run: its streams, what decides, and what workers, graders and the writer do."""
+"""The parts of a run: its streams, what decides, and what workers, graders and the writer do."""
 
 from __future__ import annotations
 
 import math
 import random
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,7 +16,6 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model.ending import Stop
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import GradeGiven, Record, RunFinished, RunPaused, TrialFinished
-from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.run_commands import RunCommands
 from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.scheduling.budget import Budget
@@ -33,15 +31,12 @@ from pinchbench.runner.trial.attempt import outcome_not_begun
 from pinchbench.runner.worker import Worker, grade_job
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from anyio import CancelScope
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.runner.plan.prepare import Prepared
-    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.setup.run_folders import RunFolders
     from pinchbench.runner.setup.set_up import Ready
     from pinchbench.runner.sharing import Share
@@ -52,7 +47,6 @@ if TYPE_CHECKING:
 ROUND = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
 class RunParts:
     """The parts of a run that its task groups drive.
 
@@ -69,27 +63,40 @@ class RunParts:
         grader_count: how many graders there are.
     """
 
-    context: RunContext
-    ready: Ready
-    folders: RunFolders
-    records: MemoryObjectSendStream[Record]
-    to_write: MemoryObjectReceiveStream[Record]
-    jobs: MemoryObjectSendStream[GradeJob]
-    to_grade: MemoryObjectReceiveStream[GradeJob]
-    dispatcher: Dispatcher
-    control: RunControl
-    commands: RunCommands
-    workers: tuple[Worker, ...]
-    new_worker: Callable[[Slot], Worker]
-    grader: Grader
-    grader_count: int
+    def __init__(self, ready: Ready, folders: RunFolders) -> None:
+        """The run begins now: the limit of its hours counts from this call. Create inside an event loop."""
+        self.context = context = ready.run
+        self._ready = ready
+        self._journal = folders.journal
+        self.records, self._to_write = create_memory_object_stream[Record](math.inf)
+        self.jobs, self.to_grade = create_memory_object_stream[GradeJob](math.inf)
+        record = partial(hand_over, self.records)
+        self.control = RunControl(
+            _dispatcher(context.prepared, context.share, context.run_id),
+            record=record,
+            interrupt=context.interrupt,
+            tell=context.observer.tell,
+            alert=context.observer.emit,
+            share=context.share,
+            done=context.prepared.done,
+        )
+        self.commands = RunCommands(context, self.control, slots=len(ready.slots), record=record)
+        self._new_worker = partial(Worker, context=context, control=self.control, timezone=timezone_name())
+        self.workers = tuple(map(self._new_worker, ready.slots))
+        self._grader = Grader(
+            judges=ready.judges,
+            scratch=folders.work.parent / CHECKS,
+            secrets=context.redactor.secrets,
+            sandbox=ready.check_sandbox,
+        )
+        self.grader_count = worker_count(context.prepared.config.judge)
 
     async def write(self) -> None:
         """Write records until every sender has closed; the only writer of the journal."""
         context = self.context
         await write(
-            self.to_write,
-            self.folders.journal,
+            self._to_write,
+            self._journal,
             redactor=context.redactor,
             emit=context.observer.emit,
             follow=self._follow,
@@ -105,7 +112,7 @@ class RunParts:
         """Start a worker for each slot that joins, for as long as attempts are left. Owns both streams."""
 
         def add(slot: Slot) -> None:
-            workers.start_soon(self.new_worker(slot).run, jobs.clone(), records.clone())
+            workers.start_soon(self._new_worker(slot).run, jobs.clone(), records.clone())
 
         async def end(watching: CancelScope) -> None:
             await self.control.over.wait()
@@ -126,14 +133,14 @@ class RunParts:
         self, to_grade: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
     ) -> None:
         """Grade attempts until there are none left. Owns the two streams."""
-        await grade_trials(self.grader, to_grade, records, self.control.judged)
+        await grade_trials(self._grader, to_grade, records, self.control.judged)
 
     def record_start(self) -> None:
         """Record that the run begins, what it reuses, and the attempts that will not be made."""
         prepared, coordinator = self.context.prepared, self.context.coordinator
         if coordinator is not None:
             coordinator.begins({trial.key for trial in prepared.trials})
-        self.records.send_nowait(self.ready.first)
+        self.records.send_nowait(self._ready.first)
         if prepared.state is not None and prepared.state.control.is_paused:
             self.control.apply(RunPaused(at=time.time()))
         for outcome, grade in prepared.reused:
@@ -146,9 +153,9 @@ class RunParts:
 
     def record_end(self) -> None:
         """Record how the run ends; the last record."""
-        if self.ready.slots and not (self.control.over.is_set() or self.context.interrupt.stop.is_set()):
+        if self._ready.slots and not (self.control.over.is_set() or self.context.interrupt.stop.is_set()):
             self.control.slots_lost()
-        stopped, stop = self.dispatcher.stopped, self.dispatcher.stop
+        stopped, stop = self.control.dispatcher.stopped, self.control.dispatcher.stop
         if (coordinator := self.context.coordinator) is not None and coordinator.reason:
             stopped, stop = coordinator.reason, Stop.DECIDED
         self.records.send_nowait(
@@ -162,59 +169,6 @@ class RunParts:
         timezone = before.facts.timezone if before is not None else ""
         for trial, outcome in context.prepared.ungraded:
             self.jobs.send_nowait(grade_job(context.run_id, context.files, trial.task, outcome, timezone=timezone))
-
-
-def assemble(ready: Ready, folders: RunFolders) -> RunParts:
-    """Return the parts of a run that begins now: the limit of its hours counts from this call."""
-    context, config = ready.run, ready.run.prepared.config
-    records, to_write = create_memory_object_stream[Record](math.inf)
-    jobs, to_grade = create_memory_object_stream[GradeJob](math.inf)
-    dispatcher = _dispatcher(context.prepared, context.share, context.run_id)
-    record = partial(hand_over, records)
-    control = RunControl(
-        dispatcher,
-        record=record,
-        interrupt=context.interrupt,
-        tell=context.observer.tell,
-        alert=context.observer.emit,
-        share=context.share,
-        done=context.prepared.done,
-    )
-    commands = RunCommands(
-        files=context.files,
-        state=context.prepared.state or RunState(),
-        control=control,
-        trials={trial.key: trial for trial in context.prepared.trials},
-        slots=len(ready.slots),
-        is_shared=context.share is not None,
-        threshold=config.pass_threshold,
-        has_mean=context.prepared.has_mean,
-        record=record,
-        tell=context.observer.tell,
-    )
-    timezone = timezone_name()
-    new_worker = partial(Worker, context=context, control=control, timezone=timezone)
-    return RunParts(
-        context=context,
-        ready=ready,
-        folders=folders,
-        records=records,
-        to_write=to_write,
-        jobs=jobs,
-        to_grade=to_grade,
-        dispatcher=dispatcher,
-        control=control,
-        commands=commands,
-        workers=tuple(map(new_worker, ready.slots)),
-        new_worker=new_worker,
-        grader=Grader(
-            judges=ready.judges,
-            scratch=folders.work.parent / CHECKS,
-            secrets=context.redactor.secrets,
-            sandbox=ready.check_sandbox,
-        ),
-        grader_count=worker_count(config.judge),
-    )
 
 
 def _dispatcher(prepared: Prepared, share: Share | None, run_id: str) -> Dispatcher:

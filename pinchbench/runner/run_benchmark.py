@@ -9,7 +9,7 @@ from anyio import create_task_group, to_thread
 
 from pinchbench.errors import RunInterruptedError
 from pinchbench.results.finished_run import Result, derive_result
-from pinchbench.runner.assembly import assemble, run_began
+from pinchbench.runner.assembly import RunParts, run_began
 from pinchbench.runner.plan.prepare import prepare, scripts
 from pinchbench.runner.run_context import make_context
 from pinchbench.runner.setup.make_slots import open_scripted_model
@@ -114,7 +114,7 @@ async def run_prepared(
                     folders.has_begun = True
                     run.set_last_words()
                     run.observer.emit(run_began(ready))
-                    parts = assemble(ready, folders)
+                    parts = RunParts(ready, folders)
                     async with create_task_group() as writer:
                         writer.start_soon(parts.write)
                         with parts.records:  # open until the last record is sent

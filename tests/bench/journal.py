@@ -48,6 +48,7 @@ from pinchbench.results.records import (
     encode,
 )
 from pinchbench.runner.again import resume_run
+from pinchbench.runner.plan.prepare import Prepared
 from pinchbench.runner.plan.trial_plan import plan_trials
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.set_up import provenance
@@ -135,14 +136,11 @@ class Bench:
         self.trials = plan_trials(suite.tasks, runs=-(-outcomes // TASKS), timeout_multiplier=1.0)[:outcomes]
         self.files = create_run(self.config.output_dir, "mock-m1_20260102-030405-9f3a")
         facts = provenance(
-            config=self.config,
-            suite=suite,
-            trials=self.trials,
+            Prepared(config=self.config, suite=suite, trials=self.trials, attempts=()),
             run_id="20260102-030405-9f3a",
             created_at=ENDS,
             releases={},
             agents=[],
-            skipped=[],
             additions={},
             tools=[],
         )

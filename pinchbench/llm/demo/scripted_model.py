@@ -47,20 +47,13 @@ class _TurnProgress:
     cached: list[object] = field(default_factory=list)
 
 
-@dataclass(kw_only=True, slots=True)
-class _SlotState:
-    """A slot's current turn."""
-
-    playing: _TurnProgress | None = None
-
-
 class ScriptedModel:
     """A running scripted model, created by `scripted_model`. Not thread-safe."""
 
     def __init__(self, *, port: int) -> None:
         """Take the port of the server."""
         self._port = port
-        self._slots: dict[str, _SlotState] = {}
+        self._playing: dict[str, _TurnProgress] = {}  # by slot
         self._counted: dict[TrialKey, Usage] = {}
 
     @property
@@ -90,7 +83,7 @@ class ScriptedModel:
 
         A request that is already being answered still gets, and counts for, the turn that was playing when it arrived.
         """
-        self._state(slot).playing = _TurnProgress(key=key, turn=turn)
+        self._playing[slot] = _TurnProgress(key=key, turn=turn)
         self._counted.setdefault(key, Usage())
 
     def routes(self) -> list[Route]:
@@ -100,12 +93,9 @@ class ScriptedModel:
             Route("/{slot}/v1/chat/completions", self._complete, methods=["POST"]),
         ]
 
-    def _state(self, slot: str) -> _SlotState:
-        return self._slots.setdefault(slot, _SlotState())
-
     async def _models(self, request: Request) -> ASGIApp:
         slot: str = request.path_params["slot"]
-        if self._state(slot).playing is None:
+        if slot not in self._playing:
             return _nothing_played(slot)
         model = {"id": "scripted", "object": "model", "created": 0, "owned_by": "pinchbench"}
         return JSONResponse({"object": "list", "data": [model]})
@@ -122,8 +112,7 @@ class ScriptedModel:
             problem = "The request's body must be a JSON object whose `messages` is a list."
             return JSONResponse(error_body(problem, "invalid_request_error"), status_code=HTTP_BAD_REQUEST)
         slot: str = request.path_params["slot"]
-        state = self._state(slot)
-        playing = state.playing
+        playing = self._playing.get(slot)
         if playing is None:
             return _nothing_played(slot)
         completion = Completion(

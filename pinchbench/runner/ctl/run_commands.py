@@ -18,6 +18,7 @@ from pinchbench.results.finished_run import derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.records import Control, NoteAdded, TrialFinished, TrialRequeued, TrialStopped
+from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.commands import Reply, Status
 from pinchbench.runner.ctl.decide import RunView, decide, said
 from pinchbench.runner.ctl.socket import serve_commands
@@ -25,13 +26,13 @@ from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.scheduling.meter import COST, TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
-    from pinchbench.model.trial import Trial, TrialKey
+    from pinchbench.model.trial import TrialKey
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.records import Record
-    from pinchbench.results.run_state import RunState
     from pinchbench.runner.ctl.commands import Command
+    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.run_control import RunControl
 
 
@@ -135,42 +136,22 @@ ENDED_BY_ITSELF = "{key} had ended by itself ({reason}) before it was stopped."
 class RunCommands:
     """What users ask of a run that works. Create inside an event loop."""
 
-    def __init__(
-        self,
-        *,
-        files: RunFiles,
-        state: RunState,
-        control: RunControl,
-        trials: Mapping[TrialKey, Trial],
-        slots: int,
-        is_shared: bool,
-        threshold: float,
-        has_mean: bool = True,
-        record: Callable[[Record], None],
-        tell: Callable[[str], None],
-    ) -> None:
-        """`state` is as the journal has it when the run begins, and follows it; `record` hands over, and never waits.
-
-        `trials` is the run's plan, and `slots` how many trials can run at once. `threshold` is the score from which a
-        trial passes, `has_mean` whether the run has one. `tell` gets sentences for the person who watches the run.
-        """
-        self._files = files
-        self._state = state
+    def __init__(self, run: RunContext, control: RunControl, *, slots: int, record: Callable[[Record], None]) -> None:
+        """`slots` is how many trials can run at once; `record` hands over what is to be written, and never waits."""
+        self._run = run
+        self._state = run.prepared.state or RunState()  # as the journal has it when the run begins; follows it
+        self._trials = {trial.key: trial for trial in run.prepared.trials}
+        self._tell = run.observer.tell
         self._control = control
-        self._trials = trials
         self._slots = slots
-        self._is_shared = is_shared
-        self._threshold = threshold
-        self._has_mean = has_mean
         self._record = record
-        self._tell = tell
         self._turn = Lock()  # one after another: each is decided on the state that the one before has left
         self._recorded: tuple[Control, Event] | None = None
         self._ends: dict[TrialKey, Event] = {}
 
     async def serve(self) -> None:
         """Take commands until cancelled."""
-        await serve_commands(self._files.control_socket, self.carry_out, self._tell)
+        await serve_commands(self._run.files.control_socket, self.carry_out, self._tell)
 
     async def carry_out(self, command: Command) -> Reply:
         """Do what is asked, and say what was done. Raises CommandRefusedError.
@@ -179,7 +160,11 @@ class RunCommands:
         """
         if isinstance(command, Status):
             status = status_of(
-                self._state, self._trials, self._work(), threshold=self._threshold, has_mean=self._has_mean
+                self._state,
+                self._trials,
+                self._work(),
+                threshold=self._run.prepared.config.pass_threshold,
+                has_mean=self._run.prepared.has_mean,
             )
             return Reply(ok=True, text=status.text, data=msgspec.to_builtins(status))
         async with self._turn:
@@ -224,7 +209,7 @@ class RunCommands:
     def _view(self) -> RunView:
         dispatcher = self._control.dispatcher
         return RunView(
-            run=self._files.argument,
+            run=self._run.files.argument,
             state=self._state,
             plan=tuple(self._trials),
             waiting=dispatcher.waiting,
@@ -232,7 +217,7 @@ class RunCommands:
             is_working=True,
             has_workers=bool(dispatcher.running) or not self._control.over.is_set(),
             slots=self._slots,
-            is_shared=self._is_shared,
+            is_shared=self._run.share is not None,
             ending=self._control.ending,
         )
 

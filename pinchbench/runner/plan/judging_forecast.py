@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from pinchbench.decoding import json_decoder
 from pinchbench.model.task import GradingType
-from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
-from pinchbench.model.usage import Usage
-from pinchbench.runner.plan.past_durations import MAX_BYTES, MAX_RUNS, OF_WHAT_IS_LEFT, last_lines, run_names
+from pinchbench.results.records import GradeGiven
+from pinchbench.runner.plan.past_durations import MAX_RUNS, newest_records, run_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pinchbench.model.grade import Grade
     from pinchbench.runner.plan.prepare import Prepared
 
 GRADE = b'{"type":"grade"'  # how a grade's line begins
@@ -50,28 +47,6 @@ class PastVote:
     cost_usd: float | None
 
 
-class _Judged(msgspec.Struct, frozen=True, kw_only=True):
-    model: str = ""
-    votes: tuple[float, ...] = ()
-    usage: Usage = Usage()
-    cost_usd: float | None = None
-    calls: int = 0
-    cached: int = 0
-    judges: tuple[_Judged, ...] = ()
-
-
-class _Graded(msgspec.Struct, frozen=True, kw_only=True):
-    key: TrialKey
-    judge: _Judged | None = None
-
-
-class _Line(msgspec.Struct, frozen=True, kw_only=True, tag="grade", tag_field="type"):
-    grade: _Graded
-
-
-_decoder = json_decoder(_Line)
-
-
 def judging_forecast(prepared: Prepared) -> JudgingForecast | None:
     """Return what judging a plan will use; None without a judge or a task that needs one. Blocks, but not for long."""
     judge = prepared.config.judge
@@ -89,10 +64,9 @@ def forecast(task_ids: Sequence[str], votes: dict[str, int], past: Sequence[Past
     That is the mean of the judge's votes on the task, else the mean over the tasks that it has judged. A trial's judge
     may not be asked at all, where its check fails first or the reply is in the cache: then it is less.
     """
-    tokens = {one: _sum(task_ids, [(vote.task_id, vote.tokens) for vote in past if vote.model == one]) for one in votes}
-    costs = {
-        one: _sum(task_ids, [(vote.task_id, vote.cost_usd) for vote in past if vote.model == one]) for one in votes
-    }
+    own = {one: [vote for vote in past if vote.model == one] for one in votes}
+    tokens = {one: _sum(task_ids, [(vote.task_id, vote.tokens) for vote in given]) for one, given in own.items()}
+    costs = {one: _sum(task_ids, [(vote.task_id, vote.cost_usd) for vote in given]) for one, given in own.items()}
     known = [found * votes[one] for one, found in tokens.items() if found is not None]
     priced = [found * votes[one] for one, found in costs.items() if found is not None]
     return JudgingForecast(
@@ -135,23 +109,17 @@ def past_votes(
 
     `prices`, by judge, are those of votes that were given when none was known.
     """
-    left_bytes = MAX_BYTES
-    found: list[PastVote] = []
-    for name in run_names(output_dir)[:MAX_RUNS]:
-        for line in last_lines(output_dir / name / "journal.jsonl", left_bytes // OF_WHAT_IS_LEFT):
-            left_bytes -= len(line)
-            found += _votes(line, prices)
-    return tuple(found)
+    journals = (output_dir / name / "journal.jsonl" for name in run_names(output_dir)[:MAX_RUNS])
+    return tuple(
+        vote
+        for _, record in newest_records(journals, GRADE)
+        if isinstance(record, GradeGiven)
+        for vote in _votes(record.grade, prices)
+    )
 
 
-def _votes(line: bytes, prices: Mapping[str, tuple[float, float]]) -> Iterator[PastVote]:
-    if not line.startswith(GRADE):
-        return
-    try:
-        grade = _decoder.decode(line).grade
-    except (msgspec.DecodeError, RecursionError):
-        return  # torn, or written by another release
-    for one in (grade.judge.judges or (grade.judge,)) if grade.judge is not None else ():
+def _votes(grade: Grade, prices: Mapping[str, tuple[float, float]]) -> Iterator[PastVote]:
+    for one in grade.judge.each if grade.judge is not None else ():
         if one.calls and one.votes and not one.cached:
             tokens, cost_usd = one.usage.total_tokens / len(one.votes), one.cost_usd
             if cost_usd is None and one.model in prices:

@@ -8,18 +8,17 @@ import re
 import stat
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-import msgspec
-
-from pinchbench.decoding import json_decoder
-from pinchbench.model.ending import Ending, Reason
-from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
-from pinchbench.model.usage import Usage
+from pinchbench.model.ending import Ending
+from pinchbench.results.records import TrialFinished, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from pathlib import Path
+
+    from pinchbench.model.outcome import Outcome
+    from pinchbench.results.records import Record
 
 # Enough for a median, few enough not to delay the start of a run.
 MAX_RUNS = 10  # of the model, and as many of other models
@@ -45,27 +44,6 @@ class PastTrial:
     cost_usd: float | None = None
 
 
-class _Timed(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields of an outcome about its duration and cost."""
-
-    key: TrialKey
-    reason: Reason
-    digest: str
-    execution_time_s: float = 0.0
-    setup_s: float = 0.0
-    timeout_s: float = 0.0
-    usage: Usage = Usage()
-
-
-class _Line(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field="type"):
-    """The line of an outcome."""
-
-    outcome: _Timed
-
-
-_decoder = json_decoder(_Line)
-
-
 def past_trials(
     output_dir: Path, *, slug: str, task_ids: Collection[str], is_alike: Callable[[str], bool] = lambda _: True
 ) -> tuple[PastTrial, ...]:
@@ -83,17 +61,16 @@ def past_trials(
         runs = own if other == slug else others
         if len(runs) < MAX_RUNS and (other == slug or is_alike(other)):
             runs.append(output_dir / name / "journal.jsonl")
-    left_bytes = MAX_BYTES
     found: list[PastTrial] = []
-    for journals, same_model in ((own, True), (others, False)):
-        if wanted == {past.task_id for past in found}:
-            break
-        for path in journals:
-            for line in last_lines(path, left_bytes // OF_WHAT_IS_LEFT):
-                left_bytes -= len(line)
-                past = _past(line, same_model=same_model)
-                if past is not None and past.task_id in wanted:
-                    found.append(past)
+
+    def journals() -> Iterator[Path]:
+        yield from own
+        if wanted != {past.task_id for past in found}:
+            yield from others
+
+    for path, record in newest_records(journals(), OUTCOME):
+        if isinstance(record, TrialFinished) and record.outcome.key.task_id in wanted:
+            found += _past(record.outcome, same_model=path in own)
     return tuple(found)
 
 
@@ -108,7 +85,22 @@ def run_names(output_dir: Path) -> list[str]:
     return sorted(names, key=lambda name: (name.rpartition("_")[2], name), reverse=True)
 
 
-def last_lines(path: Path, limit_bytes: int) -> Iterator[bytes]:
+def newest_records(journals: Iterable[Path], beginning: bytes) -> Iterator[tuple[Path, Record]]:
+    """Yield the records whose lines begin so from the ends of journals, with their journal. Blocks; raises nothing.
+
+    Of all journals together `MAX_BYTES` are read, of each not more than its share of what is left. Lines that are torn,
+    too long, or written by another release are skipped.
+    """
+    left_bytes = MAX_BYTES
+    for path in journals:
+        for line in _last_lines(path, left_bytes // OF_WHAT_IS_LEFT):
+            left_bytes -= len(line)
+            if line.startswith(beginning):
+                with suppress(ValueError):
+                    yield path, decode(line)
+
+
+def _last_lines(path: Path, limit_bytes: int) -> Iterator[bytes]:
     """Yield the last whole lines of a journal, and pieces of those that are too long."""
     try:
         info = path.stat()
@@ -125,36 +117,20 @@ def last_lines(path: Path, limit_bytes: int) -> Iterator[bytes]:
         return
 
 
-def _past(line: bytes, *, same_model: bool) -> PastTrial | None:
-    """Return the trial in a line; None if there is none."""
-    if not line.startswith(OUTCOME):
-        return None
-    try:
-        outcome = _decoder.decode(line).outcome
-    except (msgspec.DecodeError, RecursionError):
-        return None  # torn, or written by another release; lines with more than one record are as rare
+def _past(outcome: Outcome, *, same_model: bool) -> Iterator[PastTrial]:
+    """Yield the time of an attempt that ended by itself: one that failed early is no estimate of the next one's."""
     match outcome.reason.ending:
         case Ending.COMPLETED:
-            agent_s = outcome.execution_time_s
+            took_s = outcome.setup_s + outcome.execution_time_s
         case Ending.TIMED_OUT:
-            agent_s = max(outcome.execution_time_s, outcome.timeout_s)
-        case (
-            Ending.AGENT_FAILED
-            | Ending.INFRASTRUCTURE
-            | Ending.UNTRUSTED
-            | Ending.INTERRUPTED
-            | Ending.PREREQUISITE_MISSING
-        ):
-            return None  # an agent that failed early is no estimate of the next one's time
-        case ending:
-            assert_never(ending)
-    took_s = outcome.setup_s + agent_s
-    if not 0 <= took_s < math.inf:
-        return None
-    return PastTrial(
-        task_id=outcome.key.task_id,
-        digest=outcome.digest,
-        took_s=took_s,
-        same_model=same_model,
-        cost_usd=outcome.usage.known_cost_usd if outcome.usage.requests else None,
-    )
+            took_s = outcome.setup_s + max(outcome.execution_time_s, outcome.timeout_s)
+        case _:
+            return
+    if 0 <= took_s < math.inf:
+        yield PastTrial(
+            task_id=outcome.key.task_id,
+            digest=outcome.digest,
+            took_s=took_s,
+            same_model=same_model,
+            cost_usd=outcome.usage.known_cost_usd if outcome.usage.requests else None,
+        )

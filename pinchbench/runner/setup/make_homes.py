@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.shared import ensure_shared
 from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
+from pinchbench.runner.setup.sandboxing import UNSANDBOXED, Sandboxing
 from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
 from pinchbench.sandbox.levels import Level
 
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.runner.setup.model_wire import ModelWire
-    from pinchbench.runner.setup.sandboxing import Sandboxing
 
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
 
@@ -63,7 +63,7 @@ async def make_homes(
     slots: int,
     scripted: ScriptedModel | None,
     wire: ModelWire | None = None,
-    sandboxing: Sandboxing | None = None,
+    sandboxing: Sandboxing = UNSANDBOXED,
     longest_s: float = LONGEST_S,
     tell: Callable[[str], None] = lambda _: None,
     set_up: Callable[[str], None] = lambda _: None,
@@ -76,7 +76,7 @@ async def make_homes(
     """
     if config.isolation is Isolation.SHARED:
         return await _shared_homes(config, machine.openclaw, run_folder, slots=slots, set_up=set_up)
-    openclaw = machine.openclaw
+    making = _Homes(config=config, scripted=scripted, wire=wire, sandboxing=sandboxing)
     needed = needed_for(
         config.model,
         env=os.environ,
@@ -93,31 +93,19 @@ async def make_homes(
     try:
         template = await make_template(
             root / "template",
-            openclaw=openclaw,
+            openclaw=machine.openclaw,
             model=config.model,
             user=needed.user,
             env=env if wire is None else wire.home_env(env, 1),
-            provider=_provider(config, scripted, wire, slot=1),
+            provider=making.provider(1),
             tools=machine.tools(config),
             trial_s=longest_s,
             additions=HomeAdditions(skills=config.skills, settings=dict(config.openclaw_config)),
         )
-        compiled = None
-        if sandboxing is not None and sandboxing.level is not Level.NONE:
-            compiled = await compiled_code(openclaw, sandboxing.level, env=os.environ, set_up=set_up, tell=tell)
-        return tuple(
-            _slot_home(
-                config,
-                template,
-                root / slot_name(slot),
-                scripted=scripted,
-                wire=wire,
-                sandboxing=sandboxing,
-                compiled=compiled,
-                slot=slot,
-            )
-            for slot in range(1, slots + 1)
-        )
+        if sandboxing.level is not Level.NONE:
+            compiled = await compiled_code(machine.openclaw, sandboxing.level, env=os.environ, set_up=set_up, tell=tell)
+            making = replace(making, compiled=compiled)
+        return tuple(making.home(template, root / slot_name(slot), slot) for slot in range(1, slots + 1))
     except OSError as error:
         raise folder_error(root, error, option="--run-root") from error
 
@@ -136,53 +124,76 @@ async def _shared_homes(
     return tuple(homes)
 
 
-def _slot_home(
-    config: RunConfig,
-    template: PrivateHome,
-    root: Path,
-    *,
-    scripted: ScriptedModel | None,
-    wire: ModelWire | None,
-    sandboxing: Sandboxing | None,
-    compiled: Path | None,
-    slot: int,
-) -> PrivateHome:
-    """Return a slot's home, whose requests go through the wire, and whose turns are sandboxed."""
-    network = sandboxing.network if sandboxing is not None else None
-    level = sandboxing.level if sandboxing is not None else Level.NONE
-    port = MODEL_PORT if network is Network.MODEL and level is Level.NAMESPACES else None
-    networked = None
-    if sandboxing is not None and network is Network.MODEL and config.network is not Network.NONE:
-        is_open = replace(sandboxing, network=Network.OPEN)
-        networked = _slot_home(
-            config, template, root, scripted=scripted, wire=wire, sandboxing=is_open, compiled=compiled, slot=slot
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Homes:
+    """What the private homes of a run have in common; `compiled` is OpenClaw's code, compiled."""
+
+    config: RunConfig
+    scripted: ScriptedModel | None
+    wire: ModelWire | None
+    sandboxing: Sandboxing
+    compiled: Path | None = None
+
+    def home(self, template: PrivateHome, root: Path, slot: int) -> PrivateHome:
+        """Return a slot's home, whose requests go through the wire, and whose turns are sandboxed."""
+        network, wire = self.sandboxing.network, self.wire
+        is_confined = network is Network.MODEL
+        port = MODEL_PORT if is_confined and self.sandboxing.level is Level.NAMESPACES else None
+        networked = None
+        if is_confined and self.config.network is not Network.NONE:
+            is_open = replace(self, sandboxing=replace(self.sandboxing, network=Network.OPEN))
+            networked = is_open.home(template, root, slot)
+        home = clone(template, root, self.provider(slot, port))
+        if wire is not None:
+            home = replace(home, base_env=wire.home_env(home.base_env, slot, port=port))
+        if network is None:
+            return home
+        sandbox: TurnSandbox
+        if self.sandboxing.level is Level.LANDLOCK:
+            sandbox = LandlockSandbox(
+                root=root,
+                openclaw=template.openclaw,
+                base=home.base_env,
+                network=network,
+                port=wire.port if wire is not None else None,
+                allowed=self.sandboxing.allowed,
+                compiled=self.compiled,
+            )
+        else:
+            sandbox = HomeSandbox(
+                openclaw=template.openclaw,
+                base=home.base_env,
+                network=network,
+                socket=wire.socket if wire is not None else "",
+                allowed=self.sandboxing.allowed,
+                compiled=self.compiled,
+            )
+        return replace(home, sandbox=sandbox, networked=networked)
+
+    def provider(self, slot: int, port: int | None = None) -> tuple[str, Json] | None:
+        """Return the provider entry of a slot's config, if the run brings an endpoint of its own.
+
+        `port` is as in `ModelWire.through`.
+        """
+        config, scripted, wire = self.config, self.scripted, self.wire
+        name, _, model_id = config.model.partition("/")
+        if config.is_demo:
+            if wire is not None:
+                path = "" if scripted is None else scripted.path(slot_name(slot))
+                return name, wire.through(provider_config("", model_id), slot, port=port, path=path)
+            assert scripted is not None  # noqa: S101 - only a replay has none, and it has the wire
+            return name, provider_config(scripted.base_url(slot_name(slot)), model_id)
+        if config.base_url is None:
+            return None
+        entry = endpoint(
+            config.base_url,
+            model_id,
+            served=config.served,
+            with_key=config.api_key_env is not None,
+            api=config.api,
+            prices=(config.price_in or 0, config.price_out or 0),
         )
-    home = clone(template, root, _provider(config, scripted, wire, slot=slot, port=port))
-    if wire is not None:
-        home = replace(home, base_env=wire.home_env(home.base_env, slot, port=port))
-    if sandboxing is None or network is None:
-        return home
-    sandbox: TurnSandbox
-    if level is Level.LANDLOCK:
-        sandbox = LandlockSandbox(
-            root=root,
-            openclaw=template.openclaw,
-            base=home.base_env,
-            network=network,
-            port=wire.port if wire is not None else None,
-            allowed=sandboxing.allowed,
-            compiled=compiled,
-        )
-    else:
-        sandbox = HomeSandbox(
-            openclaw=template.openclaw,
-            base=home.base_env,
-            network=network,
-            socket=wire.socket if wire is not None else "",
-            allowed=sandboxing.allowed,
-            compiled=compiled,
-        )
-    return replace(home, sandbox=sandbox, networked=networked)
+        return name, entry if wire is None else wire.through(entry, slot, port=port)
 
 
 def home_for(task: Task, home: Home, browser: Path | None = None) -> Home:
@@ -252,33 +263,6 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     async with open_work_folder(config.run_root, prefix="agent-") as folder:
         [home] = await make_homes(config, machine, folder, slots=1, scripted=None)
         yield OpenClawAgent(openclaw=machine.openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
-
-
-def _provider(
-    config: RunConfig,
-    scripted: ScriptedModel | None,
-    wire: ModelWire | None,
-    *,
-    slot: int,
-    port: int | None = None,
-) -> tuple[str, Json] | None:
-    """The provider entry that goes into a private config, when the run brings an endpoint of its own.
-
-    `slot` is whose home it is. `port` is as in `ModelWire.through`.
-    """
-    name, _, model_id = config.model.partition("/")
-    if config.is_demo:
-        if wire is not None:
-            path = "" if scripted is None else scripted.path(slot_name(slot))
-            return name, wire.through(provider_config("", model_id), slot, port=port, path=path)
-        assert scripted is not None  # noqa: S101 - only a replay has none, and it has the wire
-        return name, provider_config(scripted.base_url(slot_name(slot)), model_id)
-    if config.base_url is None:
-        return None
-    prices = (config.price_in or 0, config.price_out or 0)
-    with_key = config.api_key_env is not None
-    entry = endpoint(config.base_url, model_id, served=config.served, with_key=with_key, api=config.api, prices=prices)
-    return name, entry if wire is None else wire.through(entry, slot, port=port)
 
 
 def endpoint(

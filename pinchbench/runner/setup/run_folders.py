@@ -42,12 +42,11 @@ REMOVALS, REMOVAL_PAUSE_S = 6, 0.2  # of homes into which agents that are being 
 
 @dataclass(kw_only=True, slots=True)
 class RunFolders:
-    """Where a run's things are: its results, its open journal, and its workspaces and homes in `work`.
+    """Where a run's things are: its open journal, and its workspaces and homes in `work`.
 
     The results of a run that has not begun hold nothing worth keeping.
     """
 
-    files: RunFiles
     journal: JournalWriter
     work: Path
     has_begun: bool
@@ -64,7 +63,7 @@ async def open_run_folders(
     """
     if journal is not None:
         async with open_work_folder(run_root, name=run_id, takes_over=takes_over) as work:
-            yield RunFolders(files=files, journal=journal, work=work, has_begun=True)
+            yield RunFolders(journal=journal, work=work, has_begun=True)
         return
     await to_thread.run_sync(create_run, files.output_dir, files.name)
     folders = None
@@ -72,7 +71,7 @@ async def open_run_folders(
         # the journal's lock holds longer than the homes: they are nobody else's until they are gone
         with await to_thread.run_sync(JournalWriter, files.journal) as writer:
             async with open_work_folder(run_root, name=run_id) as work:
-                folders = RunFolders(files=files, journal=writer, work=work, has_begun=False)
+                folders = RunFolders(journal=writer, work=work, has_begun=False)
                 yield folders
     finally:
         if folders is None or not folders.has_begun:

@@ -55,6 +55,9 @@ class Sandboxing:
     why: str = ""
 
 
+UNSANDBOXED = Sandboxing()
+
+
 class WayToModel(Protocol):
     """How trials reach the model: `is_native` if at the provider's own address."""
 

@@ -58,11 +58,9 @@ if TYPE_CHECKING:
     from pinchbench.llm.demo.script import ScriptedTurn
     from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.task import Suite, Task
-    from pinchbench.model.trial import Trial
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.paths import RunFiles
     from pinchbench.results.records import Record
-    from pinchbench.runner.plan.prepare import Prepared, Resumption
+    from pinchbench.runner.plan.prepare import Prepared
     from pinchbench.runner.run_context import RunContext, RunObserver
     from pinchbench.runner.setup.model_wire import ModelWire
     from pinchbench.runner.setup.run_folders import RunFolders
@@ -117,19 +115,17 @@ def task_facts(task: Task, config: RunConfig, suite: Suite) -> TaskFacts:
 
 
 def provenance(
+    prepared: Prepared,
     *,
-    config: RunConfig,
-    suite: Suite,
-    trials: Sequence[Trial],
     run_id: str,
     created_at: float,
     releases: Mapping[str, str],
     agents: Sequence[str],
-    skipped: Sequence[str],
     additions: Mapping[str, str],
     tools: Sequence[str],
 ) -> RunFacts:
     """Describe a run that is about to begin. Blocks: reads the record of an added suite. Raises SuiteError."""
+    config, suite, trials = prepared.config, prepared.suite, prepared.trials
     tasks = {trial.key.task_id: trial.task for trial in trials}
     folder = suite.root if config.form is None else config.tasks_dir or bundled_tasks_dir()
     pack = pack_of(folder)
@@ -149,7 +145,7 @@ def provenance(
             **({"suites": several} if several else {}),
             "score_rule": _rules(tasks.values()),
             "tasks": len(suite.tasks),
-            "skipped_broken": list(skipped),
+            "skipped_broken": list(prepared.skipped),
         },
         tasks={task_id: task_facts(task, config, suite) for task_id, task in tasks.items()},
         timezone=timezone_name(),
@@ -255,7 +251,7 @@ async def set_up(
     slots: Sequence[Slot] = ()
     if prepared.slots and pool is None:
         run, sandboxing = await settle(run, wire)
-    run = await _reusing(run, folders.files, releases, tools)
+    run = await _reusing(run, releases, tools)
     prepared = run.prepared
     user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
     if prepared.slots and pool is not None:
@@ -275,9 +271,18 @@ async def set_up(
         )
     first: Record
     if resumption is None:
-        first = await _started(run, folders=folders, releases=releases, slots=slots, tools=tools)
+        first = await _begin(run, releases=releases, agents=[slot.agent_id for slot in slots], tools=tools)
     else:
-        first = await _resumed(run.prepared, resumption, releases, changes)
+        first = RunResumed(
+            at=time.time(),
+            trials=len(run.prepared.attempts),
+            config=plain_config(run.prepared.config),
+            versions=releases,
+            tasks=dict(resumption.tasks),
+            gone=resumption.gone,
+            changes=changes,
+            additions=await to_thread.run_sync(addition_digests, run.prepared.config),
+        )
     if config.judge is not None and config.judge.asks_openclaw:
         observer.set_up("making the homes of the judge's agents")
     opening = open_judges(config.judge, machine=machine, folder=folders.work / HOMES, run_id=run.run_id)
@@ -298,8 +303,8 @@ def planned_reuse(prepared: Prepared) -> Prepared:
     return with_reused(prepared, plain_config(config), additions=addition_digests(config))
 
 
-async def _reusing(run: RunContext, files: RunFiles, releases: Mapping[str, str], tools: Sequence[str]) -> RunContext:
-    """Return the run without the trials that count from an earlier one, whose evidence is copied to `files`."""
+async def _reusing(run: RunContext, releases: Mapping[str, str], tools: Sequence[str]) -> RunContext:
+    """Return the run without the trials that count from an earlier one, whose evidence is copied."""
     source = run.prepared.source
     if source is None:
         return run
@@ -309,7 +314,7 @@ async def _reusing(run: RunContext, files: RunFiles, releases: Mapping[str, str]
     prepared = await to_thread.run_sync(choose, run.prepared, plain_config(config))
     for sentence in reuse_sentences(prepared):
         run.observer.tell(sentence)
-    await to_thread.run_sync(copy_evidence, source, prepared.reused, files)
+    await to_thread.run_sync(copy_evidence, source, prepared.reused, run.files)
     return replace(run, prepared=prepared)
 
 
@@ -332,51 +337,25 @@ async def _ask_endpoints(prepared: Prepared, machine: Machine, observer: RunObse
     return config
 
 
-async def _started(
-    run: RunContext,
-    *,
-    folders: RunFolders,
-    releases: dict[str, str],
-    slots: Sequence[Slot],
-    tools: Sequence[str],
+async def _begin(
+    run: RunContext, *, releases: dict[str, str], agents: Sequence[str], tools: Sequence[str]
 ) -> RunStarted:
-    """Write down what runs; the record that a run begins with."""
-    prepared, config = run.prepared, run.prepared.config
+    """Write down what runs; return the record that a run begins with."""
+    prepared, path = run.prepared, run.files.provenance
     facts = provenance(
-        config=config,
-        suite=prepared.suite,
-        trials=prepared.trials,
+        prepared,
         run_id=run.run_id,
         created_at=time.time(),
         releases=releases,
-        agents=[slot.agent_id for slot in slots],
-        skipped=prepared.skipped,
-        additions=await to_thread.run_sync(addition_digests, config),
+        agents=agents,
+        additions=await to_thread.run_sync(addition_digests, prepared.config),
         tools=tools,
     )
-    await to_thread.run_sync(write_json, folders.files.provenance, facts)
+    await to_thread.run_sync(write_json, path, facts)
     return RunStarted(
         run_id=run.run_id,
-        model=config.model,
+        model=prepared.config.model,
         at=time.time(),
         trials=len(prepared.trials),
-        run_json=await to_thread.run_sync(file_digest, folders.files.provenance),
-    )
-
-
-async def _resumed(
-    prepared: Prepared,
-    resumption: Resumption,
-    releases: dict[str, str],
-    changes: tuple[str, ...],
-) -> RunResumed:
-    return RunResumed(
-        at=time.time(),
-        trials=len(prepared.attempts),
-        config=plain_config(prepared.config),
-        versions=releases,
-        tasks=dict(resumption.tasks),
-        gone=resumption.gone,
-        changes=changes,
-        additions=await to_thread.run_sync(addition_digests, prepared.config),
+        run_json=await to_thread.run_sync(file_digest, path),
     )
