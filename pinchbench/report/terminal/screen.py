@@ -121,7 +121,8 @@ def _cost_parts(run_progress: RunProgress) -> Iterator[str]:
     if agents_usd is None:
         yield "cost unknown"
     elif run_progress.max_cost_usd is None:
-        yield f"${agents_usd:.4f}"
+        if run_progress.agents_usage.total_tokens:  # until then, nobody has reported a cost
+            yield f"${agents_usd:.4f}"
     else:
         yield f"${agents_usd + judge_usd:.4f} of ${run_progress.max_cost_usd:.2f}"
     if judge_usd:

@@ -126,6 +126,12 @@ def test_each_limit_stands_next_to_what_is_used_of_it_and_a_resumed_runs_counts_
     ]
 
 
+def test_before_the_first_reply_no_cost_is_claimed() -> None:
+    run_progress = RunProgress()
+    run_progress.take(RunBegan(run_id="r", model="m", trials=2, slots=1, folder=Path("r")), 0.0)
+    assert not [part for part in totals_parts(run_progress, 10.0) if "$" in part or "cost" in part]
+
+
 def test_a_run_that_has_not_begun_and_grading_again_have_their_own_words() -> None:
     run_progress = RunProgress()
     assert list(totals_parts(run_progress, 1.0)) == ["getting ready"]
