@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
     from pinchbench.defaults import Isolation
     from pinchbench.errors import PinchBenchError
+    from pinchbench.files.user_data import bundled_tasks_dir
     from pinchbench.model.ending import Ending, Reason, Status, Stop
     from pinchbench.model.grade import Grade, Ungraded
     from pinchbench.model.outcome import Outcome
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pinchbench.runner.again.resume_run import resume
     from pinchbench.runner.run_benchmark import run_benchmark
     from pinchbench.runner.setup.make_homes import open_agent
-    from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+    from pinchbench.suite.loading import load_suite
 
 __all__ = [
     "Aggregate",
@@ -82,7 +83,8 @@ _HOMES = {
     "pinchbench.runner.again.grade_again": ("regrade",),
     "pinchbench.runner.again.resume_run": ("resume",),
     "pinchbench.runner.setup.make_homes": ("open_agent",),
-    "pinchbench.suite.loading": ("bundled_tasks_dir", "load_suite"),
+    "pinchbench.files.user_data": ("bundled_tasks_dir",),
+    "pinchbench.suite.loading": ("load_suite",),
 }
 
 

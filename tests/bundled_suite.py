@@ -7,7 +7,8 @@ import re
 from types import MappingProxyType
 from typing import Any
 
-from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.files.user_data import bundled_tasks_dir
+from pinchbench.suite.loading import load_suite
 
 ROOT = bundled_tasks_dir()
 SUITE = load_suite(ROOT).suite

@@ -20,9 +20,10 @@ import anyio
 
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.check_results import Part
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.task import Task, Tier
 from pinchbench.suite.form import suite_root
-from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:

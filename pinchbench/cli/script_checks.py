@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pinchbench.authoring.check_results import CheckedTask
     from pinchbench.config.asked_models import JudgeConfig
     from pinchbench.model.task import Task
-    from pinchbench.suite.loading import LoadedSuite
+    from pinchbench.suite.reading import LoadedSuite
     from pinchbench.suite.solution import Solution
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pinchbench.cli.output import say
 from pinchbench.config.settings import absolute_path
 from pinchbench.errors import SelectionError, SuiteError
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.suite.form import FormTasks, load_form
-from pinchbench.suite.loading import RefusedSuiteError, bundled_tasks_dir, load_suite, problem_list, solution_of
+from pinchbench.suite.loading import RefusedSuiteError, load_suite, problem_list, solution_of
 from pinchbench.suite.named import SEPARATOR, find_suites, load_named, read_pack
 from pinchbench.suite.select import fits, select_tasks
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from pinchbench.defaults import SuiteFormat
     from pinchbench.model.task import Suite, Task
-    from pinchbench.suite.loading import LoadedSuite
+    from pinchbench.suite.reading import LoadedSuite
     from pinchbench.suite.solution import Solution
 
 

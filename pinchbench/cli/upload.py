@@ -54,12 +54,13 @@ def upload(
     pinchbench-async upload 20260102-030405-9f3a --dry-run
     pinchbench-async upload results/anthropic-claude-sonnet-4_20260102-030405-9f3a.json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.files.user_data import bundled_tasks_dir
     from pinchbench.publish.leaderboard.account import read_account
     from pinchbench.publish.leaderboard.sending import no_token, pack
     from pinchbench.results.altered import refuse_altered
     from pinchbench.results.finished_run import read_run
     from pinchbench.results.paths import find_run
-    from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+    from pinchbench.suite.loading import load_suite
 
     if force and not register:
         raise ConfigError("--force goes with --register.")

@@ -4,47 +4,81 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
-from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.suite.formats.claw_bench import ClawBenchReader
-from pinchbench.suite.formats.clawbench_core import ClawBenchCoreReader
-from pinchbench.suite.formats.harbor import HarborReader
-from pinchbench.suite.formats.markdown_folder import PinchBenchReader
-from pinchbench.suite.formats.qwenclaw import QwenClawReader
-from pinchbench.suite.formats.wildclaw import WildClawReader
-from pinchbench.suite.reading import LoadedSuite
+from pinchbench.suite.formats import claw_bench, clawbench_core, harbor, markdown_folder, qwenclaw, wildclaw
+from pinchbench.suite.formats.markdown_folder import read_markdown_folder
+from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.model.task import Suite, Task
-    from pinchbench.suite.reading import SuiteReader, TaskProblem
+    from pinchbench.suite.reading import LoadedSuite, TaskProblem
     from pinchbench.suite.solution import Solution
 
 
-_PINCHBENCH = PinchBenchReader()
-_OTHERS: tuple[SuiteReader, ...] = (
-    QwenClawReader(),
-    WildClawReader(),
-    ClawBenchReader(),
-    ClawBenchCoreReader(),
-    HarborReader(),
+def _own_solution(suite: Suite, task: Task) -> Solution | None:
+    """Return the solution in the task's folder, or that a user has put into `solutions`. Raises SuiteError."""
+    return load_solution(suite.root, task.task_id)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SuiteReader:
+    """How tasks of one format are read; each that can't be represented is a problem with file and line.
+
+    Attributes:
+        tasks: what they look like, for a user.
+        recognises: whether a folder holds such tasks. Blocks. Raises OSError.
+        read: reads a folder. Blocks. Raises OSError if the folder can't be listed.
+        solution: the worked solution of a task, None without one. Blocks. Raises SuiteError if it can't be used.
+    """
+
+    tasks: str
+    recognises: Callable[[Path], bool]
+    read: Callable[[Path], LoadedSuite]
+    solution: Callable[[Suite, Task], Solution | None] = _own_solution
+
+
+_READERS: Mapping[SuiteFormat, SuiteReader] = MappingProxyType(
+    {
+        SuiteFormat.PINCHBENCH: SuiteReader(
+            tasks="task_*.md, or */task.md", recognises=markdown_folder.recognises, read=read_markdown_folder
+        ),
+        SuiteFormat.QWENCLAW: SuiteReader(
+            tasks="task_12345_*.md with assets/<id>", recognises=qwenclaw.recognises, read=qwenclaw.read
+        ),
+        SuiteFormat.WILDCLAW: SuiteReader(
+            tasks="<category>/*.md with ## Workspace Path", recognises=wildclaw.recognises, read=wildclaw.read
+        ),
+        SuiteFormat.CLAW_BENCH: SuiteReader(
+            tasks="<domain>/*/task.toml with verifier/test_output.py",
+            recognises=claw_bench.recognises,
+            read=claw_bench.read,
+            solution=claw_bench.solution,
+        ),
+        SuiteFormat.CLAWBENCH_CORE: SuiteReader(
+            tasks="MANIFEST.yaml with tier*/*.yaml",
+            recognises=clawbench_core.recognises,
+            read=clawbench_core.read,
+            solution=clawbench_core.solution,
+        ),
+        SuiteFormat.HARBOR: SuiteReader(
+            tasks="*/task.toml with tests/test.sh",
+            recognises=harbor.recognises,
+            read=harbor.read,
+            solution=harbor.solution,
+        ),
+    }
 )
 # Where the tasks lie in a checkout of a suite, below its folder.
 _PLACES = ("tasks", "data/*/tasks", "tasks-public")
-_TASKS = {
-    SuiteFormat.PINCHBENCH: "task_*.md, or */task.md",
-    SuiteFormat.QWENCLAW: "task_12345_*.md with assets/<id>",
-    SuiteFormat.WILDCLAW: "<category>/*.md with ## Workspace Path",
-    SuiteFormat.CLAW_BENCH: "<domain>/*/task.toml with verifier/test_output.py",
-    SuiteFormat.CLAWBENCH_CORE: "MANIFEST.yaml with tier*/*.yaml",
-    SuiteFormat.HARBOR: "*/task.toml with tests/test.sh",
-}
 # Suites that can't be run here: a file by which they are known unless their README names them, and why not.
 _FOREIGN = (
     ("claw-eval", "T*/grader.py", "its graders take the records of an agent loop of its own"),
@@ -59,28 +93,24 @@ _README_BYTES = 1_000  # in which a suite names itself
 _PARTICULARS = re.compile(r"'[^']*'|(?<!\w)/\S+|\d+")
 
 
-def reader_of(name: SuiteFormat) -> SuiteReader:
-    """Return the reader of a format."""
-    return next(reader for reader in (_PINCHBENCH, *_OTHERS) if reader.format is name)
-
-
-def find_reader(root: Path, wanted: SuiteFormat | None) -> tuple[SuiteReader, Path]:
-    """Return the reader for a folder, or for the checkout of a suite, and the folder that holds the tasks.
+def find_tasks_folder(root: Path, wanted: SuiteFormat | None) -> tuple[SuiteFormat, Path]:
+    """Return the format of a folder, or of the checkout of a suite, and the folder that holds the tasks.
 
     Without `wanted`, the format is detected from the files; a folder that no other reader recognises is PinchBench's.
     Blocks. Raises SuiteError if tasks of several formats lie side by side, and OSError.
     """
-    readers = _OTHERS if wanted is None else (reader_of(wanted),)
+    own = SuiteFormat.PINCHBENCH
+    names = [wanted] if wanted else [name for name in _READERS if name is not own]
     for folder in _folders(root):
-        found = [reader for reader in readers if reader.recognises(folder)]
+        found = [name for name in names if _READERS[name].recognises(folder)]
         if len(found) > 1:
-            names = " and ".join(reader.format for reader in found)
-            raise SuiteError(f"{folder} holds tasks of the formats {names}. Name one of them with --suite-format.")
+            both = " and ".join(found)
+            raise SuiteError(f"{folder} holds tasks of the formats {both}. Name one of them with --suite-format.")
         if found:
             return found[0], folder
-        if wanted is None and _PINCHBENCH.recognises(folder):
-            return _PINCHBENCH, folder
-    return (_PINCHBENCH if wanted is None else reader_of(wanted)), root
+        if wanted is None and _READERS[own].recognises(folder):
+            return own, folder
+    return wanted or own, root
 
 
 def _folders(root: Path) -> Iterator[Path]:
@@ -88,17 +118,6 @@ def _folders(root: Path) -> Iterator[Path]:
     for pattern in _PLACES:
         found = sorted(path for path in root.glob(pattern) if path.is_dir())
         yield from found if len(found) == 1 else ()
-
-
-__all__ = [
-    "LoadedSuite",
-    "RefusedSuiteError",
-    "bundled_tasks_dir",
-    "load_suite",
-    "problem_list",
-    "read_suite",
-    "solution_of",
-]
 
 
 class RefusedSuiteError(SuiteError):
@@ -139,8 +158,8 @@ def read_suite(root: Path, *, suite_format: SuiteFormat | None = None) -> Loaded
     try:
         if not root.is_dir():
             raise SuiteError(f"The tasks folder {root} does not exist. Name one that does with --tasks-dir.")
-        reader, folder = find_reader(root, suite_format)
-        return reader.read(folder)
+        name, folder = find_tasks_folder(root, suite_format)
+        return _READERS[name].read(folder)
     except OSError as error:
         raise SuiteError(f"The tasks folder {root} can't be read: {error.strerror}.") from error
 
@@ -148,7 +167,7 @@ def read_suite(root: Path, *, suite_format: SuiteFormat | None = None) -> Loaded
 def solution_of(suite: Suite, task: Task) -> Solution | None:
     """Return the worked solution of a suite's task, None without one. Blocks. Raises SuiteError if it can't be used."""
     own = suite.part_of(task.task_id)
-    return reader_of(own.format).solution(own, task)
+    return _READERS[own.format].solution(own, task)
 
 
 def problem_list(root: Path, problems: Sequence[TaskProblem]) -> str:
@@ -169,7 +188,7 @@ def problem_list(root: Path, problems: Sequence[TaskProblem]) -> str:
 def _unknown(root: Path, wanted: SuiteFormat | None) -> str:
     """Return what a folder without tasks looks like, and what tasks of each format look like. Blocks."""
     formats = [wanted] if wanted else [*SuiteFormat]
-    known = "\n".join(f"  {name:<15} {_TASKS[name]}" for name in formats)
+    known = "\n".join(f"  {name:<15} {_READERS[name].tasks}" for name in formats)
     return f"The tasks folder {root} holds no task files. {_looks_like(root)}\nTasks are, by format:\n{known}"
 
 

@@ -12,26 +12,26 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.model.task import GradingType, SimulatedUser, Task, Tier, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
-from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.markdown import Document, Section, read_document, read_head
-from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, TaskProblem
+from pinchbench.suite.reading import (
+    CHECK_ALONE,
+    PINCHBENCH,
+    BrokenTaskError,
+    FieldReader,
+    TaskProblem,
+    number_of,
+    yaml_root,
+)
 from pinchbench.suite.service_fields import read_services
 from pinchbench.suite.timeline_fields import NEEDS_GATEWAY, read_world
-from pinchbench.suite.yaml_nodes import (
-    KeyScope,
-    YamlNode,
-    YamlTextError,
-    misspelt_keys,
-    read_yaml,
-    setup_keys,
-    unknown_of_a_file,
-)
+from pinchbench.suite.yaml_nodes import KeyScope, misspelt_keys, setup_keys, unknown_of_a_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.model.task_programs import Service
     from pinchbench.suite.reading import TaskDialect
+    from pinchbench.suite.yaml_nodes import YamlNode
 
 DEFAULT_TIMEOUT_S = 120.0
 OWN_SERVERS = "own"  # what `network` may be apart from true and false
@@ -99,41 +99,30 @@ def parse_task(text: str, *, path: Path, dialect: TaskDialect = PINCHBENCH) -> P
     document = read_document(text)
     if document.head is None:
         raise BrokenTaskError([TaskProblem(path=path, line=1, reason="no YAML head between two `---` lines")])
-    try:
-        head = read_yaml(document.head)
-    except YamlTextError as error:
-        line = document.head_line + error.line - 1
-        raise BrokenTaskError([TaskProblem(path=path, line=line, reason=error.reason)]) from error
-    if head is None or head.fields is None:
-        reason = "the YAML head must hold `key: value` lines"
-        raise BrokenTaskError([TaskProblem(path=path, line=document.head_line, reason=reason)])
-    reader = _TaskReader(path=path, document=document, fields=head.fields, dialect=dialect)
-    parsed = reader.read()
-    if reader.problems:
-        raise BrokenTaskError(reader.problems)
-    return parsed
+    root = yaml_root(document.head, path, first_line=document.head_line, what="the YAML head")
+    return _TaskReader(path=path, document=document, head=root.fields or {}, dialect=dialect).read()
 
 
 class _TaskReader:
     """Reads one task and collects all problems, so that authors see them at once."""
 
-    def __init__(self, *, path: Path, document: Document, fields: Mapping[str, YamlNode], dialect: TaskDialect) -> None:
-        self._path = path
+    def __init__(self, *, path: Path, document: Document, head: Mapping[str, YamlNode], dialect: TaskDialect) -> None:
         self._dialect = dialect
         self._document = document
-        self._fields = fields
-        self.problems: list[TaskProblem] = []
+        self._head = head
+        self._fields = {key: node for key, node in head.items() if not node.is_null}
+        self._reader = FieldReader(path=path, first_line=document.head_line)
+        self._problem = self._reader.problem
 
     def read(self) -> ParsedTask:
-        for key, sentence in misspelt_keys(self._fields, KeyScope.HEAD):
-            self._problem_at(self._fields[key], sentence)
-        self._refuse_setup(self._fields, KeyScope.HEAD)
+        self._report_misspelt(self._head, KeyScope.HEAD)
+        self._refuse_setup(self._head, KeyScope.HEAD)
         task_id = self._task_id()
         grading_type = self._grading_type()
         files, dest_lines = self._workspace_files()
         network = self._network()
         services, service_lines = self._services(has_network=network is True)
-        world = read_world(self._fields, {service.name for service in services}, self._problem_at)
+        world = read_world(self._reader, self._fields, {service.name for service in services})
         if world.opening is not None:
             self._refuse_with_gateway()
         turns = world.turns(self._turns())
@@ -146,7 +135,7 @@ class _TaskReader:
             prompt=prompt,
             turns=turns,
             tier=self._tier(),
-            timeout_s=self._timeout(),
+            timeout_s=self._reader.above_zero(self._fields, "timeout_seconds", DEFAULT_TIMEOUT_S, high=MAX_TIMEOUT_S),
             workspace_files=files,
             grading_weights=self._grading_weights(grading_type),
             expected_behavior=self._section_text("expected behavior"),
@@ -159,57 +148,37 @@ class _TaskReader:
             own_servers=network == OWN_SERVERS,
             services=services,
             simulated_user=self._simulated_user(),
-            runs=self._whole_number("runs", default=1, most=MAX_RUNS),
+            runs=self._reader.whole(self._fields, "runs", 1, low=1, high=MAX_RUNS),
             abilities=world.abilities,
             starts_at=world.starts_at,
             timezone=world.timezone,
-            frontmatter={key: node.value for key, node in self._fields.items()},
-            path=self._path,
+            frontmatter={key: node.value for key, node in self._head.items()},
+            path=self._reader.path,
             rule=self._dialect.rule,
         )
         section = self._document.sections.get("workspace path")
         if section is not None and not self._dialect.has_fixed_workspace:
             self._problem(section.line, FIXED_WORKSPACE)
+        self._reader.refuse()
         return ParsedTask(
             task=task,
-            id_line=self._line(self._fields.get("id")),
+            id_line=self._reader.line(self._head.get("id")),
             dest_lines=dest_lines,
             service_lines=service_lines,
             prompt_heading=self._document.prompt_heading,
         )
 
-    def _line(self, node: YamlNode | None) -> int:
-        """Return the file's line of a value; the head's first line for a missing value."""
-        return self._document.head_line + (node.line - 1 if node else 0)
-
-    def _problem(self, line: int, reason: str) -> None:
-        self.problems.append(TaskProblem(path=self._path, line=line, reason=reason))
-
-    def _problem_at(self, node: YamlNode | None, reason: str) -> None:
-        self._problem(self._line(node), reason)
-
     def _refuse_setup(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
         for key in setup_keys({key: node.value for key, node in fields.items()}, place.value):
             node = fields[key] if key in fields else fields[key.partition(".")[0]]
-            self._problem_at(node, f"`{key}` prepares something that this runner does not: {NO_SETUP}")
+            self._problem(node, f"`{key}` prepares something that this runner does not: {NO_SETUP}")
 
-    def _report_misspelt(self, node: YamlNode, place: KeyScope) -> None:
-        for key, sentence in misspelt_keys(node.fields or {}, place):
-            self._problem_at((node.fields or {})[key], sentence)
-
-    def _field(self, key: str) -> YamlNode | None:
-        """Return a field's node; a null field counts as missing."""
-        node = self._fields.get(key)
-        return None if node is None or node.is_null else node
+    def _report_misspelt(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
+        for key, sentence in misspelt_keys(fields, place):
+            self._problem(fields[key], sentence)
 
     def _text(self, key: str) -> str:
-        node = self._field(key)
-        if node is None:
-            return ""
-        if node.text is None:
-            self._problem_at(node, f"`{key}` must be text")
-            return ""
-        return node.text.strip()
+        return self._reader.text(self._fields, key).strip()
 
     def _section_text(self, title: str) -> str:
         section = self._document.sections.get(title)
@@ -221,10 +190,9 @@ class _TaskReader:
         return f" (the fence that opens on line {line} never ends and swallows what follows)" if line else ""
 
     def _task_id(self) -> str:
-        node = self._fields.get("id")
-        task_id = self._path.stem if self._dialect.id_is_stem else self._text("id")
+        task_id = self._reader.path.stem if self._dialect.id_is_stem else self._text("id")
         if reason := id_problem(task_id):
-            self._problem_at(node, reason)
+            self._problem(self._head.get("id"), reason)
         return task_id
 
     def _grading_type(self) -> GradingType:
@@ -233,56 +201,24 @@ class _TaskReader:
             return GradingType(text or GradingType.AUTOMATED)
         except ValueError:
             known = ", ".join(GradingType)
-            self._problem_at(self._field("grading_type"), f"`grading_type` is {text[:50]!r}, not one of {known}")
+            self._problem(self._fields["grading_type"], f"`grading_type` is {text[:50]!r}, not one of {known}")
             return GradingType.LLM_JUDGE  # It requires the least, so that no second problem hides the first.
 
     def _tier(self) -> Tier:
         """Return the tier; a number is a key of another task pack, and has no meaning here."""
-        node = self._field("tier")
         text = self._text("tier").lower()
-        if not text or node is None or self._number(node) is not None:
+        if not text or number_of(self._fields["tier"]) is not None:
             return Tier.STANDARD
         try:
             return Tier(text)
         except ValueError:
-            self._problem_at(node, f"`tier` is {text[:50]!r}, not one of {', '.join(Tier)}")
+            self._problem(self._fields["tier"], f"`tier` is {text[:50]!r}, not one of {', '.join(Tier)}")
             return Tier.STANDARD
-
-    def _number(self, node: YamlNode) -> float | None:
-        """Return a finite number, also one in quotes; None for everything else."""
-        if node.text is None or isinstance(node.value, bool):
-            return None
-        try:
-            number = float(node.text if isinstance(node.value, str) else str(node.value))
-        except ValueError:
-            return None
-        return number if math.isfinite(number) else None
-
-    def _whole_number(self, key: str, *, default: int, most: int) -> int:
-        """Return a number from 1 to `most`; the default for a missing one."""
-        node = self._field(key)
-        if node is None:
-            return default
-        number = self._number(node)
-        if number is None or number != int(number) or not 1 <= number <= most:
-            self._problem_at(node, f"`{key}` must be a whole number from 1 to {most}")
-            return default
-        return int(number)
-
-    def _timeout(self) -> float:
-        node = self._field("timeout_seconds")
-        if node is None:
-            return DEFAULT_TIMEOUT_S
-        number = self._number(node)
-        if number is None or not 0 < number <= MAX_TIMEOUT_S:
-            self._problem_at(node, f"`timeout_seconds` must be a number above 0 and at most {MAX_TIMEOUT_S:.0f}")
-            return DEFAULT_TIMEOUT_S
-        return number
 
     def _grading_weights(self, grading_type: GradingType) -> dict[str, float]:
         match grading_type:
             case GradingType.AUTOMATED:
-                return {"automated": 1.0, "llm_judge": 0.0}
+                return CHECK_ALONE
             case GradingType.LLM_JUDGE:
                 return {"automated": 0.0, "llm_judge": 1.0}
             case GradingType.HYBRID:
@@ -290,67 +226,60 @@ class _TaskReader:
 
     def _hybrid_weights(self) -> dict[str, float]:
         half = {"automated": 0.5, "llm_judge": 0.5}
-        node = self._field("grading_weights")
+        node = self._fields.get("grading_weights")
         if node is None:
             return half
         # A missing share counts as 0.5 before normalisation, as in other PinchBench runners.
         if self._dialect.refuses_misspelt_weights:
-            self._report_misspelt(node, KeyScope.WEIGHTS)
+            self._report_misspelt(node.fields or {}, KeyScope.WEIGHTS)
         given = {key: child for key, child in (node.fields or {}).items() if key in half}
-        numbers = half | {key: self._number(child) for key, child in given.items()}
+        numbers = half | {key: number_of(child) for key, child in given.items()}
         weights = {key: number for key, number in numbers.items() if number is not None and number >= 0}
         total = sum(weights.values())
         if node.fields is None or len(weights) < len(half) or not 0 < total < math.inf:
-            self._problem_at(node, "`grading_weights` needs positive numbers for `automated` and `llm_judge`")
+            self._problem(node, "`grading_weights` needs positive numbers for `automated` and `llm_judge`")
             return half
         return {key: weight / total for key, weight in weights.items()}
 
     def _prerequisites(self) -> tuple[str, ...]:
-        node = self._field("prerequisites")
+        node = self._fields.get("prerequisites")
         if node is None:
             return ()
         nodes = (node,) if node.items is None else node.items
         texts = [text for child in nodes if (text := child.text if child is node else _prerequisite(child)) is not None]
         if len(texts) < len(nodes):
-            self._problem_at(node, "`prerequisites` must be a list of texts")
+            self._problem(node, "`prerequisites` must be a list of texts")
         return tuple(texts)
 
     def _network(self) -> object:
-        node = self._field("network")
+        node = self._fields.get("network")
         if node is not None and not isinstance(node.value, bool) and node.value != OWN_SERVERS:
-            self._problem_at(node, f"`network` must be true, false or {OWN_SERVERS}")
+            self._problem(node, f"`network` must be true, false or {OWN_SERVERS}")
         return None if node is None else node.value
 
     def _services(self, *, has_network: bool) -> tuple[tuple[Service, ...], tuple[int, ...]]:
-        node = self._field("services")
-        if node is None:
-            return (), ()
-        if node.items is None:
-            self._problem_at(node, "`services` must be a list")
-            return (), ()
-        if has_network and node.items:
-            self._problem_at(node, "a task with `services` has a network of its own: it can't have `network: true`")
-        services, lines = read_services(node.items, self._problem_at)
-        return services, tuple(self._document.head_line + line - 1 for line in lines)
+        items = self._reader.items(self._fields, "services")
+        if has_network and items:
+            reason = "a task with `services` has a network of its own: it can't have `network: true`"
+            self._problem(self._fields["services"], reason)
+        return read_services(self._reader, items)
 
     def _refuse_with_gateway(self) -> None:
         """Report what a task whose agent lives in a gateway of its own can't have."""
         reason = f"can't be used with {NEEDS_GATEWAY}"
-        if (sessions := self._field("sessions")) is not None:
-            self._problem_at(sessions, f"`sessions` {reason}: further messages are steps of the `timeline`")
-        if (network := self._field("network")) is not None and network.value in (True, OWN_SERVERS):
-            self._problem_at(network, f"`network: {network.text}` {reason}: their trials have a network of their own")
+        if (sessions := self._fields.get("sessions")) is not None:
+            self._problem(sessions, f"`sessions` {reason}: further messages are steps of the `timeline`")
+        if (network := self._fields.get("network")) is not None and network.value in (True, OWN_SERVERS):
+            self._problem(network, f"`network: {network.text}` {reason}: their trials have a network of their own")
         if (section := self._document.sections.get("simulated user")) is not None:
             self._problem(section.line, f"`## Simulated User` {reason}: other people's messages are in the `timeline`")
 
     def _turns(self) -> tuple[Turn, ...]:
-        node = self._field("sessions")
+        node = self._fields.get("sessions")
+        if items := self._reader.items(self._fields, "sessions"):
+            return tuple(turn for item in items if (turn := self._turn(item)) is not None)
         if node is not None and node.items is None:
-            self._problem_at(node, "`sessions` must be a list")
             return ()
-        if node is not None and node.items:
-            turns = [self._turn(item) for item in node.items]
-            return tuple(turn for turn in turns if turn is not None)
         prompt = self._section_text("prompt")
         if prompt:
             return (Turn(prompt=prompt),)
@@ -360,21 +289,21 @@ class _TaskReader:
         return ()
 
     def _simulated_user(self) -> SimulatedUser | None:
-        section, node = self._document.sections.get("simulated user"), self._field("user_messages")
-        most = self._whole_number("user_messages", default=DEFAULT_USER_MESSAGES, most=MAX_USER_MESSAGES)
+        section, node = self._document.sections.get("simulated user"), self._fields.get("user_messages")
+        most = self._reader.whole(self._fields, "user_messages", DEFAULT_USER_MESSAGES, low=1, high=MAX_USER_MESSAGES)
         if section is None:
             if node is not None:
-                self._problem_at(node, f"`user_messages` needs a section `## Simulated User`{self._swallowed()}")
+                self._problem(node, f"`user_messages` needs a section `## Simulated User`{self._swallowed()}")
             return None
         if not section.text:
             self._problem(section.line, "`## Simulated User` has no text: say who the user is, and what they know")
-        if (sessions := self._field("sessions")) is not None:
-            self._problem_at(sessions, "a task with a simulated user begins with its prompt: it can't have `sessions`")
+        if (sessions := self._fields.get("sessions")) is not None:
+            self._problem(sessions, "a task with a simulated user begins with its prompt: it can't have `sessions`")
         return SimulatedUser(script=section.text, most_messages=most)
 
     def _turn(self, item: YamlNode) -> Turn | None:
         fields = item.fields
-        self._report_misspelt(item, KeyScope.SESSION)
+        self._report_misspelt(fields or {}, KeyScope.SESSION)
         self._refuse_setup(fields or {}, KeyScope.SESSION)
         if fields is None:
             text, turn_id, new_session = item.text, None, None
@@ -383,74 +312,59 @@ class _TaskReader:
             text = next((text for text in given if text), None)
             turn_id, new_session = fields.get("id"), fields.get("new_session")
         if text is None or not text.strip():
-            self._problem_at(item, "a session must be a text, or have a `prompt`")
+            self._problem(item, "a session must be a text, or have a `prompt`")
             return None
         if new_session is not None and not (new_session.is_null or isinstance(new_session.value, bool)):
-            self._problem_at(new_session, "`new_session` must be true or false")
+            self._problem(new_session, "`new_session` must be true or false")
         starts_anew = new_session is not None and new_session.value is True
         return Turn(prompt=text.strip(), id=turn_id.text if turn_id else None, new_session=starts_anew)
 
     def _workspace_files(self) -> tuple[tuple[WorkspaceFile, ...], tuple[int, ...]]:
-        node = self._field("workspace_files")
-        if node is None:
-            return (), ()
-        if node.items is None:
-            self._problem_at(node, "`workspace_files` must be a list")
-            return (), ()
         files: dict[str, WorkspaceFile] = {}
         lines: list[int] = []
-        for item in node.items:
+        for item in self._reader.items(self._fields, "workspace_files"):
             file = self._bare_file(item) if item.text is not None else self._workspace_file(item)
             if file is None:
                 continue
             place = f"{file.dest}{file.source.name}" if file.dest.endswith("/") and file.source else file.dest
             if place in files:
-                self._problem_at(item, f"two workspace files have the place {place!r}")
+                self._problem(item, f"two workspace files have the place {place!r}")
                 continue
             files[place] = file
-            lines.append(self._line(item))
+            lines.append(self._reader.line(item))
         return tuple(files.values()), tuple(lines)
 
     def _bare_file(self, item: YamlNode) -> WorkspaceFile | None:
         """Read the path of a source, which is its place too."""
-        path = self._relative("workspace_files", item)
-        return None if path is None else WorkspaceFile(dest=path, source=Path(path))
+        path = self._reader.place(item, "workspace_files")
+        return WorkspaceFile(dest=path, source=Path(path)) if path else None
 
     def _workspace_file(self, item: YamlNode) -> WorkspaceFile | None:
-        self._report_misspelt(item, KeyScope.FILE)
+        self._report_misspelt(item.fields or {}, KeyScope.FILE)
         for key in unknown_of_a_file(item.fields or {}):
-            self._problem_at(item, f"`{key}` of a workspace file is not known: it has {', '.join(KeyScope.FILE.value)}")
+            self._problem(item, f"`{key}` of a workspace file is not known: it has {', '.join(KeyScope.FILE.value)}")
         fields = {key: node for key, node in (item.fields or {}).items() if key == "content" or not node.is_null}
         dest = fields.get("dest") or fields.get("path")
         is_folder = dest is not None and (dest.text or "").rstrip().endswith("/")
         source, content = fields.get("source"), fields.get("content")
         if (source is None) == (content is None) or (content is not None and dest is None):
-            self._problem_at(item, "a workspace file needs `source` (and `dest`), or `path` and `content`")
+            self._problem(item, "a workspace file needs `source` (and `dest`), or `path` and `content`")
             return None
         if content is not None and content.text is None and not content.is_null:
-            self._problem_at(content, "`content` must be text: put it into quotes or behind `|`")
+            self._problem(content, "`content` must be text: put it into quotes or behind `|`")
             return None
-        source_path = self._relative("source", source) if source else None
+        source_path = self._reader.place(source, "source") if source else ""
         # The default for `dest` is the source's file name.
-        place = self._relative("dest" if "dest" in fields else "path", dest) if dest else Path(source_path or "").name
-        if place is None or (source is not None and source_path is None):
+        key = "dest" if "dest" in fields else "path"
+        place = self._reader.place(dest, key) if dest else Path(source_path).name
+        if not place or (source is not None and not source_path):
             return None
-        if source_path is not None:
+        if source_path:
             return WorkspaceFile(dest=f"{place}/" if is_folder else place, source=Path(source_path))
         if is_folder:
-            self._problem_at(item, "`path` names a folder: a file with `content` needs a name")
+            self._problem(item, "`path` names a folder: a file with `content` needs a name")
             return None
         return WorkspaceFile(dest=place, content=(content.text if content else None) or "")
-
-    def _relative(self, key: str, node: YamlNode) -> str | None:
-        if node.text is None:
-            self._problem_at(node, f"`{key}` must be text")
-            return None
-        try:
-            return relative_path(node.text)
-        except ValueError as error:
-            self._problem_at(node, f"`{key}` {node.text[:200]!r} {error}")
-            return None
 
     def _grading_criteria(self) -> tuple[str, ...]:
         matches = map(_CRITERION.fullmatch, self._section_text("grading criteria").split("\n"))
@@ -473,7 +387,7 @@ class _TaskReader:
         return fence.text
 
     def _checks_line(self, section: Section | None) -> int:
-        return section.line if section else self._line(self._field("grading_type"))
+        return section.line if section else self._reader.line(self._fields.get("grading_type"))
 
 
 def _prerequisite(node: YamlNode) -> str | None:

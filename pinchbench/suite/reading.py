@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
 import re
 import tomllib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task import PINCHBENCH_RULE, ScoreRule, Suite
+from pinchbench.suite.fixtures import FixtureError, fixture_hash, relative_path
+from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from pinchbench.model.task import Task
-    from pinchbench.suite.solution import Solution
-    from pinchbench.suite.yaml_nodes import YamlNode
+
+CHECK_ALONE = {"automated": 1.0, "llm_judge": 0.0}  # the weights of a task without a judge
+TASK_TOML = "task.toml"  # of the formats with a folder for each task
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,15 +99,58 @@ class TaskFolder:
             self.problems.extend(error.problems)
             return ""
 
+    def prompt(self, name: str) -> str:
+        """Return the text of the instruction; without words it is a problem."""
+        text = self.text(name).strip()
+        if not text:
+            self.problem(self.path / name, 1, "there is no instruction")
+        return text
+
+    def digest(self, parts: Iterable[tuple[str, Path]]) -> str:
+        """Return a digest of files and folders with their names; those that can't be used are problems. Blocks."""
+        return content_digest(b"", parts, partial(self.problem, self.path / TASK_TOML, 1))
+
+
+def content_digest(own: bytes, parts: Iterable[tuple[str, Path]], problem: Callable[[str], None]) -> str:
+    """Return a SHA-256 over a task's own data, and files and folders with their names, in hexadecimal. Blocks.
+
+    What can't be hashed is reported to `problem`.
+    """
+    total = hashlib.sha256(own)
+    for name, path in parts:
+        try:
+            total.update((name.encode() + b"\0" if name else b"") + fixture_hash(path))
+        except FixtureError as error:
+            problem(str(error))
+    return total.hexdigest()
+
+
+def yaml_root(text: str, path: Path, *, first_line: int = 1, what: str = "it", or_nothing: bool = False) -> YamlNode:
+    """Return the mapping that a YAML text is, with `or_nothing` a null for an empty text.
+
+    Raises BrokenTaskError, with the file's line, for anything else.
+    """
+    try:
+        root = read_yaml(text.removeprefix("\ufeff"))
+    except YamlTextError as error:
+        line = first_line + error.line - 1
+        raise BrokenTaskError([TaskProblem(path=path, line=line, reason=error.reason)]) from error
+    if or_nothing and (root is None or root.is_null):
+        return YamlNode(line=first_line, value=None)
+    if root is None or root.fields is None:
+        reason = f"{what} must hold `key: value` lines"
+        raise BrokenTaskError([TaskProblem(path=path, line=first_line, reason=reason)])
+    return root
+
 
 _LINE = re.compile(r"\(at line (\d+), column \d+\)")
 
 
-def read_toml(path: Path) -> tuple[dict[str, Any], str]:
-    """Return what a TOML file holds, and its text. Blocks. Raises BrokenTaskError, with the line."""
+def read_toml(path: Path) -> Mapping[str, YamlNode]:
+    """Return the values of a TOML file as nodes, with the lines of their keys. Blocks. Raises BrokenTaskError."""
     text = decoded(read_bounded(path), path)
     try:
-        return tomllib.loads(text), text
+        return _toml_fields(tomllib.loads(text), text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = _LINE.search(str(error))
         line = int(found[1]) if found else text.count("\n") + 1
@@ -109,7 +158,20 @@ def read_toml(path: Path) -> tuple[dict[str, Any], str]:
         raise BrokenTaskError([TaskProblem(path=path, line=line, reason=reason)]) from error
 
 
-def line_of(text: str, key: str) -> int:
+def _toml_fields(table: dict[str, Any], text: str) -> dict[str, YamlNode]:
+    """Return the nodes of a table. Texts alone have a text; a list has its value, not nodes for its items."""
+    return {
+        key: YamlNode(
+            line=_line_of(text, key),
+            value=value,
+            text=value if isinstance(value, str) else None,
+            fields=_toml_fields(value, text) if isinstance(value, dict) else None,
+        )
+        for key, value in table.items()
+    }
+
+
+def _line_of(text: str, key: str) -> int:
     """Return the line, from 1, on which a TOML text sets a key; 1 if no line begins with it."""
     found = re.search(rf"^[ \t]*\[*[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*[=.\]]", text, re.MULTILINE)
     return text.count("\n", 0, found.start()) + 1 if found else 1
@@ -117,15 +179,28 @@ def line_of(text: str, key: str) -> int:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FieldReader:
-    """Reads the values of one file, and collects its problems. A null counts as a missing value."""
+    """Reads the values of one file, and collects its problems. A null counts as a missing value.
+
+    `first_line` is the file's line on which its YAML begins, and the line of problems with missing values.
+    """
 
     path: Path
+    first_line: int = 1
     problems: list[TaskProblem] = field(default_factory=list)
 
-    def problem(self, place: YamlNode | int, reason: str) -> None:
-        """Add a problem on the line of a value."""
-        line = place if isinstance(place, int) else place.line
+    def line(self, node: YamlNode | None) -> int:
+        """Return the file's line of a value."""
+        return self.first_line + (node.line - 1 if node else 0)
+
+    def problem(self, place: YamlNode | int | None, reason: str) -> None:
+        """Add a problem on a line of the file, or on that of a value."""
+        line = place if isinstance(place, int) else self.line(place)
         self.problems.append(TaskProblem(path=self.path, line=line, reason=reason))
+
+    def refuse(self) -> None:
+        """Raise BrokenTaskError if there are problems."""
+        if self.problems:
+            raise BrokenTaskError(self.problems)
 
     def mapping(self, node: YamlNode, what: str, *, known: Collection[str]) -> Mapping[str, YamlNode]:
         """Return the values of a mapping that are not null; a key that is not known is a problem."""
@@ -134,7 +209,7 @@ class FieldReader:
             return {}
         for key, value in node.fields.items():
             if key not in known:
-                self.problem(value, f"`{key[:80]}` of {what} is not known")
+                self.problem(value, f"`{key[:80]}` of {what} is not known; there are {', '.join(known)}")
         return {key: value for key, value in node.fields.items() if key in known and not value.is_null}
 
     def items(self, fields: Mapping[str, YamlNode], key: str) -> tuple[YamlNode, ...]:
@@ -172,15 +247,71 @@ class FieldReader:
         return node.value is True
 
     def whole(self, fields: Mapping[str, YamlNode], key: str, default: int, *, low: int, high: int) -> int:
-        """Return a whole number from `low` to `high`."""
-        node = fields.get(key)
-        if node is None:
+        """Return a whole number from `low` to `high`, also one in quotes."""
+        if (node := fields.get(key)) is None:
             return default
-        value = node.value
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        number = number_of(node)
+        if number is None or number != int(number) or not low <= number <= high:
             self.problem(node, f"`{key}` must be a whole number from {low} to {high}")
             return default
-        return value
+        return int(number)
+
+    def above_zero(
+        self, fields: Mapping[str, YamlNode], key: str, default: float, *, high: float, unit: str = ""
+    ) -> float:
+        """Return a number above 0 and at most `high`, also one in quotes."""
+        if (node := fields.get(key)) is None:
+            return default
+        number = number_of(node)
+        if number is None or not 0 < number <= high:
+            self.problem(node, f"`{key}` must be a number{unit} above 0 and at most {high:.0f}")
+            return default
+        return number
+
+    def place(self, node: YamlNode, key: str) -> str:
+        """Return the relative path that a value is; empty for a problem."""
+        if node.text is None:
+            self.problem(node, f"`{key}` must be text")
+            return ""
+        try:
+            return relative_path(node.text)
+        except ValueError as error:
+            self.problem(node, f"`{key}` {node.text[:200]!r} {error}")
+            return ""
+
+    def pattern(self, fields: Mapping[str, YamlNode], key: str) -> str:
+        """Return a regular expression; empty if it is missing."""
+        pattern = self.text(fields, key)
+        try:
+            re.compile(pattern)
+        except (re.error, RecursionError, OverflowError) as error:
+            self.problem(fields[key], f"`{key}` is not a regular expression: {error}")
+        return pattern
+
+    def env(self, fields: Mapping[str, YamlNode]) -> dict[str, str]:
+        """Return the variables of `env`."""
+        if (node := fields.get("env")) is None:
+            return {}
+        values = {name: child.text for name, child in (node.fields or {}).items() if child.text is not None}
+        if node.fields is None or len(values) < len(node.fields):
+            self.problem(node, "`env` must map names to texts")
+        return values
+
+
+def plain_value(value: object) -> object:
+    """Return a value that JSON has, such as a date as text."""
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def number_of(node: YamlNode) -> float | None:
+    """Return a finite number, also one in quotes; None for everything else."""
+    if isinstance(node.value, bool) or not isinstance(node.value, int | float | str):
+        return None
+    try:
+        number = float(node.value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -245,20 +376,3 @@ class ReadTasks:
         tasks = tuple(sorted(self.tasks.values(), key=lambda task: task.task_id))
         suite = Suite(root=root, tasks=tasks, format=suite_format)
         return LoadedSuite(suite=suite, problems=tuple(self.problems), note=note)
-
-
-class SuiteReader(Protocol):
-    """Reads one format: files in, tasks out. Each task that it can't represent is a problem with file and line."""
-
-    @property
-    def format(self) -> SuiteFormat:
-        """The format that it reads."""
-
-    def recognises(self, folder: Path) -> bool:
-        """Return whether a folder holds tasks of this format. Blocks. Raises OSError."""
-
-    def read(self, folder: Path) -> LoadedSuite:
-        """Read a folder that it recognises. Blocks. Raises OSError if the folder can't be listed."""
-
-    def solution(self, suite: Suite, task: Task) -> Solution | None:
-        """Return the worked solution of a task, None without one. Blocks. Raises SuiteError if it can't be used."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from pinchbench.errors import SuiteError
 from pinchbench.model.task import Turn
-from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
+from pinchbench.suite.reading import BrokenTaskError, FieldReader, yaml_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.model.task import Task
+    from pinchbench.suite.yaml_nodes import YamlNode
 
 SOLUTIONS = "solutions"
 SOLUTION_FILE = "solution.yaml"  # in the folder of a task
@@ -144,126 +145,106 @@ def load_solution(root: Path, task_id: str) -> Solution | None:
     return parse_solution(text, path=path)
 
 
+def command_solution(command: str, *, reads: Path) -> Solution:
+    """Return a solution of one command, which need not earn every point."""
+    turn = SolutionTurn(steps=(ToolStep(tool="exec", args={"command": command}),), answer="Done.")
+    return Solution(turns=(turn,), check=ANY_SCORE, idle_check=ANY_SCORE, reads=(reads,))
+
+
 def parse_solution(text: str, *, path: Path) -> Solution:
     """Read a solution. Unknown keys are refused: a misspelt one would give a script that does nothing.
 
     Raises:
-        SuiteError: the text is not a valid solution; the message begins with `path:line:`.
+        SuiteError: the text is not a valid solution; each line of the message begins with `path:line:`.
     """
-    return _SolutionReader(path).read(text)
+    try:
+        return _SolutionReader(path).read(text)
+    except BrokenTaskError as error:
+        raise SuiteError(str(error)) from error
 
 
 class _SolutionReader:
-    """Reads one solution; the first problem raises."""
+    """Reads one solution and collects all its problems."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._fields = FieldReader(path=path)
 
     def read(self, text: str) -> Solution:
-        try:
-            root = read_yaml(text.removeprefix("\ufeff"))
-        except YamlTextError as error:
-            self._fail(error.line, error.reason)
-        if root is None or root.fields is None or "turns" not in root.fields:
-            self._fail(root.line if root else 1, "a solution needs a list of `turns`")
-        self._know(root, "turns", "near_misses", "equivalent")
-        misses = root.fields.get("near_misses")
-        if misses is not None and not misses.is_null and misses.items is None:
-            self._fail(misses.line, "`near_misses` must be a list")
-        turns, cases = self._turns(root, "a solution")
-        return Solution(
+        root = yaml_root(text, self._fields.path, what="a solution")
+        top = self._fields.mapping(root, "a solution", known=("turns", "near_misses", "equivalent"))
+        turns, cases = self._turns(top, root)
+        solution = Solution(
             turns=turns,
             cases=cases,
-            near_misses=tuple(self._near_miss(item) for item in (misses.items if misses else None) or ()),
-            equivalent=self._equivalent(root),
+            near_misses=tuple(self._near_miss(item) for item in self._fields.items(top, "near_misses")),
+            equivalent=tuple(self._equivalent(item) for item in self._fields.items(top, "equivalent")),
         )
+        self._fields.refuse()
+        return solution
 
-    def _fail(self, line: int, reason: str) -> NoReturn:
-        raise SuiteError(f"{self._path}:{line}: {reason}")
+    def _needed(self, fields: Mapping[str, YamlNode], key: str, node: YamlNode, what: str) -> str:
+        """Return a text that must be there and not be empty."""
+        text = self._fields.text(fields, key)
+        if not text and (key not in fields or fields[key].text == ""):
+            self._fields.problem(fields.get(key, node), f"{what} needs `{key}`")
+        return text
 
-    def _know(self, node: YamlNode, *keys: str) -> None:
-        for key, child in (node.fields or {}).items():
-            if key not in keys:
-                self._fail(child.line, f"the key `{key}` is not known here; there are {', '.join(keys)}")
+    def _equivalent(self, item: YamlNode) -> str:
+        what = "an equivalent mutant"
+        fields = self._fields.mapping(item, what, known=("mutant", "why"))
+        self._needed(fields, "why", item, what)
+        return self._needed(fields, "mutant", item, what)
 
-    def _equivalent(self, root: YamlNode) -> tuple[str, ...]:
-        node = (root.fields or {}).get("equivalent")
-        if node is None or node.is_null:
-            return ()
-        if node.items is None:
-            self._fail(node.line, "`equivalent` must be a list")
-        patterns = []
-        for item in node.items:
-            fields = item.fields or {}
-            self._know(item, "mutant", "why")
-            mutant, why = fields.get("mutant"), fields.get("why")
-            if mutant is None or not mutant.text or why is None or not why.text:
-                self._fail(item.line, "an equivalent mutant needs its name as `mutant` and a reason as `why`")
-            patterns.append(mutant.text)
-        return tuple(patterns)
-
-    def _turns(self, node: YamlNode, what: str) -> tuple[tuple[SolutionTurn, ...], tuple[SolutionTurn, ...]]:
+    def _turns(
+        self, fields: Mapping[str, YamlNode], node: YamlNode
+    ) -> tuple[tuple[SolutionTurn, ...], tuple[SolutionTurn, ...]]:
         """Return the turns, and the cases that stand among them."""
-        turns = (node.fields or {}).get("turns")
-        if turns is None or not turns.items:
-            self._fail((turns or node).line, f"{what} needs a list of `turns`")
-        read = tuple(self._turn(item) for item in turns.items)
+        read = tuple(self._turn(item) for item in self._fields.items(fields, "turns"))
+        if not read:
+            self._fields.problem(fields.get("turns", node), "a list of `turns` is needed")
         return tuple(turn for turn in read if not turn.when), tuple(turn for turn in read if turn.when)
 
     def _near_miss(self, node: YamlNode) -> NearMiss:
-        fields = node.fields or {}
-        self._know(node, "name", "check", "judge", "turns")
-        name = fields.get("name")
-        if name is None or not name.text:
-            self._fail(node.line, "a near miss needs a `name`, a text")
+        fields = self._fields.mapping(node, "a near miss", known=("name", "check", "judge", "turns"))
         check, judge = self._range(fields.get("check")), self._range(fields.get("judge"))
-        if check is None and judge is None:
-            self._fail(node.line, "a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both")
-        turns, cases = self._turns(node, "a near miss")
-        return NearMiss(name=name.text, turns=turns, cases=cases, check=check, judge=judge)
+        if "check" not in fields and "judge" not in fields:
+            reason = "a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both"
+            self._fields.problem(node, reason)
+        turns, cases = self._turns(fields, node)
+        name = self._needed(fields, "name", node, "a near miss")
+        return NearMiss(name=name, turns=turns, cases=cases, check=check, judge=judge)
 
     def _range(self, node: YamlNode | None) -> ScoreRange | None:
-        if node is None or node.is_null:
-            return None
-        ends = [
-            float(item.value)
-            for item in node.items or ()
-            if isinstance(item.value, int | float) and not isinstance(item.value, bool)
-        ]
-        if len(ends) != len(node.items or ()) or len(ends) != 2 or not 0 <= ends[0] <= ends[1] < 1:  # noqa: PLR2004
-            self._fail(node.line, "a range is `[low, high]`, from 0 to below 1")
-        return ScoreRange(low=ends[0], high=ends[1])
+        match None if node is None else node.value:
+            case None:
+                return None
+            case [int() | float() as low, int() | float() as high] if 0 <= low <= high < 1:
+                return ScoreRange(low=float(low), high=float(high))
+        self._fields.problem(node, "a range is `[low, high]`, from 0 to below 1")
+        return None
 
     def _turn(self, node: YamlNode) -> SolutionTurn:
-        fields = node.fields or {}
-        self._know(node, "steps", "answer", "user", "when")
-        answer, steps = fields.get("answer"), fields.get("steps")
-        user = self._line(fields, "user", "what the simulated user says before the turn")
-        when = self._line(fields, "when", "what a message to a sub-agent or an automation contains")
-        if answer is None or answer.text is None:
-            self._fail(node.line, "a turn needs an `answer`, a text")
-        if steps is not None and not steps.is_null and steps.items is None:
-            self._fail(steps.line, "`steps` must be a list")
-        played = tuple(self._step(item) for item in (steps.items if steps is not None else None) or ())
-        return SolutionTurn(steps=played, answer=answer.text, user=user, when=when)
+        fields = self._fields.mapping(node, "a turn", known=("steps", "answer", "user", "when"))
+        if "answer" not in fields:
+            self._fields.problem(node, "a turn needs `answer`")
+        return SolutionTurn(
+            steps=tuple(self._step(item) for item in self._fields.items(fields, "steps")),
+            answer=self._fields.text(fields, "answer"),
+            user=self._line(fields, "user", "what the simulated user says before the turn"),
+            when=self._line(fields, "when", "what a message to a sub-agent or an automation contains"),
+        )
 
     def _line(self, fields: Mapping[str, YamlNode], key: str, what: str) -> str:
-        node = fields.get(key)
-        if node is None:
-            return ""
-        text = (node.text or "").strip()
-        if not text:
-            self._fail(node.line, f"`{key}` must be a text: {what}")
+        text = self._fields.text(fields, key).strip()
+        if key in fields and not text:
+            self._fields.problem(fields[key], f"`{key}` must be a text: {what}")
         return text
 
     def _step(self, node: YamlNode) -> ToolStep:
-        fields = node.fields or {}
-        self._know(node, "tool", "args")
-        tool, args = fields.get("tool"), fields.get("args")
-        if tool is None or not tool.text:
-            self._fail(node.line, "a step needs a `tool`, a text")
-        if args is None or args.is_null:
-            return ToolStep(tool=tool.text)
-        if not isinstance(args.value, dict):
-            self._fail(args.line, "`args` must map names to values")
-        return ToolStep(tool=tool.text, args=args.value)
+        fields = self._fields.mapping(node, "a step", known=("tool", "args"))
+        tool = self._needed(fields, "tool", node, "a step")
+        args = fields["args"].value if "args" in fields else {}
+        if not isinstance(args, dict):
+            self._fields.problem(fields["args"], "`args` must map names to values")
+            args = {}
+        return ToolStep(tool=tool, args=args)

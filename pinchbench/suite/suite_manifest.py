@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.suite.reading import TaskProblem
-from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, misspelt, read_yaml
+from pinchbench.suite.reading import BrokenTaskError, FieldReader, yaml_root
+from pinchbench.suite.yaml_nodes import misspelt
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from pinchbench.suite.reading import TaskProblem
+    from pinchbench.suite.yaml_nodes import YamlNode
 
 
 KEYS = ("tasks", "run_first", "core", "categories")
@@ -24,7 +27,6 @@ class Manifest:
     """
 
     name: str = ""
-
     run_first: tuple[str, ...] = ()
     core: tuple[str, ...] = ()
     categories: Mapping[str, str] = field(default_factory=dict)
@@ -39,80 +41,63 @@ def parse_manifest(text: str, *, path: Path, known: Mapping[str, str]) -> Manife
     reported as problems. Other keys are ignored unless they look misspelt. A task named in two categories keeps the
     first.
     """
-    return _ManifestReader(path=path, known=known).read(text)
+    reader = _ManifestReader(fields=FieldReader(path=path), known=known)
+    try:
+        return reader.read(yaml_root(text, path, what="the manifest", or_nothing=True).fields or {})
+    except BrokenTaskError as error:
+        return Manifest(problems=error.problems)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _ManifestReader:
     """Reads one manifest and collects its problems."""
 
-    def __init__(self, *, path: Path, known: Mapping[str, str]) -> None:
-        self._path = path
-        self._known = known
-        self._problems: list[TaskProblem] = []
+    fields: FieldReader
+    known: Mapping[str, str]
 
-    def read(self, text: str) -> Manifest:
-        try:
-            root = read_yaml(text.removeprefix("\ufeff"))
-        except YamlTextError as error:
-            return Manifest(problems=(TaskProblem(path=self._path, line=error.line, reason=error.reason),))
-        if root is None or root.is_null:
-            return Manifest()
-        if root.fields is None:
-            self._problem(root, "the manifest must hold `key: value` lines")
-            return Manifest(problems=tuple(self._problems))
-        for key, meant in misspelt(root.fields, known=KEYS):
-            self._problem(root.fields[key], f"`{key}` is not a key of a manifest: did you mean `{meant}`?")
-        run_first = self._ids("run_first", root.fields.get("run_first"))
-        core = self._ids("core", root.fields.get("core"))
-        tasks = root.fields.get("tasks")
-        flat: Collection[str] = ()
-        categories: dict[str, str] = {}
-        if tasks is not None and tasks.fields is not None:
-            categories = self._categories("tasks", tasks)
-        elif tasks is not None:
-            flat = self._ids("tasks", tasks)
-        categories |= self._categories("categories", root.fields.get("categories"))
+    def read(self, given: Mapping[str, YamlNode]) -> Manifest:
+        for key, meant in misspelt(given, known=KEYS):
+            self.fields.problem(given[key], f"`{key}` is not a key of a manifest: did you mean `{meant}`?")
+        top = {key: node for key, node in given.items() if not node.is_null}
+        run_first, core = (self._ids(key, top.get(key)) for key in ("run_first", "core"))
+        tasks = top.get("tasks")
+        by_category = tasks is not None and tasks.fields is not None
+        flat = () if by_category else self._ids("tasks", tasks)
+        categories = self._categories("tasks", tasks if by_category else None)
+        categories |= self._categories("categories", top.get("categories"))
         named = {*flat, *categories}
-        listed = frozenset({*run_first, *core, *named}) if named else None
         return Manifest(
-            name=self._path.name,
+            name=self.fields.path.name,
             run_first=run_first,
             core=core,
             categories=categories,
-            listed=listed,
-            problems=tuple(self._problems),
+            listed=frozenset({*run_first, *core, *named}) if named else None,
+            problems=tuple(self.fields.problems),
         )
-
-    def _problem(self, node: YamlNode, reason: str) -> None:
-        self._problems.append(TaskProblem(path=self._path, line=node.line, reason=reason))
 
     def _ids(self, key: str, node: YamlNode | None) -> tuple[str, ...]:
         if node is None or node.is_null:
             return ()
         if node.items is None:
-            self._problem(node, f"`{key}` must be a list of task ids")
-            return ()
+            self.fields.problem(node, f"`{key}` must be a list of task ids")
         ids: dict[str, None] = {}
-        for item in node.items:
+        for item in node.items or ():
             named = item.fields.get("id") if item.fields is not None else item
             if named is None or named.text is None:
-                self._problem(item, f"`{key}` must hold task ids only")
-            elif (task_id := self._known.get(named.text)) is not None:
+                self.fields.problem(item, f"`{key}` must hold task ids only")
+            elif (task_id := self.known.get(named.text)) is not None:
                 ids[task_id] = None
             else:
-                near = misspelt([named.text], known=self._known)
+                near = misspelt([named.text], known=self.known)
                 hint = f": did you mean {near[0][1]!r}?" if near else ""
-                self._problem(named, f"`{key}` names the task {named.text!r}, which does not exist{hint}")
+                self.fields.problem(named, f"`{key}` names the task {named.text!r}, which does not exist{hint}")
         return tuple(ids)
 
     def _categories(self, key: str, node: YamlNode | None) -> dict[str, str]:
-        if node is None or node.is_null:
-            return {}
-        if node.fields is None:
-            self._problem(node, f"`{key}` must map names to lists of task ids")
-            return {}
+        if node is not None and node.fields is None:
+            self.fields.problem(node, f"`{key}` must map names to lists of task ids")
         categories: dict[str, str] = {}
-        for name, child in node.fields.items():
+        for name, child in ({} if node is None else node.fields or {}).items():
             for task_id in self._ids(f"{key}.{name}", child):
                 categories.setdefault(task_id, name)
         return categories

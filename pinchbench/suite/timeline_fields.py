@@ -14,9 +14,10 @@ from pinchbench.model.timeline import NEED_GATEWAY, Ability, Advance, ChatMessag
 from pinchbench.suite.yaml_nodes import KeyScope, misspelt, misspelt_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from pinchbench.model.timeline import TimelineEvent
+    from pinchbench.suite.reading import FieldReader
     from pinchbench.suite.yaml_nodes import YamlNode
 
 DEFAULT_OWNER = "sam"
@@ -56,22 +57,19 @@ class World:
         )
 
 
-def read_world(
-    fields: Mapping[str, YamlNode], services: Collection[str], problem: Callable[[YamlNode, str], None]
-) -> World:
-    """Return what the fields of a head say, in a task that has these services; report what can't be used."""
-    return _WorldReader({key: node for key, node in fields.items() if not node.is_null}, services, problem).read()
+def read_world(reader: FieldReader, fields: Mapping[str, YamlNode], services: Collection[str]) -> World:
+    """Return what the fields of a head say, in a task that has these services; what can't be used is a problem."""
+    return _WorldReader(reader, fields, services).read()
 
 
 class _WorldReader:
     """Reads one head. `_now` is the earliest simulated time at which the next step can happen."""
 
-    def __init__(
-        self, fields: Mapping[str, YamlNode], services: Collection[str], problem: Callable[[YamlNode, str], None]
-    ) -> None:
+    def __init__(self, reader: FieldReader, fields: Mapping[str, YamlNode], services: Collection[str]) -> None:
+        self._reader = reader
         self._fields = fields
         self._services = services
-        self._problem = problem
+        self._problem = reader.problem
         self._zone: tzinfo = UTC
         self._owner = DEFAULT_OWNER
         self._now: float | None = None
@@ -81,15 +79,14 @@ class _WorldReader:
         timezone = self._timezone()
         clock, timeline = self._fields.get("clock"), self._fields.get("timeline")
         starts_at = self._now = None if clock is None else self._time("clock", clock)
-        if timeline is not None and timeline.items is None:
-            self._problem(timeline, "`timeline` must be a list of steps")
+        items = self._reader.items(self._fields, "timeline")
         if NEED_GATEWAY.isdisjoint(abilities):
             if timeline is not None:
                 self._problem(timeline, f"a timeline needs {NEEDS_GATEWAY}")
             return World(abilities=abilities, starts_at=starts_at, timezone=timezone, opening=None, steps=())
         self._owner = self._name("owner", self._fields.get("owner"))
         steps: list[Turn] = []
-        for item in (timeline.items if timeline is not None else None) or ():
+        for item in items:
             after_service = bool(steps) and isinstance(steps[-1].event, ServiceEvent)
             if step := self._step(item, after_service=after_service):
                 steps.append(step)
@@ -97,13 +94,7 @@ class _WorldReader:
         return World(abilities=abilities, starts_at=starts_at, timezone=timezone, opening=opening, steps=tuple(steps))
 
     def _abilities(self) -> tuple[Ability, ...]:
-        node = self._fields.get("abilities")
-        if node is None:
-            return ()
-        if node.items is None:
-            self._problem(node, "`abilities` must be a list")
-            return ()
-        given = {item.text or "": item for item in node.items}
+        given = {item.text or "": item for item in self._reader.items(self._fields, "abilities")}
         meant = dict(misspelt(given, known=tuple(Ability)))
         for name, item in given.items():
             if name not in tuple(Ability):
@@ -183,22 +174,14 @@ class _WorldReader:
                 sender = self._name("from", fields.get("from"))
                 return ChatMessage(sender=sender, is_owner=sender == self._owner)
             case "interrupt":
-                return Interrupt(sender=self._owner, after_calls=self._after_calls(fields.get("after_calls")))
+                calls = self._reader.whole(fields, "after_calls", 1, low=1, high=MOST_CALLS)
+                return Interrupt(sender=self._owner, after_calls=calls)
             case "service":
                 return self._service_event(fields)
             case _:
                 if "clock" not in self._fields:
                     self._problem(fields[kind], f"`{kind}` needs a `clock`: the time at which the task begins")
                 return self._advance_by(fields[kind]) if kind == "advance" else self._advance_to(fields[kind])
-
-    def _after_calls(self, node: YamlNode | None) -> int:
-        if node is None:
-            return 1
-        calls = node.value
-        if isinstance(calls, bool) or not isinstance(calls, int) or not 1 <= calls <= MOST_CALLS:
-            self._problem(node, f"`after_calls` must be a whole number from 1 to {MOST_CALLS}")
-            return 1
-        return calls
 
     def _advance_by(self, node: YamlNode) -> Advance | None:
         found = _SPAN.fullmatch(node.text or "")

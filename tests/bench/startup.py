@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.measure import Spread, interleave, machine, print_table, ratio
-from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.files.user_data import bundled_tasks_dir
+from pinchbench.suite.loading import load_suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 from fuzz.examples import examples_of
 from fuzz.mutation import data, texts
 from pinchbench.errors import SuiteError
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.grading.judge.criteria import read_criteria
 from pinchbench.model.task import GradingType, Task
 from pinchbench.suite import yaml_nodes
 from pinchbench.suite.fixtures import relative_path
-from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import load_suite
 from pinchbench.suite.parse import head_id, parse_task
 from pinchbench.suite.reading import BrokenTaskError, TaskProblem
 from pinchbench.suite.solution import parse_solution

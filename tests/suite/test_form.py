@@ -13,9 +13,10 @@ from fakes import MODEL, fake_openclaw
 from form_suite import TASK, suite
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import SelectionError, SuiteError
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.suite.form import FormTasks, load_form, suite_root, write_form
-from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import load_suite
 from sampling import sampled
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import pytest
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
-from pinchbench.suite.loading import find_reader, load_suite, solution_of
+from pinchbench.suite.loading import find_tasks_folder, load_suite, solution_of
 from pinchbench.suite.select import find_task, select_tasks
 from suite_packs import write_wildclaw
 
@@ -368,5 +368,5 @@ def test_a_folder_that_cannot_be_read_is_reported(root: Path, monkeypatch: pytes
 
 def test_a_format_that_is_named_is_read_in_the_folder_that_has_it(tmp_path: Path) -> None:
     tasks = write_wildclaw(tmp_path)
-    assert find_reader(tmp_path, SuiteFormat.WILDCLAW)[1] == tasks
-    assert find_reader(tmp_path, SuiteFormat.QWENCLAW)[1] == tmp_path
+    assert find_tasks_folder(tmp_path, SuiteFormat.WILDCLAW)[1] == tasks
+    assert find_tasks_folder(tmp_path, SuiteFormat.QWENCLAW)[1] == tmp_path

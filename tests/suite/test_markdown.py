@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.task import GradingType, Suite, Task, Tier, Turn
-from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import load_suite
 from pinchbench.suite.markdown import BEGIN, END, suite_table, with_table
 
 

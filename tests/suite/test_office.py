@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pinchbench.suite.loading import bundled_tasks_dir
+from pinchbench.files.user_data import bundled_tasks_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -51,34 +51,34 @@ def test_a_solution_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "1: a solution needs a list of `turns`"),
-        ("turns: []", "1: a solution needs a list of `turns`"),
+        ("", "1: a solution must hold `key: value` lines"),
+        ("turns: []", "1: a list of `turns` is needed"),
         (
             "turns: [{answer: a}]\nnear_miss: []",
-            "2: the key `near_miss` is not known here; there are turns, near_misses, equivalent",
+            "2: `near_miss` of a solution is not known; there are turns, near_misses, equivalent",
         ),
-        ("turns:\n- answer: a\n  step: []", "3: the key `step` is not known here; there are steps, answer, user, when"),
+        ("turns:\n- answer: a\n  step: []", "3: `step` of a turn is not known; there are steps, answer, user, when"),
         (
             "turns:\n- answer: a\n  steps:\n  - tool: x\n    arg: {}",
-            "5: the key `arg` is not known here; there are tool, args",
+            "5: `arg` of a step is not known; there are tool, args",
         ),
         (
             "turns: [{answer: a}]\nnear_misses:\n- name: n\n  chek: [0, 1]",
-            "4: the key `chek` is not known here; there are name, check, judge, turns",
+            "4: `chek` of a near miss is not known; there are name, check, judge, turns",
         ),
-        ("turns: [a]", "1: a turn needs an `answer`, a text"),
-        ("turns:\n- steps: []", "2: a turn needs an `answer`, a text"),
+        ("turns: [a]", "1: a turn must be a mapping"),
+        ("turns:\n- steps: []", "2: a turn needs `answer`"),
         ("turns:\n- answer: a\n  steps: b", "3: `steps` must be a list"),
-        ("turns:\n- answer: a\n  steps:\n  - args: {}", "4: a step needs a `tool`, a text"),
+        ("turns:\n- answer: a\n  steps:\n  - args: {}", "4: a step needs `tool`"),
         ("turns:\n- answer: a\n  steps:\n  - tool: x\n    args: [1]", "5: `args` must map names to values"),
         ("turns: [{answer: a}]\nequivalent: all", "2: `equivalent` must be a list"),
         (
             "turns: [{answer: a}]\nequivalent:\n- mutant: x",
-            "3: an equivalent mutant needs its name as `mutant` and a reason as `why`",
+            "3: an equivalent mutant needs `why`",
         ),
         ("turns: [{answer: a}]\nnear_misses: later", "2: `near_misses` must be a list"),
-        ("turns: [{answer: a}]\nnear_misses:\n- turns: []", "3: a near miss needs a `name`, a text"),
-        ("turns: [{answer: a}]\nnear_misses:\n- name: n\n  check: [0, 0.5]", "3: a near miss needs a list of `turns`"),
+        ("turns: [{answer: a}]\nnear_misses:\n- turns: []", "3: a near miss needs `name`"),
+        ("turns: [{answer: a}]\nnear_misses:\n- name: n\n  check: [0, 0.5]", "3: a list of `turns` is needed"),
         (
             "turns: [{answer: a}]\nnear_misses:\n- name: n\n  turns: [{answer: a}]",
             "3: a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both",
@@ -89,7 +89,7 @@ def test_a_solution_is_read() -> None:
 def test_a_broken_solution_names_file_line_and_reason(text: str, problem: str) -> None:
     with pytest.raises(SuiteError) as caught:
         parse_solution(text, path=PATH)
-    assert str(caught.value) == f"{PATH}:{problem}"
+    assert f"{PATH}:{problem}" in str(caught.value).split("\n")
 
 
 def test_cases_stand_among_the_turns() -> None:

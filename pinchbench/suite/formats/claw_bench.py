@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import re
 import shlex
 import sys
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
-from pinchbench.model.task import WORKSPACE_MARK, GradingType, ScoreRule, Suite, Task, Turn, WorkspaceFile
+from pinchbench.model.task import WORKSPACE_MARK, GradingType, ScoreRule, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import PytestVerifier, SetupScript
 from pinchbench.suite.check_code import needed_modules
-from pinchbench.suite.fixtures import FixtureError, fixture_hash
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import (
+    CHECK_ALONE,
+    TASK_TOML,
     BrokenTaskError,
-    LoadedSuite,
+    FieldReader,
     ReadTasks,
     TaskFolder,
     decoded,
-    line_of,
+    plain_value,
     read_bounded,
     read_toml,
 )
-from pinchbench.suite.solution import ANY_SCORE, Solution, SolutionTurn, ToolStep
+from pinchbench.suite.solution import command_solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pinchbench.model.task import Suite
+    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.suite.solution import Solution
 
 RULE = ScoreRule(
     text="claw-bench: the weights of the tests that passed as a share of all, 2 for a test without a weight, as the "
@@ -52,34 +55,29 @@ WORKSPACE_VARIABLES = ("CLAW_WORKSPACE", "WORKSPACE")  # from which tests withou
 _WORKSPACE = re.compile(r"(?<![\w-])(?:\./|/)?workspace/")
 
 
-class ClawBenchReader:
-    """Reads the folder of all domains, or that of one domain."""
+def recognises(folder: Path) -> bool:
+    """Return whether there is a task with tests. Blocks. Raises OSError."""
+    return any((path / VERIFIER).is_file() for path in _task_folders(folder))
 
-    format = SuiteFormat.CLAW_BENCH
 
-    def recognises(self, folder: Path) -> bool:
-        """Return whether there is a task with tests. Blocks. Raises OSError."""
-        return any((path / VERIFIER).is_file() for path in _task_folders(folder))
+def read(folder: Path) -> LoadedSuite:
+    """Read the tasks of all domains, or of one. Blocks. Raises OSError if the folder can't be listed."""
+    found = ReadTasks()
+    for path in _task_folders(folder):
+        found.add(_TaskReader(path.resolve()).read, path / TASK_TOML)
+    return found.suite(folder, SuiteFormat.CLAW_BENCH)
 
-    def read(self, folder: Path) -> LoadedSuite:
-        """Read every task. Blocks. Raises OSError if the folder can't be listed."""
-        found = ReadTasks()
-        for path in _task_folders(folder):
-            found.add(_TaskReader(path.resolve()).read, path / "task.toml")
-        return found.suite(folder, self.format)
 
-    def solution(self, suite: Suite, task: Task) -> Solution | None:
-        """Return a turn that runs the solution in a copy of the task's folder; it need not earn every point."""
-        del suite
-        if task.path is None or not (task.path.parent / SOLUTION).is_file():
-            return None
-        folder = task.path.parent
-        command = (
-            f'work=$PWD; copy=$(mktemp -d) && cp -R {shlex.quote(str(folder))}/. "$copy" && cd "$copy" && '
-            f'bash {SOLUTION} "$work"; cd "$work"; rm -rf "$copy"'
-        )
-        turn = SolutionTurn(steps=(ToolStep(tool="exec", args={"command": command}),), answer="Done.")
-        return Solution(turns=(turn,), check=ANY_SCORE, idle_check=ANY_SCORE, reads=(folder,))
+def solution(_suite: Suite, task: Task) -> Solution | None:
+    """Return a turn that runs the solution in a copy of the task's folder; it need not earn every point."""
+    if task.path is None or not (task.path.parent / SOLUTION).is_file():
+        return None
+    folder = task.path.parent
+    command = (
+        f'work=$PWD; copy=$(mktemp -d) && cp -R {shlex.quote(str(folder))}/. "$copy" && cd "$copy" && '
+        f'bash {SOLUTION} "$work"; cd "$work"; rm -rf "$copy"'
+    )
+    return command_solution(command, reads=folder)
 
 
 def _task_folders(folder: Path) -> list[Path]:
@@ -91,56 +89,51 @@ def _task_folders(folder: Path) -> list[Path]:
     return []
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Facts:
-    """What `task.toml` says of a task, and the problems with it."""
-
-    task_id: str
-    name: str
-    domain: str
-    timeout_s: float
-    values: dict[str, Any]
-
-
 class _TaskReader:
     """Reads one task's folder and collects all its problems."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._toml = folder / "task.toml"
         self._source = TaskFolder(path=folder)
         self._versions: tuple[str, ...] = ()  # of Python, as a prerequisite
 
     def read(self) -> Task:
-        """Return the task. Raises BrokenTaskError."""
-        facts = self._facts()
-        prompt = self._source.text(INSTRUCTION).strip()
-        if not prompt:
-            self._source.problem(self._folder / INSTRUCTION, 1, "there is no instruction")
+        """Return the task, whose keys may stand in a table `[task]`; an id in there is the folder's name.
+
+        Raises BrokenTaskError.
+        """
+        toml = self._folder / TASK_TOML
+        fields = FieldReader(path=toml, problems=self._source.problems)
+        top = read_toml(toml)
+        values = {**(top["task"].fields or {}), **top} if "task" in top else dict(top)
+        values.pop("task", None)
+        task_id = fields.text(top, "id").strip() if "id" in top else self._folder.name
+        if reason := id_problem(task_id):
+            fields.problem(top.get("id"), reason)
+        timeout_s = fields.above_zero(values, "timeout", DEFAULT_TIMEOUT_S, high=MAX_TIMEOUT_S)
+        prompt = self._source.prompt(INSTRUCTION)
         needs = self._examine_tests()
-        has_setup = (self._folder / SETUP).is_file()
         root = self._root()
-        files = tuple(self._data())
-        digest = self._digest(root)
-        if self._source.problems:
-            raise BrokenTaskError(self._source.problems)
         text = f"{PREAMBLE}\n\n{_WORKSPACE.sub(f'{WORKSPACE_MARK}/', prompt)}"
-        return Task(
-            task_id=facts.task_id,
-            name=facts.name,
-            category=facts.domain,
+        stated = (self._folder / name for name in (TASK_TOML, INSTRUCTION, "environment", "verifier"))
+        task = Task(
+            task_id=task_id,
+            name=fields.text(values, "title").strip() or task_id,
+            category=fields.text(values, "domain").strip() or self._folder.parent.name,
             grading_type=GradingType.AUTOMATED,
             prompt=text,
             turns=(Turn(prompt=text, names_workspace=True),),
-            timeout_s=facts.timeout_s,
-            workspace_files=files,
-            grading_weights={"automated": 1.0, "llm_judge": 0.0},
+            timeout_s=timeout_s,
+            workspace_files=tuple(self._data()),
+            grading_weights=CHECK_ALONE,
             prerequisites=(*self._versions, *(f"module:{name}" for name in needs)),
-            frontmatter=facts.values,
-            path=self._toml,
-            digest=digest,
+            frontmatter={key: plain_value(node.value) for key, node in values.items()},
+            path=toml,
+            digest=self._source.digest((path.name, path) for path in (*stated, root / CONFTEST) if path.exists()),
             rule=RULE,
-            setup=SetupScript(folder=self._folder, script=SETUP, limit_s=SETUP_LIMIT_S) if has_setup else None,
+            setup=SetupScript(folder=self._folder, script=SETUP, limit_s=SETUP_LIMIT_S)
+            if (self._folder / SETUP).is_file()
+            else None,
             verifier=PytestVerifier(
                 file=self._folder / VERIFIER,
                 root=root,
@@ -151,38 +144,8 @@ class _TaskReader:
                 workspace_variables=WORKSPACE_VARIABLES,
             ),
         )
-
-    def _facts(self) -> _Facts:
-        """Read `task.toml`, whose keys may stand in a table `[task]`; an id in there is the folder's name."""
-        data, text = read_toml(self._toml)
-        table = data.get("task")
-        values: dict[str, Any] = {**table, **data} if isinstance(table, dict) else dict(data)
-        values.pop("task", None)
-        task_id = self._string(data, "id", text) if "id" in data else self._folder.name
-        if reason := id_problem(task_id):
-            self._source.problem(self._toml, line_of(text, "id"), reason)
-        timeout = values.get("timeout", DEFAULT_TIMEOUT_S)
-        if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= MAX_TIMEOUT_S:
-            reason = f"`timeout` must be a number above 0 and at most {MAX_TIMEOUT_S:.0f}"
-            self._source.problem(self._toml, line_of(text, "timeout"), reason)
-            timeout = DEFAULT_TIMEOUT_S
-        return _Facts(
-            task_id=task_id,
-            name=self._string(values, "title", text) or task_id,
-            domain=self._string(values, "domain", text) or self._folder.parent.name,
-            timeout_s=float(timeout),
-            values={
-                key: value if isinstance(value, str | int | float | bool) else str(value)
-                for key, value in values.items()
-            },
-        )
-
-    def _string(self, values: dict[str, Any], key: str, text: str) -> str:
-        value = values.get(key, "")
-        if not isinstance(value, str):
-            self._source.problem(self._toml, line_of(text, key), f"`{key}` must be text")
-            return ""
-        return value.strip()
+        fields.refuse()
+        return task
 
     def _examine_tests(self) -> tuple[str, ...]:
         """Return the modules that the tests need apart from Python's own.
@@ -239,20 +202,6 @@ class _TaskReader:
             self._source.problem(folder, 1, "it must be a folder, whose content is copied into the workspace")
         if folder.is_dir():
             yield from (WorkspaceFile(dest=path.name, source=path) for path in sorted(folder.iterdir()))
-
-    def _digest(self, root: Path) -> str:
-        """Return a digest of all that a trial depends on: not of the solution."""
-        total = hashlib.sha256()
-        for path in (
-            *(self._folder / name for name in ("task.toml", INSTRUCTION, "environment", "verifier")),
-            root / CONFTEST,
-        ):
-            try:
-                if path.exists():
-                    total.update(path.name.encode() + b"\0" + fixture_hash(path))
-            except FixtureError as error:
-                self._source.problem(self._toml, 1, str(error))
-        return total.hexdigest()
 
 
 def _adds_workspace(node: ast.AST) -> bool:

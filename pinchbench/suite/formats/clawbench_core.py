@@ -8,29 +8,32 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
-from pinchbench.model.task import GradingType, ScoreRule, Suite, Task, WorkspaceFile
-from pinchbench.suite.fixtures import FixtureError, fixture_hash, refuse_unkept, relative_path
+from pinchbench.model.task import GradingType, ScoreRule, Task, WorkspaceFile
+from pinchbench.suite.fixtures import FixtureError, refuse_unkept, relative_path
 from pinchbench.suite.formats.core_completion import AssetFiles, read_completion
 from pinchbench.suite.formats.core_services import read_services
 from pinchbench.suite.formats.core_user import read_turns
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import (
+    CHECK_ALONE,
     BrokenTaskError,
     FieldReader,
-    LoadedSuite,
     ReadTasks,
-    TaskProblem,
+    content_digest,
     decoded,
     read_bounded,
+    yaml_root,
 )
 from pinchbench.suite.solution import ANY_SCORE, load_solution
-from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from pinchbench.model.task import Suite
+    from pinchbench.suite.reading import LoadedSuite, TaskProblem
     from pinchbench.suite.solution import Solution
+    from pinchbench.suite.yaml_nodes import YamlNode
 
 RULE = ScoreRule(
     text="clawbench Core, completion alone (C): the share of a task's assertions on files and commands that hold. It"
@@ -52,31 +55,28 @@ _SETUP = {
 }
 
 
-class ClawBenchCoreReader:
-    """Reads the folder of the manifest."""
+def recognises(folder: Path) -> bool:
+    """Return whether there is a manifest next to folders of tiers. Blocks. Raises OSError."""
+    return (folder / MANIFEST).is_file() and any(folder.glob("tier*/*.yaml"))
 
-    format = SuiteFormat.CLAWBENCH_CORE
 
-    def recognises(self, folder: Path) -> bool:
-        """Return whether there is a manifest next to folders of tiers. Blocks. Raises OSError."""
-        return (folder / MANIFEST).is_file() and any(folder.glob("tier*/*.yaml"))
+def read(folder: Path) -> LoadedSuite:
+    """Read the tasks that the manifest names. Blocks. Raises OSError if the folder can't be listed."""
+    found = ReadTasks()
+    listed: set[Path] = set()
+    for task_id, path, line in _listed(folder, found.problems):
+        listed.add(path)
+        found.add(partial(_TaskReader(folder, path).read, task_id), folder / MANIFEST, line)
+    others = sorted(path.stem for path in folder.glob("tier*/*.yaml") if path not in listed)
+    note = f"Not in {MANIFEST}, and so not read: {', '.join(others)}." if others else ""
+    return found.suite(folder, SuiteFormat.CLAWBENCH_CORE, note)
 
-    def read(self, folder: Path) -> LoadedSuite:
-        """Read the tasks that the manifest names. Blocks. Raises OSError if the folder can't be listed."""
-        found = ReadTasks()
-        listed: set[Path] = set()
-        for task_id, path, line in _listed(folder, found.problems):
-            listed.add(path)
-            found.add(partial(_TaskReader(folder, path).read, task_id), folder / MANIFEST, line)
-        others = sorted(path.stem for path in folder.glob("tier*/*.yaml") if path not in listed)
-        note = f"Not in {MANIFEST}, and so not read: {', '.join(others)}." if others else ""
-        return found.suite(folder, self.format, note)
 
-    def solution(self, suite: Suite, task: Task) -> Solution | None:
-        """Return the solution that a user has put into `solutions`: the format has none. Blocks. Raises SuiteError."""
-        solution = load_solution(suite.root, task.task_id)
-        # some assertions hold before the agent has done anything
-        return None if solution is None else replace(solution, idle_check=ANY_SCORE)
+def solution(suite: Suite, task: Task) -> Solution | None:
+    """Return the solution that a user has put into `solutions`: the format has none. Blocks. Raises SuiteError."""
+    solution = load_solution(suite.root, task.task_id)
+    # some assertions hold before the agent has done anything
+    return None if solution is None else replace(solution, idle_check=ANY_SCORE)
 
 
 def _listed(folder: Path, problems: list[TaskProblem]) -> Iterator[tuple[str, Path, int]]:
@@ -105,14 +105,7 @@ def _listed(folder: Path, problems: list[TaskProblem]) -> Iterator[tuple[str, Pa
 
 
 def _root(path: Path) -> YamlNode:
-    """Return a file's mapping. Raises BrokenTaskError."""
-    try:
-        root = read_yaml(decoded(read_bounded(path), path))
-    except YamlTextError as error:
-        raise BrokenTaskError([TaskProblem(path=path, line=error.line, reason=error.reason)]) from error
-    if root is None or root.fields is None:
-        raise BrokenTaskError([TaskProblem(path=path, line=1, reason="it must hold `key: value` lines")])
-    return root
+    return yaml_root(decoded(read_bounded(path), path), path)
 
 
 class _TaskReader:
@@ -145,9 +138,13 @@ class _TaskReader:
         timeout_s = fields.whole(top, "timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=int(MAX_TIMEOUT_S))
         name, family = fields.text(top, "name"), fields.text(top, "family")
         tier = fields.text(top, "tier")
-        digest = self._digest(packs)
-        if fields.problems:
-            raise BrokenTaskError(fields.problems)
+        try:
+            refuse_unkept(packs)
+        except FixtureError as error:
+            fields.problem(1, str(error))
+        own = hashlib.sha256(read_bounded(path)).digest()
+        digest = content_digest(own, (("", pack.resolve()) for pack in packs), partial(fields.problem, 1))
+        fields.refuse()
         return Task(
             task_id=task_id,
             name=name or task_id,
@@ -157,7 +154,7 @@ class _TaskReader:
             turns=turns,
             timeout_s=float(timeout_s),
             workspace_files=_in_workspace(packs),
-            grading_weights={"automated": 1.0, "llm_judge": 0.0},
+            grading_weights=CHECK_ALONE,
             prerequisites=tuple(dict.fromkeys((*completion.prerequisites, *services.prerequisites))),
             frontmatter={key: node.value for key, node in top.items() if key not in (*PARTS, *UNSCORED)},
             path=path,
@@ -192,19 +189,6 @@ class _TaskReader:
             else:
                 self._fields.problem(item, f"the pack {item.text!r} is missing: there is no folder {pack}")
         return found
-
-    def _digest(self, packs: list[Path]) -> str:
-        total = hashlib.sha256(hashlib.sha256(read_bounded(self._fields.path)).digest())
-        try:
-            refuse_unkept(packs)
-        except FixtureError as error:
-            self._fields.problem(1, str(error))
-        for pack in packs:
-            try:
-                total.update(fixture_hash(pack.resolve()))
-            except FixtureError as error:
-                self._fields.problem(1, str(error))
-        return total.hexdigest()
 
 
 def _files(folder: Path) -> Iterator[Path]:

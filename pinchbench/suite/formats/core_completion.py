@@ -116,11 +116,11 @@ def read_completion(
 def _file(fields: FieldReader, node: YamlNode) -> FileAssertion:
     values = fields.mapping(node, "an assertion on a file", known=FILE)
     return FileAssertion(
-        path=_place(fields, values, "path", node),
+        path=read_place(fields, values, "path", node),
         exists=fields.flag(values, "exists", default=True),
         contains=fields.texts(values, "content_contains"),
         lacks=fields.texts(values, "content_not_contains"),
-        matches=_pattern(fields, values, "content_matches"),
+        matches=fields.pattern(values, "content_matches"),
         min_bytes=fields.whole(values, "min_size_bytes", 0, low=0, high=2**40),
     )
 
@@ -144,7 +144,7 @@ def _command(fields: FieldReader, node: YamlNode, assets: AssetFiles) -> Command
     return CommandAssertion(
         name=fields.text(values, "name") or command,
         command=command,
-        cwd=_place(fields, values, "cwd", node) if "cwd" in values else ".",
+        cwd=read_place(fields, values, "cwd", node),
         env=read_env(fields, values, {}),
         limit_s=float(fields.whole(values, "timeout_seconds", DEFAULT_LIMIT_S, low=1, high=MAX_LIMIT_S)),
         shell=shell,
@@ -152,8 +152,8 @@ def _command(fields: FieldReader, node: YamlNode, assets: AssetFiles) -> Command
         stdout_contains=fields.texts(values, "stdout_contains"),
         stdout_lacks=fields.texts(values, "stdout_not_contains"),
         stderr_contains=fields.texts(values, "stderr_contains"),
-        stdout_matches=_pattern(fields, values, "stdout_matches"),
-        stderr_matches=_pattern(fields, values, "stderr_matches"),
+        stdout_matches=fields.pattern(values, "stdout_matches"),
+        stderr_matches=fields.pattern(values, "stderr_matches"),
         stdout=fields.text(values, "expected_stdout") if "expected_stdout" in values else None,
         stdout_file=_expected_file(fields, values, "expected_stdout_file", assets),
         stdout_json=None if expected is None else json.dumps(expected.value),
@@ -161,12 +161,10 @@ def _command(fields: FieldReader, node: YamlNode, assets: AssetFiles) -> Command
     )
 
 
-def _place(fields: FieldReader, values: Mapping[str, YamlNode], key: str, node: YamlNode) -> str:
-    """Return a path in the workspace, which may be stated with its mark."""
-    text = fields.text(values, key).removeprefix(f"{WORKSPACE_MARK}/")
-    if key == "cwd" and text.strip("./") == "" and ".." not in text and not text.startswith("/"):
-        return "."
-    if text == WORKSPACE_MARK and key == "cwd":
+def read_place(fields: FieldReader, values: Mapping[str, YamlNode], key: str, node: YamlNode) -> str:
+    """Return a path in the workspace, which may be stated with its mark; a missing `cwd` is the workspace itself."""
+    text = fields.text(values, key, "." if key == "cwd" else "").removeprefix(f"{WORKSPACE_MARK}/")
+    if key == "cwd" and text in (".", "./", "", WORKSPACE_MARK):
         return "."
     try:
         return relative_path(text)
@@ -175,27 +173,12 @@ def _place(fields: FieldReader, values: Mapping[str, YamlNode], key: str, node: 
         return "."
 
 
-def _pattern(fields: FieldReader, values: Mapping[str, YamlNode], key: str) -> str:
-    pattern = fields.text(values, key)
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        fields.problem(values[key], f"`{key}` is not a regular expression: {error}")
-    return pattern
-
-
 def read_env(fields: FieldReader, values: Mapping[str, YamlNode], marks: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of an `env`, in which `marks` are filled in."""
-    node = values.get("env")
-    if node is None:
-        return {}
-    if node.fields is None or any(one.text is None for one in node.fields.values()):
-        fields.problem(node, "`env` must map names to texts")
-        return {}
-    texts = {name: filled(str(one.value), marks) for name, one in node.fields.items()}
-    for name, text in texts.items():
+    texts = {name: filled(text, marks) for name, text in fields.env(values).items()}
+    for text in texts.values():
         if found := RUNNER_MARK.search(text):
-            fields.problem(node.fields[name], f"{found[0]} {OF_RUNNER}")
+            fields.problem(values["env"], f"{found[0]} {OF_RUNNER}")
     return texts
 
 
@@ -203,7 +186,7 @@ def _expected_file(fields: FieldReader, values: Mapping[str, YamlNode], key: str
     """Return the place of a file with an expected output, which must be in a pack: else it would be the agent's."""
     if key not in values:
         return ""
-    place = _place(fields, values, key, values[key])
+    place = read_place(fields, values, key, values[key])
     if (source := assets.files.get(place)) is None:
         fields.problem(values[key], f"`{key}`: no pack has the file {place}")
     elif key == "expected_json_file":

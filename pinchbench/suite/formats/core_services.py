@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from pinchbench.model.task import WORKSPACE_MARK
 from pinchbench.model.task_programs import MAX_SERVICES, Service
 from pinchbench.sandbox.sandbox_spec import WORKSPACE
-from pinchbench.suite.fixtures import relative_path
-from pinchbench.suite.formats.core_completion import programs_of, read_env
+from pinchbench.suite.formats.core_completion import programs_of, read_env, read_place
 from pinchbench.suite.formats.core_user import OF_RUNNER, RUNNER_MARK, filled
 from pinchbench.suite.service_fields import LOWEST_PORT, port_problem
 
@@ -112,19 +111,8 @@ def _service(
         name=name,
         command=("sh", "-c", command),
         port=port,
-        cwd=_cwd(fields, values),
+        cwd=read_place(fields, values, "cwd", item),
         ready=ready,
         limit_s=float(limit),
         env={**read_env(fields, values, marks), **({port_env: str(port)} if port_env else {})},
     )
-
-
-def _cwd(fields: FieldReader, values: Mapping[str, YamlNode]) -> str:
-    text = fields.text(values, "cwd", ".").removeprefix(f"{WORKSPACE_MARK}/")
-    if text in (".", "./", WORKSPACE_MARK):
-        return "."
-    try:
-        return relative_path(text)
-    except ValueError as error:
-        fields.problem(values["cwd"], f"`cwd` {error}")
-        return "."

@@ -94,12 +94,5 @@ def _turn(fields: FieldReader, node: YamlNode, marks: Mapping[str, str], *, is_f
 
 def _gate(fields: FieldReader, turn: Mapping[str, YamlNode]) -> TurnGate | None:
     replies = fields.whole(turn, "after_assistant_turns", 0, low=0, high=MAX_TURNS)
-    pattern = fields.text(turn, "when_assistant_contains")
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
-        fields.problem(
-            turn["when_assistant_contains"], f"`when_assistant_contains` is not a regular expression: {error}"
-        )
-        return None
+    pattern = fields.pattern(turn, "when_assistant_contains")
     return TurnGate(replies=replies, pattern=pattern) if replies or pattern else None

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import ast
-import hashlib
-import math
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pinchbench.config.run_config import check_variables
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import ConfigError
-from pinchbench.model.task import GradingType, ScoreRule, Suite, Task, Turn, WorkspaceFile
+from pinchbench.model.task import GradingType, ScoreRule, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import RewardVerifier
 from pinchbench.suite.check_code import needed_modules
-from pinchbench.suite.fixtures import FixtureError, fixture_hash, stated_path_problem
-from pinchbench.suite.formats.dockerfile import Image, read_dockerfile
+from pinchbench.suite.fixtures import stated_path_problem
+from pinchbench.suite.formats.dockerfile import read_dockerfile
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
-from pinchbench.suite.reading import BrokenTaskError, LoadedSuite, ReadTasks, TaskFolder, line_of, read_toml
-from pinchbench.suite.solution import ANY_SCORE, Solution, SolutionTurn, ToolStep
+from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, TaskFolder, plain_value, read_toml
+from pinchbench.suite.solution import command_solution
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from pinchbench.model.task import Suite
+    from pinchbench.suite.formats.dockerfile import Image
+    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.suite.solution import Solution
+    from pinchbench.suite.yaml_nodes import YamlNode
 
 
 VERIFIER_LIMIT_S = 600.0
@@ -42,116 +46,94 @@ _KNOWN = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class HarborConfig:
+class _Config:
     """What `task.toml` says. `agent_limit_s` is 0 without a limit; `name` is empty where the folder's counts."""
 
-    name: str = ""
-    category: str = UNCATEGORIZED
-    agent_limit_s: float = 0.0
-    verifier_limit_s: float = VERIFIER_LIMIT_S
-    workdir: str = ""
-    network: bool = True
-    env: Mapping[str, str] = field(default_factory=dict)
-    verifier_env: Mapping[str, str] = field(default_factory=dict)
-    metadata: Mapping[str, object] = field(default_factory=dict)
+    name: str
+    category: str
+    agent_limit_s: float
+    verifier_limit_s: float
+    workdir: str
+    network: bool
+    env: Mapping[str, str]
+    verifier_env: Mapping[str, str]
+    metadata: Mapping[str, object]
 
 
-def read_config(path: Path, problem: Callable[[Path, int, str], None]) -> HarborConfig:
-    """Read it; `problem` is called with file, line and reason. Blocks. Raises BrokenTaskError if it is no TOML."""
-    values, text = read_toml(path)
-    return _Reader(values, text, lambda key, reason: problem(path, line_of(text, key), reason)).read()
+def _read_config(fields: FieldReader) -> _Config:
+    """Read it. Blocks. Raises BrokenTaskError if it is no TOML."""
+    top = read_toml(fields.path)
+    agent, verifier, environment = (_table(fields, top, name) for name in _KNOWN)
+    _refuse_containers(fields, top, environment, verifier)
+    for table in (agent, verifier):
+        if (user := table.get("user")) is not None and user.value != "root":
+            fields.problem(user, "it needs a user of its own (`user`)")
+    metadata = _table(fields, top, "metadata")
+    category = fields.text(metadata, "category").strip() or fields.text(metadata, "domain").strip()
+    return _Config(
+        name=fields.text(_table(fields, top, "task"), "name").strip().rpartition("/")[2],
+        category=category or UNCATEGORIZED,
+        agent_limit_s=fields.above_zero(agent, "timeout_sec", 0.0, high=MAX_TIMEOUT_S),
+        verifier_limit_s=fields.above_zero(verifier, "timeout_sec", VERIFIER_LIMIT_S, high=MAX_TIMEOUT_S),
+        workdir=fields.text(environment, "workdir").strip(),
+        network=_network(fields, environment),
+        env=_env(fields, environment),
+        verifier_env=_env(fields, verifier),
+        metadata={key: plain_value(node.value) for key, node in metadata.items()},
+    )
 
 
-class _Reader:
-    def __init__(self, values: Mapping[str, Any], text: str, problem: Callable[[str, str], None]) -> None:
-        self._values = values
-        self._text = text
-        self._problem = problem
+def _table(fields: FieldReader, top: Mapping[str, YamlNode], name: str) -> Mapping[str, YamlNode]:
+    node = top.get(name)
+    if node is not None and node.fields is None:
+        fields.problem(node, f"`{name}` must be a table")
+    table = {} if node is None else node.fields or {}
+    for key in table.keys() - _KNOWN.get(name, table.keys()):
+        if table[key].value not in ("", [], {}):  # which say what leaving the key out says
+            fields.problem(table[key], f"`{key}` of [{name}] is not known, and could matter")
+    return table
 
-    def read(self) -> HarborConfig:
-        agent, verifier, environment = (self._table(name) for name in _KNOWN)
-        self._refuse_containers(environment, verifier)
-        for table in (agent, verifier):
-            if table.get("user") not in (None, "root"):
-                self._problem("user", "it needs a user of its own (`user`)")
-        metadata = self._table("metadata")
-        return HarborConfig(
-            name=self._string(self._table("task"), "name").rpartition("/")[2],
-            category=self._string(metadata, "category") or self._string(metadata, "domain") or UNCATEGORIZED,
-            agent_limit_s=self._limit(agent, 0.0),
-            verifier_limit_s=self._limit(verifier, VERIFIER_LIMIT_S),
-            workdir=self._string(environment, "workdir"),
-            network=self._network(environment),
-            env=self._env(environment),
-            verifier_env=self._env(verifier),
-            metadata={
-                key: value if isinstance(value, str | int | float | bool) else str(value)
-                for key, value in metadata.items()
-            },
-        )
 
-    def _table(self, name: str) -> Mapping[str, Any]:
-        table = self._values.get(name, {})
-        if not isinstance(table, dict):
-            self._problem(name, f"`{name}` must be a table")
-            return {}
-        for key in table.keys() - _KNOWN.get(name, table.keys()):
-            if table[key] not in ("", [], {}):  # which say what leaving the key out says
-                self._problem(key, f"`{key}` of [{name}] is not known, and could matter")
-        return table
+def _refuse_containers(
+    fields: FieldReader,
+    top: Mapping[str, YamlNode],
+    environment: Mapping[str, YamlNode],
+    verifier: Mapping[str, YamlNode],
+) -> None:
+    for table, key, what in (
+        (environment, "docker_image", "an image"),
+        (environment, "gpus", "graphics processors"),
+        (environment, "mcp_servers", "MCP servers"),
+        (environment, "healthcheck", "a service that is up before the agent starts"),
+        (verifier, "environment_mode", "a second environment for its tests"),
+        (top, "steps", "several steps, each with tests of its own"),
+    ):
+        node = table.get(key)
+        if node is not None and (node.value != "shared" if key == "environment_mode" else node.value):
+            fields.problem(node, f"it needs {what} (`{key}`)")
 
-    def _refuse_containers(self, environment: Mapping[str, Any], verifier: Mapping[str, Any]) -> None:
-        mode = verifier.get("environment_mode", "shared")
-        needs = (
-            ("docker_image", "an image", environment.get("docker_image")),
-            ("gpus", "graphics processors", environment.get("gpus")),
-            ("mcp_servers", "MCP servers", environment.get("mcp_servers")),
-            ("healthcheck", "a service that is up before the agent starts", environment.get("healthcheck")),
-            ("environment_mode", "a second environment for its tests", mode != "shared"),
-            ("steps", "several steps, each with tests of its own", self._values.get("steps")),
-        )
-        for key, what, is_set in needs:
-            if is_set:
-                self._problem(key, f"it needs {what} (`{key}`)")
 
-    def _string(self, table: Mapping[str, Any], key: str) -> str:
-        value = table.get(key, "")
-        if not isinstance(value, str):
-            self._problem(key, f"`{key}` must be text")
-            return ""
-        return value.strip()
+def _network(fields: FieldReader, environment: Mapping[str, YamlNode]) -> bool:
+    allowed = fields.flag(environment, "allow_internet", default=True)
+    if (mode := environment.get("network_mode")) is None:
+        return allowed
+    if mode.value not in ("public", "no-network"):
+        fields.problem(mode, "it needs a network with a list of allowed hosts (`network_mode`)")
+    return mode.value == "public"
 
-    def _limit(self, table: Mapping[str, Any], otherwise: float) -> float:
-        value = table.get("timeout_sec", otherwise)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not is_number or (value != otherwise and not 0 < value <= MAX_TIMEOUT_S):
-            self._problem("timeout_sec", f"`timeout_sec` must be a number above 0 and at most {MAX_TIMEOUT_S:.0f}")
-            return otherwise
-        return float(value)
 
-    def _network(self, environment: Mapping[str, Any]) -> bool:
-        mode, allowed = environment.get("network_mode"), environment.get("allow_internet")
-        if mode not in (None, "public", "no-network"):
-            self._problem("network_mode", "it needs a network with a list of allowed hosts (`network_mode`)")
-        if not isinstance(allowed, bool | None):
-            self._problem("allow_internet", "`allow_internet` must be true or false")
-        return mode == "public" if mode is not None else allowed is not False
-
-    def _env(self, table: Mapping[str, Any]) -> dict[str, str]:
-        env = table.get("env", {})
-        if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-            self._problem("env", "`env` must be a table of texts")
-            return {}
-        for name, value in env.items():
-            if "${" in value:
-                self._problem(
-                    name, f"the variable {name} takes its value from the user's environment, which is not supported"
-                )
-        try:
-            check_variables(env, model="", passed=())
-        except ConfigError as error:
-            self._problem(next(iter(env)), str(error).removeprefix("--env "))
-        return env
+def _env(fields: FieldReader, table: Mapping[str, YamlNode]) -> dict[str, str]:
+    env = fields.env(table)
+    nodes = table["env"].fields or {} if env else {}
+    for name, value in env.items():
+        if "${" in value:
+            reason = f"the variable {name} takes its value from the user's environment, which is not supported"
+            fields.problem(nodes[name], reason)
+    try:
+        check_variables(env, model="", passed=())
+    except ConfigError as error:
+        fields.problem(next(iter(nodes.values())), str(error).removeprefix("--env "))
+    return env
 
 
 RULE = ScoreRule(
@@ -171,36 +153,26 @@ _STEPS_OF_TESTS = re.compile(r"/(?:solution|tests|logs)\b")
 PYTEST = "pytest"
 
 
-class HarborReader:
-    """Reads the folder of all tasks."""
+def recognises(folder: Path) -> bool:
+    """Return whether there is a task with tests or steps. Blocks. Raises OSError."""
+    return any(_task_folders(folder))
 
-    format = SuiteFormat.HARBOR
 
-    def recognises(self, folder: Path) -> bool:
-        """Return whether there is a task with tests or steps. Blocks. Raises OSError."""
-        return any(_task_folders(folder))
+def read(folder: Path) -> LoadedSuite:
+    """Read every task that needs no container. Blocks. Raises OSError if the folder can't be listed."""
+    found = ReadTasks()
+    for path in _task_folders(folder):
+        found.add(_TaskReader(path.resolve()).read, path / TASK_TOML)
+    return found.suite(folder, SuiteFormat.HARBOR)
 
-    def read(self, folder: Path) -> LoadedSuite:
-        """Read every task that needs no container. Blocks. Raises OSError if the folder can't be listed."""
-        found = ReadTasks()
-        for path in _task_folders(folder):
-            found.add(_TaskReader(path.resolve()).read, path / "task.toml")
-        return found.suite(folder, self.format)
 
-    def solution(self, suite: Suite, task: Task) -> Solution | None:
-        """Return a turn that runs the solution; None for one that names paths of a container. Blocks."""
-        del suite
-        if task.path is None or not (script := task.path.parent / SOLUTION).is_file():
-            return None
-        if _STEPS_OF_TESTS.search(script.read_text(encoding="utf-8", errors="replace")):
-            return None
-        step = ToolStep(tool="exec", args={"command": f"cd {task.workspace_path} && bash '{script}'"})
-        return Solution(
-            turns=(SolutionTurn(steps=(step,), answer="Done."),),
-            check=ANY_SCORE,
-            idle_check=ANY_SCORE,
-            reads=(script.parent,),
-        )
+def solution(_suite: Suite, task: Task) -> Solution | None:
+    """Return a turn that runs the solution; None for one that names paths of a container. Blocks."""
+    if task.path is None or not (script := task.path.parent / SOLUTION).is_file():
+        return None
+    if _STEPS_OF_TESTS.search(script.read_text(encoding="utf-8", errors="replace")):
+        return None
+    return command_solution(f"cd {task.workspace_path} && bash '{script}'", reads=script.parent)
 
 
 def _task_folders(folder: Path) -> list[Path]:
@@ -217,22 +189,23 @@ class _TaskReader:
 
     def read(self) -> Task:
         """Return the task. Raises BrokenTaskError."""
-        config = read_config(self._folder / "task.toml", self._source.problem)
+        toml = self._folder / TASK_TOML
+        fields = FieldReader(path=toml, problems=self._source.problems)
+        config = _read_config(fields)
         task_id = config.name or self._folder.name
         if reason := id_problem(task_id):
-            self._source.problem(self._folder / "task.toml", 1, reason)
+            fields.problem(1, reason)
         image = self._image()
         workdir = PurePosixPath(config.workdir) if config.workdir else image.workdir
         if reason := stated_path_problem(str(workdir)):
             self._source.problem(self._folder / DOCKERFILE, 1, f"its working directory is {workdir}: {reason}")
-        prompt = self._source.text(INSTRUCTION).strip()
-        if not prompt:
-            self._source.problem(self._folder / INSTRUCTION, 1, "there is no instruction")
+        prompt = self._source.prompt(INSTRUCTION)
         files = tuple(self._files(image, workdir))
         needs = self._examine_tests()
-        digest = self._digest()
-        if self._source.problems:
-            raise BrokenTaskError(self._source.problems)
+        digest = self._source.digest(
+            (name, self._folder / name) for name in (TASK_TOML, INSTRUCTION, "environment", TESTS)
+        )
+        fields.refuse()
         return Task(
             task_id=task_id,
             name=task_id,
@@ -242,11 +215,11 @@ class _TaskReader:
             turns=(Turn(prompt=prompt),),
             timeout_s=config.agent_limit_s or MAX_TIMEOUT_S,
             workspace_files=files,
-            grading_weights={"automated": 1.0, "llm_judge": 0.0},
+            grading_weights=CHECK_ALONE,
             prerequisites=tuple(f"module:{name}" for name in needs),
             network=config.network,
             frontmatter=config.metadata,
-            path=self._folder / "task.toml",
+            path=toml,
             digest=digest,
             rule=RULE,
             verifier=RewardVerifier(
@@ -309,13 +282,3 @@ class _TaskReader:
             self._source.problem(path, getattr(error, "lineno", 1) or 1, "the tests are not valid Python")
             return set()
         return set(needed_modules(text, own=own))
-
-    def _digest(self) -> str:
-        """Return a digest of all that a trial depends on: not of the solution."""
-        total = hashlib.sha256()
-        for name in ("task.toml", INSTRUCTION, "environment", TESTS):
-            try:
-                total.update(name.encode() + b"\0" + fixture_hash(self._folder / name))
-            except FixtureError as error:
-                self._source.problem(self._folder / "task.toml", 1, str(error))
-        return total.hexdigest()

@@ -7,13 +7,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task import PINCHBENCH_RULE, Suite, Task, WorkspaceFile
 from pinchbench.suite.check_code import needed_modules, own_modules
 from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash, refuse_unkept
 from pinchbench.suite.parse import ParsedTask, head_id, parse_task
 from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, LoadedSuite, TaskProblem, decoded, read_bounded
-from pinchbench.suite.solution import load_solution
 from pinchbench.suite.suite_manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
     from pinchbench.model.task_programs import Service
     from pinchbench.suite.reading import TaskDialect
-    from pinchbench.suite.solution import Solution
 
 
 _TEMPLATE_ID = re.compile(r"(?:^|_)XX(?:_|$)")
@@ -319,20 +316,7 @@ def _blocked(files: list[WorkspaceFile]) -> list[tuple[str, str]]:
     return pairs
 
 
-class PinchBenchReader:
-    """Reads the tasks of a folder."""
-
-    format = SuiteFormat.PINCHBENCH
-
-    def recognises(self, folder: Path) -> bool:
-        """Return whether a Markdown file, or a folder with `task.md`, is named as a task. Blocks. Raises OSError."""
-        named = (path for path in folder.iterdir() if path.name.startswith("task_"))
-        return any(path.suffix.lower() == ".md" or (path / TASK_FILE).is_file() for path in named)
-
-    def read(self, folder: Path) -> LoadedSuite:
-        """Read a folder. Blocks. Raises OSError if it can't be listed."""
-        return read_markdown_folder(folder)
-
-    def solution(self, suite: Suite, task: Task) -> Solution | None:
-        """Return the solution in the task's folder or in `solutions`, None without one. Blocks. Raises SuiteError."""
-        return load_solution(suite.root, task.task_id)
+def recognises(folder: Path) -> bool:
+    """Return whether a Markdown file, or a folder with `task.md`, is named as a task. Blocks. Raises OSError."""
+    named = (path for path in folder.iterdir() if path.name.startswith("task_"))
+    return any(path.suffix.lower() == ".md" or (path / TASK_FILE).is_file() for path in named)

@@ -10,14 +10,12 @@ from pinchbench.defaults import CheckTotal, SuiteFormat
 from pinchbench.model.task import ScoreRule
 from pinchbench.suite.formats.markdown_folder import read_markdown_folder
 from pinchbench.suite.reading import TaskDialect
-from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.model.task import Suite, Task
+    from pinchbench.model.task import Suite
     from pinchbench.suite.reading import LoadedSuite
-    from pinchbench.suite.solution import Solution
 
 RULE = ScoreRule(
     text="QwenClawBench: the check's mean and the judge's own total, by weight; the judge counts as 0 where the check "
@@ -39,29 +37,18 @@ _TASK_FILE = re.compile(r"task_\d{5}_.+\.md")
 _CONTAINER_PATH = re.compile(r"(?<![\w.~-])/(?:root|home/\w+)(?![\w-])")
 
 
-class QwenClawReader:
-    """Reads a folder `tasks` that has `assets/<task id>` next to it."""
+def recognises(folder: Path) -> bool:
+    """Return whether a task's file has a folder of its name in `assets`. Blocks. Raises OSError."""
+    assets = (folder.resolve().parent / "assets", folder / "assets")
+    return any(
+        (place / path.stem).is_dir() for path in folder.iterdir() if _TASK_FILE.fullmatch(path.name) for place in assets
+    )
 
-    format = SuiteFormat.QWENCLAW
 
-    def recognises(self, folder: Path) -> bool:
-        """Return whether a task's file has a folder of its name in `assets`. Blocks. Raises OSError."""
-        assets = (folder.resolve().parent / "assets", folder / "assets")
-        return any(
-            (place / path.stem).is_dir()
-            for path in folder.iterdir()
-            if _TASK_FILE.fullmatch(path.name)
-            for place in assets
-        )
-
-    def read(self, folder: Path) -> LoadedSuite:
-        """Read a folder. Blocks. Raises OSError if it can't be listed."""
-        loaded = read_markdown_folder(folder, DIALECT)
-        return replace(loaded, note=" ".join(filter(None, (loaded.note, _note(loaded.suite)))))
-
-    def solution(self, suite: Suite, task: Task) -> Solution | None:
-        """Return the solution that a user has put into `solutions`: the format has none. Blocks. Raises SuiteError."""
-        return load_solution(suite.root, task.task_id)
+def read(folder: Path) -> LoadedSuite:
+    """Read a folder `tasks` that has `assets/<task id>` next to it. Blocks. Raises OSError if it can't be listed."""
+    loaded = read_markdown_folder(folder, DIALECT)
+    return replace(loaded, note=" ".join(filter(None, (loaded.note, _note(loaded.suite)))))
 
 
 def _note(suite: Suite) -> str:

@@ -5,33 +5,34 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import CheckTotal, SuiteFormat
-from pinchbench.model.task import ScoreRule, Suite, Task, Turn, WorkspaceFile
+from pinchbench.model.task import ScoreRule, Turn, WorkspaceFile
 from pinchbench.model.task_programs import ShownFile
 from pinchbench.suite.check_code import needed_modules
-from pinchbench.suite.fixtures import FixtureError, fixture_hash, refuse_unkept, relative_path
+from pinchbench.suite.fixtures import FixtureError, refuse_unkept, relative_path
 from pinchbench.suite.formats.markdown_folder import is_template
 from pinchbench.suite.markdown import read_document
 from pinchbench.suite.parse import parse_task
 from pinchbench.suite.reading import (
     BrokenTaskError,
-    LoadedSuite,
+    FieldReader,
     ReadTasks,
     TaskDialect,
-    TaskProblem,
+    content_digest,
     decoded,
     read_bounded,
 )
-from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from pinchbench.model.task import Task
     from pinchbench.suite.markdown import Document, Section
-    from pinchbench.suite.solution import Solution
+    from pinchbench.suite.reading import LoadedSuite
 
 RULE = ScoreRule(
     text="WildClawBench: the check's `overall_score` alone, or the mean of its numbers if it has none",
@@ -60,28 +61,23 @@ _NEEDS_CONTAINER = (
 )
 
 
-class WildClawReader:
-    """Reads a category's folder, or all folders of categories."""
+def recognises(folder: Path) -> bool:
+    """Return whether a task file states its workspace's path. Blocks. Raises OSError."""
+    return any(map(_states_path, _task_files(folder)))
 
-    format = SuiteFormat.WILDCLAW
 
-    def recognises(self, folder: Path) -> bool:
-        """Return whether a task file states its workspace's path. Blocks. Raises OSError."""
-        return any(map(_states_path, _task_files(folder)))
+def read(folder: Path) -> LoadedSuite:
+    """Read the tasks of a category, or of all, that need nothing of the suite's container but the path.
 
-    def read(self, folder: Path) -> LoadedSuite:
-        """Read the tasks that need nothing of the suite's container but the path. Blocks. Raises OSError."""
-        found = ReadTasks()
-        notes: list[str] = []
-        for path in _task_files(folder):
-            reader = _TaskReader(path, _data_folder(folder))
-            if found.add(reader.read, path):
-                notes += reader.notes
-        return found.suite(folder, self.format, " ".join(notes))
-
-    def solution(self, suite: Suite, task: Task) -> Solution | None:
-        """Return the solution that a user has put into `solutions`: the format has none. Blocks. Raises SuiteError."""
-        return load_solution(suite.root, task.task_id)
+    Blocks. Raises OSError.
+    """
+    found = ReadTasks()
+    notes: list[str] = []
+    for path in _task_files(folder):
+        reader = _TaskReader(path, _data_folder(folder))
+        if found.add(reader.read, path):
+            notes += reader.notes
+    return found.suite(folder, SuiteFormat.WILDCLAW, " ".join(notes))
 
 
 def _data_folder(folder: Path) -> Path:
@@ -112,7 +108,7 @@ class _TaskReader:
     def __init__(self, path: Path, data: Path) -> None:
         self._path = path
         self._data = data
-        self._problems: list[TaskProblem] = []
+        self._fields = FieldReader(path=path)
         self.notes: list[str] = []
 
     def read(self) -> Task:
@@ -128,12 +124,11 @@ class _TaskReader:
         shown = tuple(self._skills(document))
         home_folders = _home_folders(document)
         if shown and home_folders:
-            self._problem(
+            self._fields.problem(
                 1, f"its check looks into {', '.join(home_folders)} of the agent's home, where its skills are not"
             )
         digest = self._digest(raw, (*exec_files, *gt), shown)
-        if self._problems:
-            raise BrokenTaskError(self._problems)
+        self._fields.refuse()
         prompt = f"{PREAMBLE.format(workspace=WORKSPACE, limit=task.timeout_s)}\n\n{task.prompt}"
         return replace(
             task,
@@ -150,9 +145,6 @@ class _TaskReader:
             digest=digest,
         )
 
-    def _problem(self, line: int, reason: str) -> None:
-        self._problems.append(TaskProblem(path=self._path, line=line, reason=reason))
-
     def _refuse_containers(self, document: Document) -> None:
         for title, reason in (
             ("warmup", "its warm-up runs commands that are made for the suite's container"),
@@ -160,10 +152,10 @@ class _TaskReader:
         ):
             section = document.sections.get(title)
             if section is not None and _lines(section):
-                self._problem(section.line, f"{reason}: {', '.join(_lines(section)[:3])}")
+                self._fields.problem(section.line, f"{reason}: {', '.join(_lines(section)[:3])}")
         for key in ("sessions", "workspace_files"):
             if document.head is not None and re.search(rf"^{key}:", document.head, re.MULTILINE):
-                self._problem(document.head_line, f"`{key}` is no key of this format")
+                self._fields.problem(document.head_line, f"`{key}` is no key of this format")
 
     def _examine_check(self, document: Document) -> None:
         """Report what in the check needs a container."""
@@ -174,9 +166,9 @@ class _TaskReader:
             for number, line in enumerate(fence.text.split("\n"), start=fence.line + 1):
                 for pattern, reason in _NEEDS_CONTAINER:
                     if pattern.search(_HOME_FOLDER.sub("", line.replace(TRANSCRIPT, ""))):
-                        self._problem(number, reason)
+                        self._fields.problem(number, reason)
         if any(_OPENAI.search(fence.text) for fence in section.fences):
-            self._problem(section.line, "its check asks a judge of its own, whose key checks don't have")
+            self._fields.problem(section.line, "its check asks a judge of its own, whose key checks don't have")
 
     def _files(self, document: Document) -> tuple[tuple[WorkspaceFile, ...], tuple[WorkspaceFile, ...]]:
         """Return the files of the workspace, and those that the check has in addition."""
@@ -186,10 +178,12 @@ class _TaskReader:
         try:
             folder = self._data / relative_path(stated[0] if len(stated) == 1 else "")
         except ValueError as error:
-            self._problem(line, f"`## Workspace Path` {error}")
+            self._fields.problem(line, f"`## Workspace Path` {error}")
             return (), ()
         if not folder.is_dir():
-            self._problem(line, f"its files are not here: put the suite's data set next to its tasks, as {folder}")
+            self._fields.problem(
+                line, f"its files are not here: put the suite's data set next to its tasks, as {folder}"
+            )
             return (), ()
         given = [WorkspaceFile(dest=path.name, source=path) for path in _content(folder / "exec")]
         if (folder / "tmp").is_dir():
@@ -202,25 +196,20 @@ class _TaskReader:
         for name in _lines(section) if section is not None else ():
             *_, last = name.split("/")
             if not re.fullmatch(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", name):
-                self._problem(section.line if section else 1, f"{name[:80]!r} is not the name of a skill")
+                self._fields.problem(section.line if section else 1, f"{name[:80]!r} is not the name of a skill")
             elif (source := self._data / "skills" / name).is_dir():
                 yield ShownFile(source=source, path=f"{SKILLS}/{last}")
             else:
                 self.notes.append(f"{self._path.stem} names a skill that there is not: {name}.")
 
     def _digest(self, raw: bytes, files: tuple[WorkspaceFile, ...], shown: tuple[ShownFile, ...]) -> str:
-        total = hashlib.sha256(hashlib.sha256(raw).digest())
-        sources = [(one.dest, one.source) for one in files] + [(one.path, one.source) for one in shown]
+        sources = [(one.dest, one.source) for one in files if one.source is not None]
         try:
-            refuse_unkept(one.source for one in files if one.source is not None)
+            refuse_unkept(source for _, source in sources)
         except FixtureError as error:
-            self._problem(1, str(error))
-        for name, source in sources:
-            try:
-                total.update(name.encode() + b"\0" + (fixture_hash(source) if source is not None else b""))
-            except FixtureError as error:
-                self._problem(1, str(error))
-        return total.hexdigest()
+            self._fields.problem(1, str(error))
+        parts = (*sources, *((one.path, one.source) for one in shown))
+        return content_digest(hashlib.sha256(raw).digest(), parts, partial(self._fields.problem, 1))
 
 
 def _lines(section: Section) -> list[str]:

@@ -15,12 +15,13 @@ from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks, las
 from pinchbench.authoring.attack.record_mutants import write_lines
 from pinchbench.authoring.play import message
 from pinchbench.files.archive_write import keep_workspace
+from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import Turn
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.suite.loading import bundled_tasks_dir, load_suite
+from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
 from suite_packs import put
 

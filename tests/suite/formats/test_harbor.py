@@ -57,7 +57,7 @@ BROKEN = [
     (TOML, "timeout_sec = 120.0", "timeout_sec = -1", 11, "`timeout_sec` must be a number"),
     (TOML, "timeout_sec = 120.0", "timeout_sec = true", 11, "`timeout_sec` must be a number"),
     (TOML, 'TONE = "kind"', 'TONE = "${TONE}"', 26, "takes its value from the user's environment"),
-    (TOML, 'TONE = "kind"', "TONE = 3", 1, "must be a table of texts"),
+    (TOML, 'TONE = "kind"', "TONE = 3", 1, "must map names to texts"),
     (TOML, 'TONE = "kind"', 'PATH = "/x"', 26, "PATH can't be set"),
     (TOML, 'name = "ours/say-hello"', 'name = "ours/say hello"', 1, "can't be a folder name"),
     (TOML, "cpus = 1", "cpus =", 21, "not valid TOML"),
