@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from threading import RLock
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import msgspec
+from msgspec import UnsetType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 T = TypeVar("T")
+Maybe: TypeAlias = T | UnsetType  # of a key that may be missing
+
+
+def doc(meaning: str) -> msgspec.Meta:
+    """Return the annotation that says what a key means."""
+    return msgspec.Meta(description=meaning)
+
 
 # msgspec (0.22) describes a type when it is first used, and a second thread that uses it meanwhile crashes the process.
 # Nothing is slower for it: decoding holds the interpreter's lock anyway. A `dec_hook` may decode, too.

@@ -58,10 +58,10 @@ def baseline(
 
 
 def _save(names: tuple[str, ...], output: Path, output_dir: Path, stability: Stability) -> None:
-    from pinchbench.results.altered import changed_evidence
     from pinchbench.results.finished_run import read_run
     from pinchbench.results.gate.baseline_file import baseline_of
     from pinchbench.results.paths import find_run, whole_file
+    from pinchbench.results.verification import changed_evidence
 
     where = absolute_path(output_dir, option="--output-dir")
     path = absolute_path(output, option="--output")

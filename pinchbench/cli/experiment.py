@@ -46,7 +46,7 @@ def experiment(
       gpt:      {model: openai/gpt-5.5}
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.cli.cluster import take_cluster
-    from pinchbench.cli.experiment_running import run, until_decided
+    from pinchbench.cli.experiment_running import decisive_margin, run
     from pinchbench.cli.gate import take_gate
     from pinchbench.cli.running import take_listeners
     from pinchbench.cli.settings_file import read_settings
@@ -54,7 +54,7 @@ def experiment(
 
     chosen = take_cluster(cluster)
     experiment = read_experiment(file, read_settings().endpoints)
-    experiment = replace(experiment, until=until_decided(experiment.until, until, margin))
+    experiment = replace(experiment, margin=decisive_margin(experiment.margin, until, margin))
     gate = take_gate({**options, "margin": margin}, experiment.variants[0].config.output_dir)
     listeners = take_listeners(otlp)
     run(experiment, dry_run=dry_run, as_json=as_json, gate=gate, listeners=listeners, cluster=chosen)

@@ -21,9 +21,10 @@ from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.run_plan import judging_sentence
 from pinchbench.cli.running import GATES, INCOMPLETE, NO_LISTENERS, STOPPED, resume_hint, take_listeners, write_run_page
+from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.experiment.experiment_record import read_record
-from pinchbench.experiment.experiment_spec import UntilDecided, of_models
+from pinchbench.experiment.experiment_spec import of_models
 from pinchbench.experiment.run_experiment import prepare_all, resume_experiment, run_experiment
 from pinchbench.experiment.sequential import in_order
 from pinchbench.model.ending import Stop
@@ -130,7 +131,7 @@ def show_plan(experiment: Experiment, *, as_json: bool) -> None:
     cost = _cost(plans, budget_usd=experiment.budget.max_cost)
     judging = joint_forecast([one.judging for one in plans if one.judging is not None])
     judges = "" if judging is None else f" {judging_sentence(judging)}"
-    early = "" if experiment.until is None else " It ends earlier where it is decided."
+    early = "" if experiment.margin is None else " It ends earlier where it is decided."
     total = f"{size}: {likely}, at most {duration(most_s)}; {cost}.{judges}{early} Nothing was started."
     print_result("\n".join([*(one.line for one in plans), total]))
 
@@ -152,13 +153,13 @@ def _cost(plans: Sequence[_PlannedVariant], *, budget_usd: float | None) -> str:
     return f"about {price(total_usd)}{without}{judge}{beyond}"
 
 
-def until_decided(stated: UntilDecided | None, until: str | None, margin: float | None) -> UntilDecided | None:
-    """Return when an experiment ends, by its file and the options, which replace what the file says."""
+def decisive_margin(stated: float | None, until: str | None, margin: float | None) -> float | None:
+    """Return the margin of an experiment that ends when it is decided: options replace what its file says."""
     if stated is None and until is None:
         return None
     if margin is not None:
-        return UntilDecided(margin=margin)
-    return stated or UntilDecided()
+        return margin
+    return DEFAULT_MARGIN if stated is None else stated
 
 
 def run_models(

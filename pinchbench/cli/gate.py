@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.config.settings import SETTINGS, absolute_path
@@ -13,19 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.results.finished_run import Result
-    from pinchbench.results.gate.gate_record import GateVerdict, Rules
+    from pinchbench.results.gate.gate_record import GateVerdict
     from pinchbench.results.gate.gate_run import Gate
-
-
-def _prepare(rules: Rules, baseline: str | None, output_dir: Path) -> Gate:
-    """Read the baseline, if there is one. Blocks. Raises ResultsError."""
-    from pinchbench.results.gate.baseline_file import find_baseline
-    from pinchbench.results.gate.gate_run import Gate
-
-    if baseline is None:
-        return Gate(rules=rules)
-    side, stability = find_baseline(baseline, absolute_path(output_dir, option="--output-dir"))
-    return Gate(rules=rules, name=baseline, baseline=side, stability=stability)
 
 
 def apply_gate(gate: Gate, result: Result, report: Callable[[str], None]) -> GateVerdict:
@@ -52,11 +42,11 @@ def take_gate(options: dict[str, Any], output_dir: Path) -> Gate | None:
     SETTINGS["margin"].check(margin)
     if baseline is None and fail_under is None:
         return None
-    from pinchbench.results.gate.gate_record import Rules
+    from pinchbench.results.gate.baseline_file import find_baseline
+    from pinchbench.results.gate.gate_run import Gate
 
-    rules = Rules(
-        least_score=fail_under,
-        has_baseline=baseline is not None,
-        margin=DEFAULT_MARGIN if margin is None else margin,
-    )
-    return _prepare(rules, baseline, output_dir)
+    gate = Gate(least_score=fail_under, margin=DEFAULT_MARGIN if margin is None else margin)
+    if baseline is None:
+        return gate
+    side, stability = find_baseline(baseline, absolute_path(output_dir, option="--output-dir"))
+    return replace(gate, name=baseline, baseline=side, stability=stability)

@@ -57,7 +57,7 @@ def say(text: str) -> None:
 def warn_of_altered(runs: Iterable[PastRun], *, evidence: bool = False) -> None:
     """Warn about runs whose files were changed, and how; with `evidence`, the trials' files are checked as well."""
     from pinchbench.errors import AlteredRunError
-    from pinchbench.results.altered import changed_evidence
+    from pinchbench.results.verification import changed_evidence
 
     for run in runs:
         found = [*run.differences, *(changed_evidence(run.files, run.journal) if evidence else ())]

@@ -57,9 +57,9 @@ def upload(
     from pinchbench.files.user_data import bundled_tasks_dir
     from pinchbench.publish.leaderboard.account import read_account
     from pinchbench.publish.leaderboard.sending import no_token, pack
-    from pinchbench.results.altered import refuse_altered
     from pinchbench.results.finished_run import read_run
     from pinchbench.results.paths import find_run
+    from pinchbench.results.verification import refuse_altered
     from pinchbench.suite.loading import load_suite
 
     if force and not register:

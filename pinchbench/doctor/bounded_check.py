@@ -55,12 +55,12 @@ def _of_failure(subject: str, error: Exception, *, limit_s: float) -> Finding:
         case TimeoutError():
             said, do = f"within {limit_s:g} s.", "Is the machine overloaded, or a file system dead?"
         case PinchBenchError():
-            return Finding(subject=subject, level=Level.PROBLEM, said=str(error))
+            return Finding.problem(subject, str(error))
         case OSError():
             said, do = f"({error}).", ""
         case _:
             said, do = f"({type(error).__name__}: {error}).", "Please report it: it is a bug of pinchbench-async."
-    return Finding(subject=subject, level=Level.PROBLEM, said=f"This could not be checked {said}", do=do)
+    return Finding.problem(subject, f"This could not be checked {said}", do=do)
 
 
 async def in_thread(work: Callable[[], T]) -> T:

@@ -21,7 +21,6 @@ from pinchbench.doctor.bounded_check import Check, blocking_check, find_within, 
 from pinchbench.doctor.first_look import find_servers, of_servers
 from pinchbench.doctor.live_calls import CALL_LIMIT_S, ask_model
 from pinchbench.errors import ConfigError, EndpointError, OpenClawError
-from pinchbench.files.user_data import cache_dir
 from pinchbench.llm.preflight.ask import ask_all
 from pinchbench.model.finding import Finding, Level
 from pinchbench.openclaw.homes.credentials import places_of_key, read_user_state
@@ -159,6 +158,14 @@ class _Doctor:
     async def look(self) -> None:
         """What can be found on this machine, several at once: OpenClaw takes seconds, all else milliseconds."""
         config = self._config
+        run_root = partial(machine_findings.find_run_root, config.run_root, config.concurrency)
+        tasks = partial(
+            machine_findings.find_prerequisites,
+            config.tasks_dir,
+            config.suite,
+            suite_format=config.suite_format,
+            openclaw=config.openclaw,
+        )
         looks: list[tuple[str, Check, float]] = [
             ("platform", blocking_check(machine_findings.find_platform), LOOK_LIMIT_S),
             ("sandbox", blocking_check(lambda: machine_findings.of_sandbox(find_support())), SANDBOX_LIMIT_S),
@@ -168,10 +175,14 @@ class _Doctor:
             *(("judge's key", partial(self._judge_key, one), LOOK_LIMIT_S) for one in config.judges),
             ("memory", blocking_check(partial(machine_findings.find_memory, config.concurrency)), LOOK_LIMIT_S),
             ("limits", blocking_check(partial(machine_findings.find_limits, config.concurrency)), LOOK_LIMIT_S),
-            ("run root", blocking_check(self._run_root), LOOK_LIMIT_S),
-            ("output", blocking_check(self._output), LOOK_LIMIT_S),
-            ("cache", blocking_check(self._cache), LOOK_LIMIT_S),
-            ("tasks", blocking_check(self._tasks), OPENCLAW_LIMIT_S),
+            (
+                "run root",
+                blocking_check(run_root),
+                LOOK_LIMIT_S,
+            ),
+            ("output", blocking_check(partial(machine_findings.find_output, config.output_dir)), LOOK_LIMIT_S),
+            ("cache", blocking_check(machine_findings.find_cache), LOOK_LIMIT_S),
+            ("tasks", blocking_check(tasks), OPENCLAW_LIMIT_S),
             ("servers", self._servers, LOOK_LIMIT_S),
         ]
         await self._take(looks)
@@ -180,10 +191,10 @@ class _Doctor:
         """One question each to the model and the judges, as far as they are named."""
         config = self._config
         if config.model is None and not config.judges:
-            self._tell(Finding(subject="model", level=Level.NOTE, said="Not asked: no --model was named."))
+            self._tell(Finding.note("model", "Not asked: no --model was named."))
             return
         if config.offline:
-            self._tell(Finding(subject="model", level=Level.NOTE, said="Nobody was asked, since --offline was given."))
+            self._tell(Finding.note("model", "Nobody was asked, since --offline was given."))
             return
         limit_s = CALL_LIMIT_S + CALL_MARGIN_S
         calls: list[tuple[str, Check, float]] = []
@@ -250,14 +261,14 @@ class _Doctor:
                 check_model_names({option: name}, machine)
             except ConfigError as error:
                 self._misnamed.add((option, name))
-                found.append(Finding(subject="model name", level=Level.PROBLEM, said=str(error)))
+                found.append(Finding.problem("model name", str(error)))
         return found
 
     async def _model_key(self) -> list[Finding]:
         config = self._config
         run = config.run()
         if run is not None and run.is_demo:
-            return [Finding(subject="key", said=f"{run.model} is built in, and needs none.")]
+            return [Finding.ok("key", f"{run.model} is built in, and needs none.")]
         if run is not None and run.base_url is not None:
             return [openclaw_findings.of_endpoint_key(run.base_url, run.api_key_env)]
         user = await in_thread(partial(read_user_state, os.environ))
@@ -287,33 +298,7 @@ class _Doctor:
             said = f"{judge.api_key_env} is set, and goes to {judge.base_url}."
         else:
             said = f"No key is sent to {judge.base_url}."
-        return [Finding(subject="judge's key", said=said)]
-
-    def _run_root(self) -> Finding:
-        room = machine_findings.read_room(self._config.run_root, option="--run-root", executes=True)
-        needed = machine_findings.SLOT_BYTES * self._config.concurrency
-        return machine_findings.of_room(room, subject="run root", needed=needed, option="--run-root")
-
-    def _output(self) -> Finding:
-        room = machine_findings.read_room(self._config.output_dir, option="--output-dir")
-        return machine_findings.of_room(
-            room,
-            subject="output",
-            needed=machine_findings.RESULT_BYTES,
-            option="--output-dir",
-        )
-
-    def _cache(self) -> Finding:
-        room = machine_findings.read_room(cache_dir().absolute(), option="PINCHBENCH_CACHE")
-        installed = any(cache_dir().glob("openclaw-*"))
-        needed = machine_findings.COMPILED_BYTES if installed else machine_findings.INSTALL_BYTES
-        return machine_findings.of_room(room, subject="cache", needed=needed, option="PINCHBENCH_CACHE")
-
-    def _tasks(self) -> Finding:
-        config = self._config
-        return machine_findings.find_prerequisites(
-            config.tasks_dir, config.suite, suite_format=config.suite_format, openclaw=config.openclaw
-        )
+        return [Finding.ok("judge's key", said)]
 
     async def _servers(self) -> list[Finding]:
         return [of_servers(await find_servers())]
@@ -322,10 +307,10 @@ class _Doctor:
         try:
             run = self._config.run()
         except ConfigError:
-            return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its key.")]
+            return [Finding.note("model", "Not asked: see its key.")]
         assert run is not None  # noqa: S101 - it is asked only where there is one
         if ("--model", run.model) in self._misnamed:
-            return [Finding(subject="model", level=Level.NOTE, said="Not asked: see its name.")]
+            return [Finding.note("model", "Not asked: see its name.")]
         if run.base_url is not None or self._release is not None:
             self._say(f"Asking {run.model} one question; this takes up to {CALL_LIMIT_S:.0f} s.")
         run, found = await self._ask_directly(run)
@@ -334,7 +319,7 @@ class _Doctor:
         if self._release is None:
             return [
                 *found,
-                Finding(subject="model", level=Level.NOTE, said="Not asked: there is no OpenClaw to ask it."),
+                Finding.note("model", "Not asked: there is no OpenClaw to ask it."),
             ]
         return [*found, await ask_model(run, self._release.openclaw)]
 
@@ -359,11 +344,11 @@ class _Doctor:
         try:
             judge = named.config()
         except ConfigError:
-            return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its key.")]
+            return [Finding.note("judge", "Not asked: see its key.")]
         if ("--judge", judge.model_id) in self._misnamed:
-            return [Finding(subject="judge", level=Level.NOTE, said="Not asked: see its name.")]
+            return [Finding.note("judge", "Not asked: see its name.")]
         if (target := of_judge(judge)) is None:
             said = f"Not asked: {judge.model} is an OpenClaw agent, which a run of one judged task tries."
-            return [Finding(subject="judge", level=Level.NOTE, said=said)]
+            return [Finding.note("judge", said)]
         self._say(f"Asking the judge {judge.model} one question.")
         return await ask_all([target])

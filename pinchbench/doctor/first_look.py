@@ -14,7 +14,7 @@ from pinchbench.defaults import JUDGE_PROVIDERS, OLLAMA
 from pinchbench.doctor.openclaw_findings import of_any_keys
 from pinchbench.errors import OpenClawError
 from pinchbench.http_client import TransientError, open_client
-from pinchbench.model.finding import Finding, Level
+from pinchbench.model.finding import Finding
 from pinchbench.openclaw.find import locate_openclaw
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 
@@ -45,11 +45,9 @@ async def first_look() -> tuple[tuple[Finding, ...], str]:
     user = UserState()
     with suppress(OpenClawError):  # `doctor` says what is wrong with it
         user = await to_thread.run_sync(read_user_state, os.environ)
-    openclaw = Finding(
-        subject="OpenClaw", level=Level.NOTE, said="It is neither on PATH nor installed by this program."
-    )
+    openclaw = Finding.note("OpenClaw", "It is neither on PATH nor installed by this program.")
     with suppress(OpenClawError):
-        openclaw = Finding(subject="OpenClaw", said=f"It is there: {locate_openclaw(None).program}")
+        openclaw = Finding.ok("OpenClaw", f"It is there: {locate_openclaw(None).program}")
     return (openclaw, of_any_keys(user, os.environ), of_servers(servers)), model_to_name(servers, os.environ)
 
 
@@ -82,12 +80,12 @@ def of_servers(servers: Sequence[Server]) -> Finding:
     """Say which servers there are, and their models (pure)."""
     if not servers:
         asked = ", ".join(f"{port} ({name})" for port, name in PORTS.items())
-        return Finding(subject="servers", level=Level.NOTE, said=f"No model is served here on port {asked}.")
+        return Finding.note("servers", f"No model is served here on port {asked}.")
     said = []
     for one in servers:
         more = f" and {len(one.models) - SHOWN} more" if len(one.models) > SHOWN else ""
         said.append(f"{one.base_url} (usually {one.usual}) has {', '.join(one.models[:SHOWN])}{more}")
-    return Finding(subject="servers", said=f"{'; '.join(said)}.")
+    return Finding.ok("servers", f"{'; '.join(said)}.")
 
 
 def model_to_name(servers: Sequence[Server], env: Mapping[str, str]) -> str:

@@ -138,10 +138,7 @@ def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_f
     )
     if result.reason is Reason.COMPLETED:
         used = _used(result.usage, None if is_free else result.usage.cost_usd or None)
-        return Finding(
-            subject="model",
-            said=f"{model} answered through OpenClaw in {took_s:.1f} s, its set-up included{used}.",
-        )
+        return Finding.ok("model", f"{model} answered through OpenClaw in {took_s:.1f} s, its set-up included{used}.")
     what = f"{model} did not answer: {result.reason.value}{f' ({said})' if said else ''}."
     if result.reason is Reason.TIMED_OUT:
         do = "Is the endpoint up and reachable, and the model loaded?"
@@ -149,7 +146,7 @@ def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_f
         do = cause_of(outcome).advice
     else:
         do = f"Try it by hand: {by_hand}"
-    return Finding(subject="model", level=Level.PROBLEM, said=what, do=do)
+    return Finding.problem("model", what, do=do)
 
 
 def _used(usage: Usage, cost_usd: float | None) -> str:

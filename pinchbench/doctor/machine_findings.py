@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
 from pinchbench.files.folders import refuse_noexec, refuse_planted
-from pinchbench.model.finding import Finding, Level
+from pinchbench.files.user_data import cache_dir
+from pinchbench.model.finding import Finding
 from pinchbench.process.capacity import (
     GIB,
     MIN_FREE_BYTES,
@@ -64,14 +65,10 @@ def of_platform(*, python: str, system: str, level: str) -> Finding:
     """Say what trials run on; a session contains less than a guardian."""
     on = f"Python {python} on {system}"
     if level == "guardian":
-        return Finding(
-            subject="platform", said=f"{on}; a guardian owns each trial: nothing that it starts can outlive it."
-        )
-    return Finding(
-        subject="platform",
-        level=Level.NOTE,
-        said=f"{on}; trials are held together by their session and a mark in their environment: a process that "
-        f"clears its"
+        return Finding.ok("platform", f"{on}; a guardian owns each trial: nothing that it starts can outlive it.")
+    return Finding.note(
+        "platform",
+        f"{on}; trials are held together by their session and a mark in their environment: a process that clears its"
         " environment and leaves its session can outlive its trial.",
         do="For runs that have to be watertight, use Linux, in a virtual machine or a container.",
     )
@@ -81,7 +78,7 @@ def of_sandbox(support: Support) -> Finding:
     """Say what separates trials from the rest of the machine, and what a lower level does not give."""
     match support.best:
         case SandboxLevel.NAMESPACES:
-            return Finding(subject="sandbox", said="Trials in private homes have namespaces of their own.")
+            return Finding.ok("sandbox", "Trials in private homes have namespaces of their own.")
         case SandboxLevel.LANDLOCK:
             missing = [
                 "other processes can be seen",
@@ -89,19 +86,16 @@ def of_sandbox(support: Support) -> Finding:
                 *(["your other processes can be ended"] if support.landlock_abi < SCOPE_ABI else []),
                 "sockets in the file system, such as those of tmux or Docker, can be used",
             ]
-            return Finding(
-                subject="sandbox",
-                level=Level.NOTE,
-                said=f"Trials in private homes are restricted by Landlock (ABI {support.landlock_abi}): they can't read"
-                f" or change your files, but {', '.join(missing)}. They have no namespaces:"
-                f" {support.namespaces_refused}",
+            return Finding.note(
+                "sandbox",
+                f"Trials in private homes are restricted by Landlock (ABI {support.landlock_abi}): they can't read or"
+                f" change your files, but {', '.join(missing)}. They have no namespaces: {support.namespaces_refused}",
                 do="For namespaces, allow unprivileged user namespaces.",
             )
         case SandboxLevel.NONE:
-            return Finding(
-                subject="sandbox",
-                level=Level.NOTE,
-                said=f"Trials have no namespaces of their own: {support.namespaces_refused} Nor has the machine"
+            return Finding.note(
+                "sandbox",
+                f"Trials have no namespaces of their own: {support.namespaces_refused} Nor has the machine"
                 f" Landlock: {support.landlock_refused} Agents run as you.",
                 do="Allow unprivileged user namespaces, or use a machine or an account that you can spare.",
             )
@@ -149,31 +143,36 @@ def of_room(room: FolderSpace, *, subject: str, needed: int, option: str) -> Fin
     """Hold a folder against the bytes that are needed there. `option` is what names another folder."""
     another = f"name another folder with {option}"
     if room.refused:
-        return Finding(
-            subject=subject, level=Level.PROBLEM, said=room.refused, do=f"Remount or remove it, or {another}."
-        )
+        return Finding.problem(subject, room.refused, do=f"Remount or remove it, or {another}.")
     if not room.writable:
-        return Finding(
-            subject=subject,
-            level=Level.PROBLEM,
-            said=f"{room.there} can't be written.",
-            do=f"Change its permissions, or {another}.",
-        )
+        return Finding.problem(subject, f"{room.there} can't be written.", do=f"Change its permissions, or {another}.")
     inodes = room.free_inodes
     said = f"{room.folder}: {size(room.free_bytes)} free"
     if room.free_bytes < MIN_FREE_BYTES or (inodes is not None and inodes < MIN_FREE_INODES):
         full = f"{said}, and room for {inodes} more files" if inodes is not None else said
-        return Finding(
-            subject=subject, level=Level.PROBLEM, said=f"{full}: that is full.", do=f"Free some, or {another}."
-        )
+        return Finding.problem(subject, f"{full}: that is full.", do=f"Free some, or {another}.")
     if room.free_bytes < needed:
-        return Finding(
-            subject=subject,
-            level=Level.WARNING,
-            said=f"{said}; about {size(needed)} are needed.",
-            do=f"Free some, or {another}.",
-        )
-    return Finding(subject=subject, said=f"{said}; about {size(needed)} are needed.")
+        return Finding.warning(subject, f"{said}; about {size(needed)} are needed.", do=f"Free some, or {another}.")
+    return Finding.ok(subject, f"{said}; about {size(needed)} are needed.")
+
+
+def find_run_root(folder: Path, slots: int) -> Finding:
+    """The folder of the agents' homes and workspaces against the slots. Blocks."""
+    room = read_room(folder, option="--run-root", executes=True)
+    return of_room(room, subject="run root", needed=SLOT_BYTES * slots, option="--run-root")
+
+
+def find_output(folder: Path) -> Finding:
+    """The folder of results. Blocks."""
+    room = read_room(folder, option="--output-dir")
+    return of_room(room, subject="output", needed=RESULT_BYTES, option="--output-dir")
+
+
+def find_cache() -> Finding:
+    """The folder of installed OpenClaws. Blocks."""
+    room = read_room(cache_dir().absolute(), option="PINCHBENCH_CACHE")
+    needed = COMPILED_BYTES if any(cache_dir().glob("openclaw-*")) else INSTALL_BYTES
+    return of_room(room, subject="cache", needed=needed, option="PINCHBENCH_CACHE")
 
 
 def allowed_bytes() -> float:
@@ -208,10 +207,10 @@ def of_memory(*, available: int, allowed: float, cpus: int, slots: int) -> Findi
     )
     most = suited_slots(free_bytes=free, cpus=cpus)
     if slots <= most:
-        return Finding(subject="memory", said=f"{said} Up to --concurrency {most} suits this machine.")
+        return Finding.ok("memory", f"{said} Up to --concurrency {most} suits this machine.")
     waits = "" if needs > free else " So many agents wait for a CPU, and their time limits don't."
     do = f"Use --concurrency {most} or less, or a higher --timeout-multiplier." if most else "Free some memory."
-    return Finding(subject="memory", level=Level.WARNING, said=f"{said}{waits}", do=do)
+    return Finding.warning("memory", f"{said}{waits}", do=do)
 
 
 def find_limits(slots: int) -> Finding:
@@ -225,13 +224,12 @@ def of_limits(*, files: float, tasks: float, slots: int) -> Finding:
     said = f"{_count(files)} open files and {_count(tasks)} processes are allowed."
     if commands := lacking(files=files, tasks=tasks, slots=slots):
         needs_files, needs_tasks = needed(slots)
-        return Finding(
-            subject="limits",
-            level=Level.PROBLEM,
-            said=f"{said} --concurrency {slots} needs {needs_files} and {needs_tasks}; a run refuses it.",
+        return Finding.problem(
+            "limits",
+            f"{said} --concurrency {slots} needs {needs_files} and {needs_tasks}; a run refuses it.",
             do=f"Raise them: {', '.join(commands)}; or use a smaller --concurrency.",
         )
-    return Finding(subject="limits", said=said)
+    return Finding.ok("limits", said)
 
 
 def _count(number: float) -> str:
@@ -254,7 +252,7 @@ def find_prerequisites(
     if loaded.problems:
         listed = "; ".join(map(str, loaded.problems))
         do = "Correct these files, or leave them out with --skip-broken."
-        return Finding(subject=SUBJECT, said=f"Some can't be used: {listed}.", do=do, level=Level.PROBLEM)
+        return Finding.problem(SUBJECT, f"Some can't be used: {listed}.", do=do)
     return of_prerequisites(len(chosen), examine_tasks(chosen, openclaw=openclaw))
 
 
@@ -265,5 +263,5 @@ def of_prerequisites(tasks: int, needs: Mapping[str, MissingPrerequisites]) -> F
     unknown = f" What can't be checked: {', '.join(unchecked)}." if unchecked else ""
     if lacking:
         said = f"{len(lacking)} of {tasks} can't be run here: {', '.join(lacking)}.{unknown}"
-        return Finding(subject=SUBJECT, said=said, do="Install what is missing.", level=Level.WARNING)
-    return Finding(subject=SUBJECT, said=f"What {tasks} of them need is here.{unknown}")
+        return Finding.warning(SUBJECT, said, do="Install what is missing.")
+    return Finding.ok(SUBJECT, f"What {tasks} of them need is here.{unknown}")

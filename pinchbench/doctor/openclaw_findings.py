@@ -58,44 +58,35 @@ def of_openclaw(found: Release | OpenClawError) -> Finding:
     """Say which OpenClaw a run would use, or why there is none."""
     if isinstance(found, OpenClawError):
         do = "" if INSTALL in str(found) else f"Run `{INSTALL}`, or name another with --openclaw."
-        return Finding(subject="OpenClaw", level=Level.PROBLEM, said=str(found), do=do)
+        return Finding.problem("OpenClaw", str(found), do=do)
     version = found.openclaw.version
     keeps = "a database" if release_key(version)[:2] >= SQLITE_SINCE else "files"
     said = f"OpenClaw {version} ({found.openclaw.program}); it keeps sessions in {keeps}."
     if warning := release_warning(version):
-        return Finding(
-            subject="OpenClaw",
-            level=Level.WARNING,
-            said=f"{said} {warning}",
-            do=f"Use a tried one: `{INSTALL}`, and --openclaw {TRIED_RELEASES[-1]}.",
+        return Finding.warning(
+            "OpenClaw", f"{said} {warning}", do=f"Use a tried one: `{INSTALL}`, and --openclaw {TRIED_RELEASES[-1]}."
         )
     if version not in TRIED_RELEASES:
-        return Finding(
-            subject="OpenClaw",
-            level=Level.NOTE,
-            said=f"{said} This program was tested with {' and '.join(TRIED_RELEASES)}, not with this release.",
+        return Finding.note(
+            "OpenClaw", f"{said} This program was tested with {' and '.join(TRIED_RELEASES)}, not with this release."
         )
-    return Finding(subject="OpenClaw", said=said)
+    return Finding.ok("OpenClaw", said)
 
 
 def of_node(found: Release) -> Finding:
     """Say whether the Node that runs OpenClaw is one that it wants."""
     if not found.node:
-        return Finding(
-            subject="Node",
-            level=Level.WARNING,
-            said="The Node that runs OpenClaw does not tell its release.",
+        return Finding.warning(
+            "Node",
+            "The Node that runs OpenClaw does not tell its release.",
             do=f"`{INSTALL}` brings an OpenClaw with a Node that suits it.",
         )
     wanted = f"; OpenClaw {found.openclaw.version} wants {found.wants_node}" if found.wants_node else ""
     if not suits(found.node, found.wants_node):
-        return Finding(
-            subject="Node",
-            level=Level.PROBLEM,
-            said=f"Node {found.node}{wanted}.",
-            do=f"`{INSTALL}` brings an OpenClaw with a Node that suits it.",
+        return Finding.problem(
+            "Node", f"Node {found.node}{wanted}.", do=f"`{INSTALL}` brings an OpenClaw with a Node that suits it."
         )
-    return Finding(subject="Node", said=f"Node {found.node}{wanted}.")
+    return Finding.ok("Node", f"Node {found.node}{wanted}.")
 
 
 def suits(version: str, wanted: str) -> bool:
@@ -132,11 +123,9 @@ def of_key(
     """
     provider = model.partition("/")[0]
     if places:
-        return Finding(subject="key", said=f"A key for {provider} is there: {', '.join(places)}.")
+        return Finding.ok("key", f"A key for {provider} is there: {', '.join(places)}.")
     if provider in KEYLESS:
-        return Finding(
-            subject="key", said=f"There is no key for {provider}, which usually needs none.", level=Level.NOTE
-        )
+        return Finding.note("key", f"There is no key for {provider}, which usually needs none.")
     login = f", or log in with `{openclaw.by_hand('models', 'auth')}`" if openclaw is not None else ""
     return Finding(
         subject="key",
@@ -149,10 +138,8 @@ def of_key(
 def of_endpoint_key(base_url: str, name: str | None) -> Finding:
     """Say which key goes to an endpoint that the user names; that it is set has been seen to."""
     if name is None:
-        return Finding(
-            subject="key", level=Level.NOTE, said=f"No key is sent to {base_url}; --api-key-env would name one."
-        )
-    return Finding(subject="key", said=f"{name} is set, and goes to {base_url}.")
+        return Finding.note("key", f"No key is sent to {base_url}; --api-key-env would name one.")
+    return Finding.ok("key", f"{name} is set, and goes to {base_url}.")
 
 
 def of_any_keys(user: UserState, env: Mapping[str, str]) -> Finding:
@@ -162,10 +149,9 @@ def of_any_keys(user: UserState, env: Mapping[str, str]) -> Finding:
     found = [f"{', '.join(known)} in the environment"] if known else []
     found += [f"logins of your OpenClaw for {', '.join(logins)}"] if logins else []
     if found:
-        return Finding(subject="key", said=f"Keys are there: {'; '.join(found)}. Name a --model to try it.")
-    return Finding(
-        subject="key",
-        level=Level.NOTE,
-        said="None of the usual keys is set, and your OpenClaw has no login.",
+        return Finding.ok("key", f"Keys are there: {'; '.join(found)}. Name a --model to try it.")
+    return Finding.note(
+        "key",
+        "None of the usual keys is set, and your OpenClaw has no login.",
         do="Name a --model; demo/oracle needs no key.",
     )

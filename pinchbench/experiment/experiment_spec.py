@@ -43,13 +43,6 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class UntilDecided:
-    """An experiment ends when it is decided; differences of up to `margin`, in 0-1, count as equal."""
-
-    margin: float = DEFAULT_MARGIN
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Experiment:
     """What to compare.
 
@@ -58,14 +51,15 @@ class Experiment:
         variants: 2 to 20, the baseline first.
         seed: decides the order of trials.
         budget: what all variants may use together.
-        until: when it ends; None if every trial is made.
+        margin: the largest difference, in 0-1, that counts as equal in an experiment that ends when it is decided; None
+            if every trial is made.
     """
 
     name: str
     variants: tuple[Variant, ...]
     seed: int
     budget: BudgetLimits = NO_LIMITS
-    until: UntilDecided | None = None
+    margin: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,11 +115,11 @@ class _Reader(FileReader):
         variants = self._variants(root, shared, judge)
         variants = self._baseline_first(root.fields.get("baseline"), variants)
         budget = self._budget(root.fields.get("budget"), variants)
-        until = self._until(root.fields.get("until"), root.fields.get("margin"))
+        margin = self._margin(root.fields.get("until"), root.fields.get("margin"))
         if self.problems:
             raise ExperimentError(self.path, sorted(self.problems))
         seed = variants[0].config.seed or 0
-        return Experiment(name=name, variants=variants, seed=seed, budget=budget, until=until)
+        return Experiment(name=name, variants=variants, seed=seed, budget=budget, margin=margin)
 
     def _name(self, root: YamlNode) -> str:
         assert root.fields is not None  # noqa: S101 - checked by the caller
@@ -229,18 +223,17 @@ class _Reader(FileReader):
             )
         return BudgetLimits(**cast("Any", found))
 
-    def _until(self, until: YamlNode | None, margin: YamlNode | None) -> UntilDecided | None:
+    def _margin(self, until: YamlNode | None, margin: YamlNode | None) -> float | None:
         if until is not None and until.text != DECIDED:
             self.problem(until, f"`until` is `{DECIDED}`, or is left out to make every trial")
         if margin is None:
-            return None if until is None else UntilDecided()
-        size = number(margin)
+            return None if until is None else DEFAULT_MARGIN
         if until is None:
             self.problem(margin, f"`margin` needs `until: {DECIDED}`")
-        if size is not None and 0 <= size <= 1:
-            return UntilDecided(margin=size)
-        self.problem(margin, "`margin` takes a number from 0 to 1")
-        return None
+        size = number(margin)
+        if size is None or not 0 <= size <= 1:
+            self.problem(margin, "`margin` takes a number from 0 to 1")
+        return size
 
     def _section(self, fields: Mapping[str, YamlNode], *, is_top: bool) -> _Section:
         allowed = {

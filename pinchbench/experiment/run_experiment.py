@@ -179,7 +179,7 @@ def prepare_all(experiment: Experiment) -> tuple[Experiment, dict[str, Prepared]
         raise ConfigError(
             "An experiment compares by one score, and several suites have one each. Make an experiment for each suite."
         )
-    if experiment.until is not None and found.runs is None:
+    if experiment.margin is not None and found.runs is None:
         # each of its repetitions estimates the mean over all tasks, and so has them all
         first = prepare(replace(found, runs=_repetitions([trial.key for trial in first.trials])))
         found = first.config
@@ -215,11 +215,11 @@ def _record(experiment: Experiment, plan: Sequence[TrialKey]) -> tuple[Experimen
             for one, run_id in zip(experiment.variants, others, strict=True)
         ),
         sequential=None
-        if experiment.until is None
+        if experiment.margin is None
         else RecordedSequential(
             tasks=tuple(dict.fromkeys(key.task_id for key in plan)),
             runs=_repetitions(plan),
-            margin=experiment.until.margin,
+            margin=experiment.margin,
         ),
     )
     return ExperimentFiles(output_dir=config.output_dir, name=f"{experiment.name}_{own}"), record

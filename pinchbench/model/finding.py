@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class Level(StrEnum):
@@ -23,3 +27,23 @@ class Finding:
     said: str
     do: str = ""
     level: Level = Level.OK
+
+    @classmethod
+    def ok(cls, subject: str, said: str) -> Self:
+        """Return a finding that needs nothing."""
+        return cls(subject=subject, said=said)
+
+    @classmethod
+    def note(cls, subject: str, said: str, *, do: str = "") -> Self:
+        """Return something to know."""
+        return cls(subject=subject, said=said, do=do, level=Level.NOTE)
+
+    @classmethod
+    def warning(cls, subject: str, said: str, *, do: str = "") -> Self:
+        """Return what a run suffers from."""
+        return cls(subject=subject, said=said, do=do, level=Level.WARNING)
+
+    @classmethod
+    def problem(cls, subject: str, said: str, *, do: str = "") -> Self:
+        """Return what a run would fail for."""
+        return cls(subject=subject, said=said, do=do, level=Level.PROBLEM)

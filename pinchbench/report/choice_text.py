@@ -32,7 +32,7 @@ MOST_NAMED = 5  # models that share the first rank, and tasks
 
 def columns(choice: Choice) -> tuple[str, ...]:
     """Return the heads of the table."""
-    k = choice.candidates[0].passed.k
+    k = choice.candidates[0].k
     scores = ("model", "rank", "score", "95 % interval", f"pass^{k}" if k > 1 else "passed", "timed out", "excluded")
     heads = (*scores, "cost per solved task", "median time", "9 of 10 within", "tokens", "cached", "worst failure")
     return heads if any(sheet_of(one.side) for one in choice.candidates) else heads[:-1]
@@ -170,7 +170,7 @@ def _notes(choice: Choice) -> Iterator[str]:
         yield DECIDED if choice.is_sequential else METHOD
     yield from _caveats(choice)
     if not choice.refused:
-        k = first.passed.k
+        k = first.k
         all_pass = f"pass^{k}: how often all of {k} trials of a task pass" if k > 1 else "Passed: how often one does"
         yield (
             f"Scores are means over the {many(choice.tasks, 'task')} for which all have one; a task is solved in a"
@@ -246,7 +246,7 @@ def record(choice: Choice) -> dict[str, object]:
                 "score": {"mean": one.score.mean, "low": one.score.low, "high": one.score.high},
                 "trials": len(one.times_s),
                 "solved": one.solved,
-                "k": one.passed.k,
+                "k": one.k,
                 "pass_hat_k": one.passed.pass_hat_k,
                 "timed_out": one.timed_out,
                 "excluded": one.left_out.total,

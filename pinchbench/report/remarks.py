@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.overview import Failure
     from pinchbench.results.paths import RunFiles
-    from pinchbench.results.result_json import Aggregate, JudgeTotals, PassRate, Retries, UserTotals
+    from pinchbench.results.result_json import Aggregate, JudgeTotals, Retries, UserTotals
+    from pinchbench.results.statistics import PassRate
 
 HOUR_S = 3600.0
 MAX_NOTES = 3  # of a grade; the result file has all

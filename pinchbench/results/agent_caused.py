@@ -36,24 +36,9 @@ LOCAL = frozenset(
     }
 )
 """Failures of one trial's processes and files; other trials may have lost an attempt with it."""
-SHARED = frozenset(
-    {
-        Reason.PROVIDER_ERROR,
-        Reason.NO_REPLY,
-        Reason.PROMPT_TRUNCATED,
-        Reason.OUT_OF_MEMORY,
-        Reason.COMMAND_NOT_FOUND,
-        Reason.WORKSPACE_FAILED,
-        Reason.SERVICE_FAILED,
-        Reason.USER_FAILED,
-        Reason.WIRE_LOST,
-        Reason.NODE_LOST,
-        Reason.DISK_FULL,
-        Reason.SUSPENDED,
-    }
-)
+SHARED = frozenset(reason for reason in Reason if reason.ending is Ending.INFRASTRUCTURE) - LOCAL - {Reason.DIVERGED}
 """Failures that a provider or the machine causes for many trials, and an agent only for itself: a damaged session
-store looks like an error of the provider."""
+store looks like an error of the provider. A replay that diverges is caused by neither."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,7 +67,8 @@ def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozens
     suspects = {
         key: trial.ended
         for key, trial in attempts.items()
-        if len(trial.outcomes) >= FEWEST_ATTEMPTS and _is_suspect(trial.ended)
+        if len(trial.ended) >= FEWEST_ATTEMPTS
+        and all(one.reason in LOCAL or one.reason in SHARED for one in trial.ended)
     }
     if not suspects:
         return untrusted
@@ -103,12 +89,6 @@ def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozens
         return True
 
     return untrusted | {key for key, ended in suspects.items() if is_alone(ended)}
-
-
-def _is_suspect(ended: tuple[Outcome, ...]) -> bool:
-    return len(ended) >= FEWEST_ATTEMPTS and all(
-        one.reason.ending is Ending.INFRASTRUCTURE and (one.reason in LOCAL or one.reason in SHARED) for one in ended
-    )
 
 
 def _spans(outcomes: Iterable[Outcome]) -> _Spans:

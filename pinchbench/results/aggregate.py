@@ -16,7 +16,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason, Status
 from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
 from pinchbench.results.agent_caused import possibly_caused_by_agent
-from pinchbench.results.control_state import OverriddenGrade, control_entry
+from pinchbench.results.control_state import control_entry
 from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.judge_agreement import agreement_of
 from pinchbench.results.node_times import node_times
@@ -30,7 +30,7 @@ from pinchbench.results.result_json import (
     Retries,
 )
 from pinchbench.results.statistics import estimate
-from pinchbench.results.task_trials import GradedTrial, TaskTrials, cost_known_of, sum_usage, task_entry
+from pinchbench.results.task_trials import GradedTrial, TaskTrials, by_task, cost_known_of, sum_usage, task_entry
 from pinchbench.results.totals import (
     automated_only_of,
     category_totals,
@@ -38,14 +38,13 @@ from pinchbench.results.totals import (
     pass_rates_of,
     probe_totals,
     suite_totals,
-    suites_of,
     totals_of,
     user_totals,
     without_means,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from msgspec import UnsetType
 
@@ -98,7 +97,7 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
         for outcome in sorted(outcomes, key=lambda one: one.key)
     ]
     categories = {task_id: task.category for task_id, task in facts.tasks.items()}
-    tasks = _by_task(plan, graded_trials, state.skipped, categories)
+    tasks = by_task(plan, graded_trials, state.skipped, categories)
     trials = [trial for task in tasks for trial in task.trials]
     named = dict.fromkeys(task.category for task in tasks if task.category is not None)
     totals = totals_of(tasks)
@@ -106,7 +105,6 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
     foreign = None if facts.suite_format is SuiteFormat.PINCHBENCH else facts.suite_format
     says_known = journal is not UNSET  # result files of older releases keep their bytes
     suite = facts.config.get("suite")
-    suites = suites_of(facts)
     end = ending_of(facts, state)
     result = Aggregate(
         model=facts.model,
@@ -147,7 +145,7 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
         user=user_totals(one for trial in attempts.values() for one in trial.outcomes) or UNSET,
         nodes=node_times(outcomes, state.hardware) or UNSET,
         probes=probe_totals(state.probes) or UNSET,
-        suites={one.name: suite_totals(one, tasks, attempts, facts.pass_threshold) for one in suites} or UNSET,
+        suites=suite_totals(facts, tasks, attempts) or UNSET,
     )
     return result if facts.has_mean else without_means(result)
 
@@ -167,30 +165,6 @@ def _limits(facts: RunFacts) -> Limits:
         return convert(facts.config, Limits)
     except msgspec.ValidationError as error:
         raise ResultsError(f"The limits in the settings of the run {facts.run_id} can't be read: {error}.") from error
-
-
-def _by_task(
-    plan: Sequence[TrialKey],
-    trials: Sequence[GradedTrial],
-    skipped: Collection[TrialKey],
-    categories: Mapping[str, str],
-) -> list[TaskTrials]:
-    """Return the tasks in the order of the plan, each with its trials in the order of their repetitions."""
-    of_task: dict[str, list[GradedTrial]] = {key.task_id: [] for key in plan}
-    for trial in trials:
-        of_task[trial.outcome.key.task_id].append(trial)
-    planned = Counter(key.task_id for key in plan)
-    skips = Counter(key.task_id for key in plan if key in skipped)
-    return [
-        TaskTrials(
-            task_id=task_id,
-            category=categories.get(task_id),
-            planned=planned[task_id],
-            skipped=skips[task_id],
-            trials=tuple(own),
-        )
-        for task_id, own in of_task.items()
-    ]
 
 
 def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> Counts:
@@ -240,15 +214,14 @@ def _with_attempts(
     choose: Callable[[TrialState], Outcome | None],
 ) -> list[TaskTrials]:
     """Return the tasks with other attempts than those that count; trials of which none is chosen are dropped."""
+    chosen = {key: choose(trial) for key, trial in attempts.items()}
     return [
         replace(
             task,
             trials=tuple(
                 GradedTrial(outcome=one, grade=grades.get((one.key, one.attempt)))
-                for one in (
-                    choose(attempts[trial.outcome.key]) for trial in task.trials if trial.outcome.key in attempts
-                )
-                if one is not None
+                for trial in task.trials
+                if (one := chosen.get(trial.outcome.key)) is not None
             ),
         )
         for task in tasks
@@ -265,26 +238,15 @@ def _control(
     without = None
     if control.requeued:
         without = totals_of(_with_attempts(tasks, attempts, grades, lambda trial: trial.counting_before)).score
-    overridden = tuple(
-        OverriddenGrade(
-            task_id=own.key.task_id,
-            repetition=own.key.repetition,
-            attempt=own.attempt,
-            score=own.score,
-            measured=trial.score,
-            at=own.at,
-            reason=own.why,
-        )
-        for trial in (trial for task in tasks for trial in task.trials)
+    overridden = [
+        (own, trial.score)
+        for task in tasks
+        for trial in task.trials
         if (own := control.overridden.get((trial.outcome.key, trial.outcome.attempt))) is not None
-    )
-    by_hand = {(one.task_id, one.repetition): one.score for one in overridden}
+    ]
+    by_hand = {own.key: own.score for own, _ in overridden}
     scores = [
-        [
-            score
-            for trial in task.trials
-            if (score := by_hand.get((task.task_id, trial.outcome.key.repetition), trial.score)) is not None
-        ]
+        [score for trial in task.trials if (score := by_hand.get(trial.outcome.key, trial.score)) is not None]
         for task in tasks
     ]
     return control_entry(

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, assert_never
 
 import msgspec
-from msgspec import UNSET, Meta
+from msgspec import UNSET
 
+from pinchbench.decoding import doc
 from pinchbench.results.records import (
     BudgetSet,
     ConcurrencySet,
@@ -19,9 +20,11 @@ from pinchbench.results.records import (
     TrialsSkipped,
     TrialStopped,
 )
-from pinchbench.results.statistics import Estimate  # noqa: TC001 - msgspec reads the annotations at run time
+from pinchbench.results.statistics import Estimate  # noqa: TC001
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.records import Control
 
@@ -31,7 +34,7 @@ class SkippedTrial(msgspec.Struct, frozen=True, kw_only=True):
 
     task_id: str
     repetition: int
-    stopped: Annotated[bool, Meta(description="whether an attempt was running, which was ended")]
+    stopped: Annotated[bool, doc("whether an attempt was running, which was ended")]
 
 
 class RequeuedTrial(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,17 +42,17 @@ class RequeuedTrial(msgspec.Struct, frozen=True, kw_only=True):
 
     task_id: str
     repetition: int
-    at: Annotated[float, Meta(description="seconds since the epoch (UTC)")]
-    reason: Annotated[str, Meta(description="the user's own; may be empty")]
+    at: Annotated[float, doc("seconds since the epoch (UTC)")]
+    reason: Annotated[str, doc("the user's own; may be empty")]
 
 
 class NoteEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A user's note on the run, or on a trial."""
 
-    at: Annotated[float, Meta(description="seconds since the epoch (UTC)")]
+    at: Annotated[float, doc("seconds since the epoch (UTC)")]
     text: str
     tags: tuple[str, ...] = ()
-    task_id: Annotated[str | None, Meta(description="null for a note on the run")] = None
+    task_id: Annotated[str | None, doc("null for a note on the run")] = None
     repetition: int | None = None
 
 
@@ -59,9 +62,9 @@ class OverriddenGrade(msgspec.Struct, frozen=True, kw_only=True):
     task_id: str
     repetition: int
     attempt: int
-    score: Annotated[float, Meta(description="the user's, in 0-1")]
-    measured: Annotated[float | None, Meta(description="the graded one, in 0-1; null if there is none")]
-    at: Annotated[float, Meta(description="seconds since the epoch (UTC)")]
+    score: Annotated[float, doc("the user's, in 0-1")]
+    measured: Annotated[float | None, doc("the graded one, in 0-1; null if there is none")]
+    at: Annotated[float, doc("seconds since the epoch (UTC)")]
     reason: str
 
 
@@ -71,11 +74,11 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True):
     skipped: tuple[SkippedTrial, ...] = ()
     requeued: tuple[RequeuedTrial, ...] = ()
     score_without_requeued: Annotated[
-        Estimate | None, Meta(description="the score without the attempts of `requeued`; null where there are none")
+        Estimate | None, doc("the score without the attempts of `requeued`; null where there are none")
     ] = None
     overridden: tuple[OverriddenGrade, ...] = ()
     score_with_overrides: Annotated[
-        Estimate | None, Meta(description="the score with those of `overridden`; null where there are none")
+        Estimate | None, doc("the score with those of `overridden`; null where there are none")
     ] = None
     notes: tuple[NoteEntry, ...] = ()
 
@@ -83,11 +86,14 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True):
 def control_entry(
     control: ControlState,
     *,
-    without_requeued: Estimate | None,
-    overridden: tuple[OverriddenGrade, ...],
-    with_overrides: Estimate | None,
+    without_requeued: Estimate | None = None,
+    overridden: Iterable[tuple[GradeOverridden, float | None]] = (),
+    with_overrides: Estimate | None = None,
 ) -> ControlEntry | None:
-    """Return what the result says; None if the user has asked for nothing that it tells of (pure)."""
+    """Return what the result says; None if the user has asked for nothing that it tells of (pure).
+
+    `overridden` are the user's own grades that count, each with the measured score.
+    """
     entry = ControlEntry(
         skipped=tuple(
             SkippedTrial(task_id=key.task_id, repetition=key.repetition, stopped=stopped)
@@ -98,7 +104,18 @@ def control_entry(
             for one in control.requeued
         ),
         score_without_requeued=without_requeued,
-        overridden=overridden,
+        overridden=tuple(
+            OverriddenGrade(
+                task_id=own.key.task_id,
+                repetition=own.key.repetition,
+                attempt=own.attempt,
+                score=own.score,
+                measured=measured,
+                at=own.at,
+                reason=own.why,
+            )
+            for own, measured in overridden
+        ),
         score_with_overrides=with_overrides,
         notes=tuple(
             NoteEntry(

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
-import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pinchbench.files.beneath import regular_fd
 from pinchbench.model.task_programs import MAX_SERVICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+
+class _File:
+    """The path of a file in the folder of an attempt's evidence."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, evidence: Evidence, kind: type[Evidence]) -> Path:
+        return evidence.folder / self._name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,26 +32,23 @@ class Evidence:
 
     folder: Path
 
-    @property
-    def of_agent(self) -> tuple[Path, ...]:
-        """The files that are final when the attempt has ended."""
-        output = self.stdout, self.stderr, self.gateway_log, *self.service_logs
-        return (*output, self.user, self.chat, self.transcript, self.store, self.wire, self.ledger, self.workspace)
-
-    @property
-    def stdout(self) -> Path:
-        """OpenClaw's stdout, of all turns."""
-        return self.folder / "stdout.log"
-
-    @property
-    def stderr(self) -> Path:
-        """OpenClaw's stderr, of all turns."""
-        return self.folder / "stderr.log"
-
-    @property
-    def gateway_log(self) -> Path:
-        """The part of a gateway's log about this trial, in runs of earlier releases through a gateway of their own."""
-        return self.folder / "gateway.log"
+    stdout = _File("stdout.log")  # OpenClaw's, of all turns
+    stderr = _File("stderr.log")
+    # the part of a gateway's log about this trial, in runs of earlier releases through a gateway of their own
+    gateway_log = _File("gateway.log")
+    # what the simulated user said to each answer, one JSON object per line; only of a task that has one
+    user = _File("user.jsonl")
+    # the messages of the chat, one JSON object per line; only of a task whose agent lives in a gateway
+    chat = _File("chat.jsonl")
+    # the events of all sessions, one JSON object per line: as the wire saw them, or without it as stored
+    transcript = _File("transcript.jsonl")
+    store = _File("store.jsonl")  # the events as OpenClaw stored them; only where the transcript is what the wire saw
+    # the recorded requests to the model and its replies; only if they went through the wire
+    wire = _File("wire.jsonl.zst")
+    # what the agent attempted although its sandbox does not allow it; only if there was something
+    ledger = _File("ledger.jsonl")
+    workspace = _File("workspace.tar.zst")  # as the agent left it, for the graders
+    check_log = _File("check.log")  # the output of the task's check when the trial was last graded
 
     @property
     def service_logs(self) -> tuple[Path, ...]:
@@ -50,44 +56,10 @@ class Evidence:
         return tuple(self.folder / f"service-{number}.log" for number in range(1, MAX_SERVICES + 1))
 
     @property
-    def user(self) -> Path:
-        """What the simulated user said to each answer, one JSON object per line; only of a task that has one."""
-        return self.folder / "user.jsonl"
-
-    @property
-    def chat(self) -> Path:
-        """The messages of the chat, one JSON object per line; only of a task whose agent lives in a gateway."""
-        return self.folder / "chat.jsonl"
-
-    @property
-    def transcript(self) -> Path:
-        """The events of all sessions, one JSON object per line: as the wire saw them, or without it as stored."""
-        return self.folder / "transcript.jsonl"
-
-    @property
-    def store(self) -> Path:
-        """The events as OpenClaw stored them; only where the transcript is what the wire saw."""
-        return self.folder / "store.jsonl"
-
-    @property
-    def wire(self) -> Path:
-        """The recorded requests to the model and its replies; only if they went through the wire."""
-        return self.folder / "wire.jsonl.zst"
-
-    @property
-    def ledger(self) -> Path:
-        """What the agent attempted although its sandbox does not allow it; only if there was something."""
-        return self.folder / "ledger.jsonl"
-
-    @property
-    def workspace(self) -> Path:
-        """The workspace as the agent left it, for the graders."""
-        return self.folder / "workspace.tar.zst"
-
-    @property
-    def check_log(self) -> Path:
-        """The output of the task's check when the trial was last graded."""
-        return self.folder / "check.log"
+    def of_agent(self) -> tuple[Path, ...]:
+        """The files that are final when the attempt has ended."""
+        output = self.stdout, self.stderr, self.gateway_log, *self.service_logs
+        return (*output, self.user, self.chat, self.transcript, self.store, self.wire, self.ledger, self.workspace)
 
     def judge_replies(self, digest: str) -> Path:
         """A judge's replies, by the file's SHA-256. Kept for every grading, since an earlier one's grade may count."""
@@ -99,11 +71,7 @@ def file_digest(path: Path) -> str:
 
     Raises OSError if it can't be read or is not a regular file.
     """
-    number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise OSError(errno.EINVAL, "It is not a regular file")
-    with os.fdopen(number, "rb") as file:
+    with os.fdopen(regular_fd(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

@@ -12,7 +12,7 @@ from pinchbench.model.ending import Stop
 from pinchbench.model.grade import Ungraded
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import aggregate, attempted, ending_of
-from pinchbench.results.altered import changed_run_json
+from pinchbench.results.evidence_files import file_digest
 from pinchbench.results.journal.journal import collector_paused, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.overview import trial_score
@@ -20,7 +20,7 @@ from pinchbench.results.paths import write_json
 from pinchbench.results.result_json import JournalEnd
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pinchbench.model.grade import Grade
@@ -109,6 +109,19 @@ def read_run(files: RunFiles) -> PastRun:
     )
 
 
+def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
+    """Report whether run.json was changed, if the journal has its digest. Blocks."""
+    if journal.state.started is None or not journal.state.started.run_json:
+        return
+    try:
+        digest = file_digest(files.provenance)
+    except OSError as error:
+        yield f"{files.provenance} can't be read: {error.strerror}"
+        return
+    if digest != journal.state.started.run_json:
+        yield f"{files.provenance} is not as it was written"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Result:
     """What a run came to.
@@ -160,7 +173,6 @@ def derive_result(files: RunFiles) -> Result:
     """
     run = read_run(files)
     write_json(files.aggregate, run.data)
-    end = run.end
     return Result(
         run_id=run.facts.run_id,
         path=files.aggregate,
@@ -171,8 +183,8 @@ def derive_result(files: RunFiles) -> Result:
         titles=run.facts.titles,
         planned=len(run.facts.plan),
         unfinished=run.unfinished,
-        interrupted=end.interrupted if end is not None else None,
-        stopped=end.stopped if end is not None else "",
-        stop=end.stop if end is not None else None,
+        interrupted=run.data.interrupted,
+        stopped=run.data.stopped,
+        stop=run.data.stop,
         problems=run.journal.problems,
     )

@@ -8,8 +8,8 @@ from random import Random
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from msgspec import Meta
 
+from pinchbench.decoding import doc
 from pinchbench.results.statistics import ROUNDING, SEED
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ RESAMPLES, TAIL = 1000, 0.025
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
     """The agreement of judges on one thing that each of them grades."""
 
-    trials: Annotated[int, Meta(description="trials that two judges or more have graded")]
+    trials: Annotated[int, doc("trials that two judges or more have graded")]
     alpha: Annotated[
         float | None,
-        Meta(
-            description="Krippendorff's alpha for interval data: 1 is perfect agreement, 0 that of chance. Null with"
+        doc(
+            "Krippendorff's alpha for interval data: 1 is perfect agreement, 0 that of chance. Null with"
             f" fewer than {FEWEST_TRIALS} trials, and where all grades are the same"
         ),
     ]

@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import combinations
-from math import fsum, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
 
-from pinchbench.decoding import decode_json
+from pinchbench.decoding import decode_json, doc
 from pinchbench.errors import ResultsError
 from pinchbench.files.user_data import data_dir
 from pinchbench.results.paths import write_json
-from pinchbench.results.statistics import student_t
+from pinchbench.results.statistics import mean_of, student_t, variance_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,12 +85,12 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     aspect: Aspect
-    value: Annotated[float | None, Meta(description="the mean over tasks; null if nothing could be measured")]
-    low: Annotated[float | None, Meta(description="lower end of the 95 % interval; null with fewer than 5 tasks")]
-    high: Annotated[float | None, Meta(description="upper end of the 95 % interval")]
+    value: Annotated[float | None, doc("the mean over tasks; null if nothing could be measured")]
+    low: Annotated[float | None, doc("lower end of the 95 % interval; null with fewer than 5 tasks")]
+    high: Annotated[float | None, doc("upper end of the 95 % interval")]
     tasks: Annotated[int, Meta(ge=0, description="tasks on which it was measured")]
-    tolerated: Annotated[float, Meta(description="how far the value may be from that of a perfect judge")]
-    perfect: Annotated[float, Meta(description="the value of a perfect judge: 1 for order, else 0")] = 0.0
+    tolerated: Annotated[float, doc("how far the value may be from that of a perfect judge")]
+    perfect: Annotated[float, doc("the value of a perfect judge: 1 for order, else 0")] = 0.0
 
     @property
     def is_fault(self) -> bool:
@@ -107,24 +107,24 @@ def measures_of(answers: Sequence[Answer], earlier: Mapping[tuple[str, str], flo
     """
     plain = [one for one in answers if one.probe is Probe.UNCHANGED]
     read = {(one.task_id, one.work): one for one in plain if one.scores}
-    mean = {key: _mean(one.scores) for key, one in read.items()}
+    mean = {key: mean_of(one.scores) for key, one in read.items()}
 
     def shift(probe: Probe, *, most: float = 1.0) -> list[tuple[str, float]]:
         return [
-            (one.task_id, _mean(one.scores) - mean[one.task_id, one.work])
+            (one.task_id, mean_of(one.scores) - mean[one.task_id, one.work])
             for one in answers
             if one.probe is probe and one.scores and (one.task_id, one.work) in mean and one.high <= most
         ]
 
     outside = [(one.task_id, _outside(mean[key], one)) for key, one in read.items()]
-    unread = [(one.task_id, _mean([vote is None for vote in one.votes])) for one in answers]
+    unread = [(one.task_id, mean_of([vote is None for vote in one.votes])) for one in answers]
     return [
         _measure(Aspect.ORDER, _in_order(read, mean), tolerated=0.1, perfect=1.0),
         _measure(Aspect.CALIBRATION, [(task, abs(value)) for task, value in outside], tolerated=0.05),
         _measure(Aspect.LENIENCY, outside, tolerated=0.03),
         _measure(
             Aspect.REPEATABILITY,
-            [(one.task_id, _variance(one.scores)) for one in plain if len(one.scores) > 1],
+            [(one.task_id, variance_of(one.scores)) for one in plain if len(one.scores) > 1],
             tolerated=0.1,
             told=_root,
         ),
@@ -144,7 +144,7 @@ def measures_of(answers: Sequence[Answer], earlier: Mapping[tuple[str, str], flo
 def mean_scores(answers: Iterable[Answer]) -> dict[tuple[str, str], float]:
     """Return the mean of the votes on each unchanged piece of work, by task and work."""
     return {
-        (one.task_id, one.work): round(_mean(one.scores), DIGITS)
+        (one.task_id, one.work): round(mean_of(one.scores), DIGITS)
         for one in answers
         if one.probe is Probe.UNCHANGED and one.scores
     }
@@ -181,14 +181,14 @@ def _measure(
     by_task: dict[str, list[float]] = defaultdict(list)
     for task_id, value in values:
         by_task[task_id].append(value)
-    means = [_mean(own) for own in by_task.values()]
+    means = [mean_of(own) for own in by_task.values()]
     tasks = len(means)
     if not means:
         return Measure(aspect=aspect, value=None, low=None, high=None, tasks=0, tolerated=tolerated, perfect=perfect)
-    value = _mean(means)
+    value = mean_of(means)
     low = high = None
     if tasks >= FEWEST_TASKS:
-        half = student_t(tasks - 1) * sqrt(_variance(means) / tasks)
+        half = student_t(tasks - 1) * sqrt(variance_of(means) / tasks)
         low, high = (round(told(end), DIGITS) for end in (value - half, value + half))
     return Measure(
         aspect=aspect,
@@ -205,15 +205,6 @@ def _root(variance: float) -> float:
     return sqrt(max(0.0, variance))
 
 
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
-
-
-def _variance(values: Sequence[float]) -> float:
-    middle = _mean(values)
-    return fsum((one - middle) ** 2 for one in values) / (len(values) - 1)
-
-
 IDENTIFIER = 12  # hexadecimal digits of a certificate's digest
 NOT_MEASURED = (
     "Self-preference: the works were written by people and scripts, so none is of the judge's own family of models.",
@@ -227,7 +218,7 @@ class WorkScore(msgspec.Struct, frozen=True, kw_only=True):
     work: str
     low: float
     high: float
-    score: Annotated[float | None, Meta(description="null if no vote could be read")]
+    score: Annotated[float | None, doc("null if no vote could be read")]
 
 
 class JudgeCertificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,16 +227,16 @@ class JudgeCertificate(msgspec.Struct, frozen=True, kw_only=True):
     Another model, address, parameter or version of the question needs a certificate of its own.
     """
 
-    judge: Annotated[dict[str, object], Meta(description="model, address and parameters")]
+    judge: Annotated[dict[str, object], doc("model, address and parameters")]
     prompt_version: str
-    made_at: Annotated[float, Meta(description="seconds since the epoch, UTC")]
-    tasks: Annotated[dict[str, str], Meta(description="digests of the judged tasks, by id")]
+    made_at: Annotated[float, doc("seconds since the epoch, UTC")]
+    tasks: Annotated[dict[str, str], doc("digests of the judged tasks, by id")]
     votes: Annotated[int, Meta(ge=1, description="votes on each unchanged piece of work")]
     measures: list[Measure]
-    faults: Annotated[list[Aspect], Meta(description="aspects whose whole interval is beyond what is tolerated")]
+    faults: Annotated[list[Aspect], doc("aspects whose whole interval is beyond what is tolerated")]
     scores: list[WorkScore]
     not_measured: list[str] = []
-    earlier: Annotated[str, Meta(description="the certificate from which drift is measured; empty for none")] = ""
+    earlier: Annotated[str, doc("the certificate from which drift is measured; empty for none")] = ""
 
     @property
     def identifier(self) -> str:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
 
-from pinchbench.decoding import convert, decode_json
+from pinchbench.decoding import Maybe, convert, decode_json, doc
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD, SuiteFormat
 from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
@@ -25,14 +25,12 @@ class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
     category: str
     grading_type: GradingType
     timeout_s: float
-    suite: Annotated[str | UnsetType, Meta(description="its name; missing in a run of one suite")] = UNSET
-    title: Annotated[str, Meta(description="the task's name for people; missing in older runs")] = ""
-    abilities: Annotated[
-        list[str] | UnsetType, Meta(description="what its agent may use besides files and shell; missing for none")
-    ] = UNSET
-    private: Annotated[
-        bool | UnsetType, Meta(description="whether it is made of its user's own work; else missing")
-    ] = UNSET
+    suite: Annotated[Maybe[str], doc("its name; missing in a run of one suite")] = UNSET
+    title: Annotated[str, doc("the task's name for people; missing in older runs")] = ""
+    abilities: Annotated[Maybe[list[str]], doc("what its agent may use besides files and shell; missing for none")] = (
+        UNSET
+    )
+    private: Annotated[Maybe[bool], doc("whether it is made of its user's own work; else missing")] = UNSET
 
 
 class SuiteFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +78,7 @@ class RunFacts(msgspec.Struct, frozen=True, kw_only=True):
     plan: list[tuple[str, int]]
     timezone: str = ""
     additions: dict[str, str] = {}
-    tools: list[str] | UnsetType = UNSET
+    tools: Maybe[list[str]] = UNSET
 
     def __post_init__(self) -> None:
         """Check the fields that locate other files; a ValueError's message becomes part of `read_facts`' error."""

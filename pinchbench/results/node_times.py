@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
+
+from pinchbench.decoding import Maybe, doc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,32 +24,29 @@ SLOW = 1.25  # times as long: below, other trials on the same machine explain it
 class Hardware(msgspec.Struct, frozen=True, kw_only=True):
     """What a node of a cluster is made of, as it says itself."""
 
-    processor: Annotated[str, Meta(description="the model of its processor; its architecture where that is not known")]
-    cpus: Annotated[int, Meta(description="how many its programs can use")]
-    memory_bytes: Annotated[int, Meta(description="all of its memory")]
-    kernel: Annotated[str, Meta(description="its name and release")]
+    processor: Annotated[str, doc("the model of its processor; its architecture where that is not known")]
+    cpus: Annotated[int, doc("how many its programs can use")]
+    memory_bytes: Annotated[int, doc("all of its memory")]
+    kernel: Annotated[str, doc("its name and release")]
 
 
 class NodeTimes(msgspec.Struct, frozen=True, kw_only=True):
     """What a node of a cluster did."""
 
-    trials: Annotated[int, Meta(description="that ended by themselves there, and count")]
-    execution_time_median: Annotated[float, Meta(description="of their agents, in seconds")]
-    compared: Annotated[int, Meta(description="of these trials: those of tasks of which others ended elsewhere")]
+    trials: Annotated[int, doc("that ended by themselves there, and count")]
+    execution_time_median: Annotated[float, doc("of their agents, in seconds")]
+    compared: Annotated[int, doc("of these trials: those of tasks of which others ended elsewhere")]
     pace: Annotated[
-        float | None,
-        Meta(description="how many times as long they took as the others of their tasks, the median; null for none"),
+        float | None, doc("how many times as long they took as the others of their tasks, the median; null for none")
     ]
     waited: Annotated[
-        dict[str, float] | UnsetType,
-        Meta(
-            description="the share of the time, in 0-1, in which its trials waited for `cpu`, `memory` and `io`, the"
+        Maybe[dict[str, float]],
+        doc(
+            "the share of the time, in 0-1, in which its trials waited for `cpu`, `memory` and `io`, the"
             " median; missing where it was not measured"
         ),
     ] = UNSET
-    hardware: Annotated[
-        Hardware | UnsetType, Meta(description="of the node; missing in runs of releases that did not record it")
-    ] = UNSET
+    hardware: Annotated[Maybe[Hardware], doc("of the node; missing in runs of releases that did not record it")] = UNSET
 
     @property
     def is_slow(self) -> bool:
@@ -78,7 +77,7 @@ def node_times(outcomes: Iterable[Outcome], hardware: Mapping[str, Hardware] = N
     }
 
 
-def _waited(own: Sequence[Outcome]) -> dict[str, float] | UnsetType:
+def _waited(own: Sequence[Outcome]) -> Maybe[dict[str, float]]:
     shares: dict[str, list[float]] = defaultdict(list)
     for one in own:
         for name, share in (one.load.shares if one.load is not None else {}).items():

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
-from math import fsum
 from typing import TYPE_CHECKING
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.usage import Usage
-from pinchbench.results.statistics import ROUNDING, is_passed
+from pinchbench.results.statistics import ROUNDING, is_passed, mean_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -98,18 +97,22 @@ def overview(
     by_task: dict[str, list[Outcome]] = {task_id: [] for task_id in category_of}
     for outcome in sorted(outcomes, key=lambda one: one.key):
         by_task.setdefault(outcome.key.task_id, []).append(outcome)
-    rows = {task_id: _row(task_id, of_task, grades, threshold) for task_id, of_task in by_task.items() if of_task}
-    by_category: dict[str | None, list[Row]] = defaultdict(list)
-    for task_id, row in rows.items():
-        by_category[category_of.get(task_id)].append(row)
+    by_category: dict[str | None, list[list[Outcome]]] = defaultdict(list)
+    for task_id, of_task in by_task.items():
+        if of_task:
+            by_category[category_of.get(task_id)].append(of_task)
+
+    def row(name: str, tasks: Sequence[Sequence[Outcome]]) -> Row:
+        return _row(name, tasks, grades, threshold)
+
     categories = tuple(
-        Category(name=name, row=_sum(name or "", of_category), tasks=tuple(of_category))
-        for name, of_category in by_category.items()
+        Category(name=name, row=row(name or "", own), tasks=tuple(row(task[0].key.task_id, [task]) for task in own))
+        for name, own in by_category.items()
     )
     failed = (_failure(one, grades.get(one.key), threshold) for of_task in by_task.values() for one in of_task)
     return Overview(
         categories=categories,
-        whole=_sum("", rows.values()),
+        whole=row("", [task for own in by_category.values() for task in own]),
         # sorting is stable: within a kind they stay in the plan's order, except that the lowest scores come first
         failures=tuple(sorted((one for one in failed if one is not None), key=_weight)),
     )
@@ -121,36 +124,23 @@ def trial_score(outcome: Outcome, grade: Grade | None) -> float | None:
     return score if score is not None and 0.0 <= score <= 1.0 else None
 
 
-def _row(name: str, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], threshold: float) -> Row:
-    scores = [score for one in outcomes if (score := trial_score(one, grades.get(one.key))) is not None]
+def _row(name: str, tasks: Sequence[Sequence[Outcome]], grades: Mapping[TrialKey, Grade], threshold: float) -> Row:
+    """Return the row of one task or several: the mean over tasks, and sums of everything else."""
+    scored = [[trial_score(one, grades.get(one.key)) for one in task] for task in tasks]
+    scores = [own for task in scored if (own := [score for score in task if score is not None])]
+    outcomes = [one for task in tasks for one in task]
     silent = sum(not one.reason.is_valid for one in outcomes)
+    number = sum(map(len, scores))
     return Row(
         name=name,
-        score=fsum(scores) / len(scores) if scores else None,
+        score=mean_of([mean_of(own) for own in scores]) if scores else None,
         trials=len(outcomes),
-        scored=len(scores),
-        passed=sum(is_passed(score, threshold) for score in scores),
-        ungraded=len(outcomes) - len(scores) - silent,
+        scored=number,
+        passed=sum(is_passed(score, threshold) for own in scores for score in own),
+        ungraded=len(outcomes) - number - silent,
         silent=silent,
         time_s=sum(one.execution_time_s for one in outcomes),
         usage=sum((one.usage for one in outcomes), Usage()),
-    )
-
-
-def _sum(name: str, rows: Iterable[Row]) -> Row:
-    """Combine several tasks into one row: the mean over tasks, and sums of everything else."""
-    rows = tuple(rows)
-    scores = [row.score for row in rows if row.score is not None]
-    return Row(
-        name=name,
-        score=fsum(scores) / len(scores) if scores else None,
-        trials=sum(row.trials for row in rows),
-        scored=sum(row.scored for row in rows),
-        passed=sum(row.passed for row in rows),
-        ungraded=sum(row.ungraded for row in rows),
-        silent=sum(row.silent for row in rows),
-        time_s=sum(row.time_s for row in rows),
-        usage=sum((row.usage for row in rows), Usage()),
     )
 
 

@@ -161,14 +161,15 @@ def no_folder(output_dir: Path) -> str:
     )
 
 
-def write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object, *, mode: int = 0o666) -> None:
     """Write JSON atomically: a reader sees the old file or the complete new one, even after a crash. Blocks.
 
-    A link at the path is replaced, not followed. Raises ResultsError if the file can't be written.
+    The umask applies to `mode`. A link at the path is replaced, not followed. Raises ResultsError if the file can't be
+    written.
     """
     data = msgspec.json.format(msgspec.json.encode(value), indent=2)
     try:
-        with replaced_file(path, mode=0o666) as file:
+        with replaced_file(path, mode=mode) as file:
             file.write(data + b"\n")
     except OSError as error:
         raise ResultsError(f"{path} can't be written: {error.strerror}.") from error

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET
 
-from pinchbench.decoding import json_decoder
+from pinchbench.decoding import Maybe, doc, json_decoder
 from pinchbench.model.ending import Stop  # noqa: TC001
 from pinchbench.model.grade import Grade  # noqa: TC001
 from pinchbench.model.outcome import Outcome  # noqa: TC001
@@ -40,8 +40,8 @@ class BudgetSet(msgspec.Struct, frozen=True, kw_only=True, tag="budget", tag_fie
     """Limits of the whole run in US dollars and in tokens, in later sessions too unless these say otherwise."""
 
     at: float
-    max_cost: float | UnsetType = UNSET
-    max_tokens: int | UnsetType = UNSET
+    max_cost: Maybe[float] = UNSET
+    max_tokens: Maybe[int] = UNSET
 
 
 class TrialStopped(msgspec.Struct, frozen=True, kw_only=True, tag="trial_stopped", tag_field="type"):
@@ -122,7 +122,7 @@ class TrialStarted(msgspec.Struct, frozen=True, kw_only=True, tag="trial_started
     slot: int
     attempt: int
     at: float
-    node: str | UnsetType = UNSET
+    node: Maybe[str] = UNSET
 
 
 class NodeUsed(msgspec.Struct, frozen=True, kw_only=True, tag="node_used", tag_field="type"):
@@ -135,7 +135,7 @@ class NodeUsed(msgspec.Struct, frozen=True, kw_only=True, tag="node_used", tag_f
     at: float
     name: str
     hardware: Hardware
-    id: str | UnsetType = UNSET
+    id: Maybe[str] = UNSET
 
 
 class TrialFinished(msgspec.Struct, frozen=True, kw_only=True, tag="outcome", tag_field="type"):
@@ -163,16 +163,16 @@ class PaceSet(msgspec.Struct, frozen=True, kw_only=True, tag="pace", tag_field="
 class ProbeFacts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One probe. What the model did not say, and what a failed probe could not measure, is missing."""
 
-    at: Annotated[float, Meta(description="when it was sent, seconds since the epoch (UTC)")]
-    point: Annotated[int, Meta(description="the point of the run at which it was sent, from 0")]
-    duration_s: Annotated[float, Meta(description="until the answer, or the failure, was complete, in seconds")]
-    first_token_s: Annotated[float | None, Meta(description="until the first token, in seconds")] = None
-    usage: Annotated[Usage, Meta(description="as the model reported it")] = Usage()
-    cost_usd: Annotated[float | None, Meta(description="missing where no price is known")] = None
-    answer: Annotated[str, Meta(description="SHA-256 of the answer's text")] = ""
-    model: Annotated[str, Meta(description="the model that answered, as the provider names it")] = ""
-    fingerprint: Annotated[str, Meta(description="of the provider's configuration, as it states it")] = ""
-    error: Annotated[str, Meta(description="why there is no complete answer")] = ""
+    at: Annotated[float, doc("when it was sent, seconds since the epoch (UTC)")]
+    point: Annotated[int, doc("the point of the run at which it was sent, from 0")]
+    duration_s: Annotated[float, doc("until the answer, or the failure, was complete, in seconds")]
+    first_token_s: Annotated[float | None, doc("until the first token, in seconds")] = None
+    usage: Annotated[Usage, doc("as the model reported it")] = Usage()
+    cost_usd: Annotated[float | None, doc("missing where no price is known")] = None
+    answer: Annotated[str, doc("SHA-256 of the answer's text")] = ""
+    model: Annotated[str, doc("the model that answered, as the provider names it")] = ""
+    fingerprint: Annotated[str, doc("of the provider's configuration, as it states it")] = ""
+    error: Annotated[str, doc("why there is no complete answer")] = ""
 
 
 class ProbeEnded(msgspec.Struct, frozen=True, kw_only=True, tag="probe", tag_field="type"):

@@ -12,7 +12,6 @@ from msgspec import UNSET, structs
 
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
-from pinchbench.results.altered import changed_result
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.lock import is_written
 from pinchbench.results.manifest import RunFacts, read_facts
@@ -20,6 +19,7 @@ from pinchbench.results.paths import runs_of
 from pinchbench.results.result_json import LeftOut
 from pinchbench.results.statistics import Estimate, is_passed
 from pinchbench.results.task_trials import NOT_GRADED
+from pinchbench.results.verification import changed_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, fsum, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import msgspec
+
+from pinchbench.decoding import doc
 from pinchbench.results.bootstrap import deviations_of_means, standard_deviation
 
 if TYPE_CHECKING:
@@ -49,17 +52,17 @@ T_OF_FEW = (12.706204736, 4.302652730, 3.182446305, 2.776445105)  # Student's t 
 
 ROUNDING = 1e-9  # scores that differ by less are equal: a mean of points may come out as 0.7999999999999999
 FIRST_KS = 5
+FRACTION = "in 0-1"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Summary:
-    """Summary statistics of `n` values: all None without values; `sd`, the sample's (n - 1), also for one value."""
+class ScoreSummary(msgspec.Struct, frozen=True, kw_only=True, rename={"minimum": "min", "maximum": "max"}):
+    """The scores of one task's trials."""
 
-    n: int
-    mean: float | None
-    sd: float | None
-    minimum: float | None
-    maximum: float | None
+    n: Annotated[int, doc("trials with a score")]
+    mean: Annotated[float | None, doc(FRACTION)]
+    sd: Annotated[float | None, doc("sample standard deviation (n - 1); null for fewer than two")]
+    minimum: Annotated[float | None, doc(FRACTION)]
+    maximum: Annotated[float | None, doc(FRACTION)]
 
 
 def is_passed(score: float, threshold: float) -> bool:
@@ -67,13 +70,13 @@ def is_passed(score: float, threshold: float) -> bool:
     return score >= threshold - ROUNDING
 
 
-def summarise(values: Sequence[float]) -> Summary:
+def summarise(values: Sequence[float]) -> ScoreSummary:
     """Summarise values. Sums are exactly rounded: the order makes no difference, and equal values have an sd of 0."""
     if not values:
-        return Summary(n=0, mean=None, sd=None, minimum=None, maximum=None)
-    mean = _mean(values)
-    sd = sqrt(_variance(values, mean)) if len(values) > 1 else None
-    return Summary(n=len(values), mean=mean, sd=sd, minimum=min(values), maximum=max(values))
+        return ScoreSummary(n=0, mean=None, sd=None, minimum=None, maximum=None)
+    mean = mean_of(values)
+    sd = sqrt(variance_of(values, mean)) if len(values) > 1 else None
+    return ScoreSummary(n=len(values), mean=mean, sd=sd, minimum=min(values), maximum=max(values))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +110,7 @@ def estimate(scores_by_task: Scores, *, resampled: bool = True) -> Estimate:
     trials = sum(map(len, tasks))
     if not tasks:
         return Estimate(mean=None, low=None, high=None, tasks=0, trials=0)
-    mean = _mean([_mean(task) for task in tasks])
+    mean = mean_of([mean_of(task) for task in tasks])
     units = tasks if len(tasks) > 1 else [(score,) for score in tasks[0]]
     if len(units) == 1:
         return Estimate(mean=mean, low=None, high=None, tasks=1, trials=trials)
@@ -125,10 +128,10 @@ def standard_error(tasks: tuple[tuple[float, ...], ...], *, resampled: bool = Tr
     rescaled first (as Rao and Wu do for samples in two stages): those of the task means to the variance without the
     repetitions' part, those within a task by m/(m - 1).
     """
-    means = [_mean(task) for task in tasks]
-    mean = _mean(means)
-    within = fsum(_variance(task, own) / len(task) for task, own in zip(tasks, means, strict=True) if len(task) > 1)
-    total, count = _variance(means, mean), len(tasks)
+    means = [mean_of(task) for task in tasks]
+    mean = mean_of(means)
+    within = fsum(variance_of(task, own) / len(task) for task, own in zip(tasks, means, strict=True) if len(task) > 1)
+    total, count = variance_of(means, mean), len(tasks)
     if not resampled or sum(map(len, tasks)) > MOST_TRIALS:
         return sqrt(max(total, within / count) / count)
     between = max(0.0, total - within / count)
@@ -173,21 +176,19 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
     return comb(c, k) / comb(n, k)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PassRate:
-    """pass@k and pass^k, in 0-1: means over the `tasks` that have `k` scored trials or more; None if there are none."""
+class PassRate(msgspec.Struct, frozen=True, kw_only=True):
+    """How often trials pass, as a mean over tasks. Null if no task has k trials with a score."""
 
-    k: int
-    pass_at_k: float | None
-    pass_hat_k: float | None
-    tasks: int
+    pass_at_k: Annotated[float | None, doc("one of k trials passes, in 0-1")]
+    pass_hat_k: Annotated[float | None, doc("all of k trials pass, in 0-1")]
+    tasks: Annotated[int, doc("tasks with k trials with a score")]
 
 
-def pass_rates(scores_by_task: Scores, *, threshold: float, ks: Iterable[int]) -> tuple[PassRate, ...]:
+def pass_rates(scores_by_task: Scores, *, threshold: float, ks: Iterable[int]) -> dict[int, PassRate]:
     """Return how often a task is passed in k trials, for each k: a score passes from the threshold on."""
     needed = threshold - ROUNDING
     passed = [(len(task), sum(score >= needed for score in task)) for task in _in_order(scores_by_task)]
-    return tuple(_pass_rate(passed, k) for k in ks)
+    return {k: _pass_rate(passed, k) for k in ks}
 
 
 def pass_ks(runs: int) -> tuple[int, ...]:
@@ -198,9 +199,8 @@ def pass_ks(runs: int) -> tuple[int, ...]:
 def _pass_rate(passed: Sequence[tuple[int, int]], k: int) -> PassRate:
     enough = [(n, c) for n, c in passed if n >= k]
     return PassRate(
-        k=k,
-        pass_at_k=_mean([pass_at_k(n, c, k) for n, c in enough]) if enough else None,
-        pass_hat_k=_mean([pass_hat_k(n, c, k) for n, c in enough]) if enough else None,
+        pass_at_k=mean_of([pass_at_k(n, c, k) for n, c in enough]) if enough else None,
+        pass_hat_k=mean_of([pass_hat_k(n, c, k) for n, c in enough]) if enough else None,
         tasks=len(enough),
     )
 
@@ -220,13 +220,15 @@ def _in_order(scores_by_task: Scores) -> list[tuple[float, ...]]:
     return sorted(tuple(sorted(task)) for task in tasks if len(task))
 
 
-def _mean(values: Sequence[float]) -> float:
+def mean_of(values: Sequence[float]) -> float:
     """Divide the exact sum; rounding must not move the mean outside the values, as it would for three 0.1."""
     return min(max(fsum(values) / len(values), min(values)), max(values))
 
 
-def _variance(values: Sequence[float], mean: float) -> float:
-    return fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+def variance_of(values: Sequence[float], mean: float | None = None) -> float:
+    """Return the variance of a sample of two values at least; `mean` is theirs, where it is known."""
+    centre = mean_of(values) if mean is None else mean
+    return fsum((value - centre) ** 2 for value in values) / (len(values) - 1)
 
 
 def _interval(mean: float, error: float, units: int) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from pinchbench.results.compare.samples import settings_of, side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
-from pinchbench.results.statistics import ROUNDING, Z, estimate, student_t
+from pinchbench.results.statistics import ROUNDING, Z, estimate, mean_of, student_t
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -169,8 +169,8 @@ def item_statistics(subjects: Sequence[ScoresByTask]) -> ItemStatistics:
     All subjects must have run the same version of a task. The order of subjects makes no difference.
     """
     tasks = sorted({task_id for subject in subjects for task_id, scores in subject.items() if scores})
-    means = [{task_id: _mean(scores) for task_id, scores in one.items() if scores} for one in subjects]
-    centres = {task_id: _mean([own[task_id] for own in means if task_id in own]) for task_id in tasks}
+    means = [{task_id: mean_of(scores) for task_id, scores in one.items() if scores} for one in subjects]
+    centres = {task_id: mean_of([own[task_id] for own in means if task_id in own]) for task_id in tasks}
     items = []
     parts = []
     for task_id in tasks:
@@ -207,7 +207,7 @@ def _discrimination(
     for own in means:
         rest = [score - centres[other] for other, score in own.items() if other != task_id]
         if task_id in own and len(rest) >= FEWEST_TASKS - 1:
-            pairs.append((own[task_id] - centres[task_id], _mean(rest)))
+            pairs.append((own[task_id] - centres[task_id], mean_of(rest)))
     if len(pairs) < FEWEST_SUBJECTS:
         return None, (
             f"Discrimination needs {FEWEST_SUBJECTS} variants with a score on it and on {FEWEST_TASKS - 1} other tasks;"
@@ -223,7 +223,7 @@ def _discrimination(
 
 
 def _correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
-    a_mean, b_mean = (_mean([pair[side] for pair in pairs]) for side in (0, 1))
+    a_mean, b_mean = (mean_of([pair[side] for pair in pairs]) for side in (0, 1))
     both = fsum((a - a_mean) * (b - b_mean) for a, b in pairs)
     of_a, of_b = fsum((a - a_mean) ** 2 for a, _ in pairs), fsum((b - b_mean) ** 2 for _, b in pairs)
     least = ROUNDING**2 * len(pairs)
@@ -236,8 +236,8 @@ def _variances(groups: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     if count < 2 or trials == count:  # noqa: PLR2004 - a variance
         return None
     overall = fsum(map(fsum, groups)) / trials
-    within = fsum((score - _mean(group)) ** 2 for group in groups for score in group) / (trials - count)
-    among = fsum(len(group) * (_mean(group) - overall) ** 2 for group in groups) / (count - 1)
+    within = fsum((score - mean_of(group)) ** 2 for group in groups for score in group) / (trials - count)
+    among = fsum(len(group) * (mean_of(group) - overall) ** 2 for group in groups) / (count - 1)
     per_subject = (trials - fsum(len(group) ** 2 for group in groups) / trials) / (count - 1)
     return within, (among - within) / per_subject
 
@@ -274,7 +274,7 @@ def _share(found: tuple[float, float], without: Sequence[tuple[float, float] | N
         return Value(value=value)
     count = len(logs)
     pseudo = [count * centre - (count - 1) * one for one in logs]
-    middle = _mean(pseudo)
+    middle = mean_of(pseudo)
     half = student_t(count - 1) * sqrt(fsum((one - middle) ** 2 for one in pseudo) / (count - 1) / count)
     high, low = (min(1.0, exp(-(middle + end))) for end in (-half, half))
     return Value(value=value, low=min(value, low), high=max(value, high))
@@ -289,7 +289,3 @@ def _log_ratio(found: tuple[float, float]) -> float | None:
     """Return the logarithm of (within + between)/within; below 0 if between is negative, None if it is undefined."""
     within, between = found
     return log((within + between) / within) if within > ROUNDING**2 and within + between > ROUNDING**2 else None
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from pinchbench.decoding import convert
 from pinchbench.model.ending import Ending, Reason, Status
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.outcome import Outcome
@@ -17,15 +16,16 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.usage import Usage
 from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.overview import trial_score
-from pinchbench.results.result_json import GradeEntry, LeftOut, ScoreSummary, TaskEntry, TrialEntry
+from pinchbench.results.result_json import GradeEntry, LeftOut, TaskEntry, TrialEntry
 from pinchbench.results.statistics import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from msgspec import UnsetType
 
     from pinchbench.defaults import FailureEvent
+    from pinchbench.model.trial import TrialKey
 
 NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet
 # The key is the entry's key in its parent, the files' digests belong to the journal, and the others may be missing.
@@ -70,6 +70,13 @@ class GradedTrial:
         return (self.grade.ungraded or Ungraded.GRADER_BUG).value  # no reason, or a score outside 0-1
 
     @property
+    def events(self) -> Mapping[FailureEvent, tuple[int, int]]:
+        """What went wrong, as the check counted it; nothing for a trial that is not valid."""
+        if not self.outcome.reason.is_valid or self.grade is None or self.grade.check is None:
+            return {}
+        return self.grade.check.events or {}
+
+    @property
     def automated_alone(self) -> float | None:
         """The automated part of a hybrid grade that has no score because the judge's part is missing."""
         grade = self.grade
@@ -101,7 +108,7 @@ class TaskTrials:
     @property
     def events(self) -> tuple[Mapping[FailureEvent, tuple[int, int]], ...]:
         """What went wrong in each valid trial whose check counts it."""
-        return tuple(found for trial in self.trials if (found := events_of(trial.outcome, trial.grade)))
+        return tuple(found for trial in self.trials if (found := trial.events))
 
     @property
     def left_out(self) -> LeftOut:
@@ -124,11 +131,28 @@ class TaskTrials:
         return max(given, key=lambda grade: (grade.graded_at, grade.key)).grading_type if given else None
 
 
-def events_of(outcome: Outcome, grade: Grade | None) -> Mapping[FailureEvent, tuple[int, int]]:
-    """Return what went wrong in a trial, as its check counted it; nothing for a trial that is not valid."""
-    if not outcome.reason.is_valid or grade is None or grade.check is None:
-        return {}
-    return grade.check.events or {}
+def by_task(
+    plan: Sequence[TrialKey],
+    trials: Iterable[GradedTrial],
+    skipped: Collection[TrialKey],
+    categories: Mapping[str, str],
+) -> list[TaskTrials]:
+    """Return the tasks in the order of the plan, each with its trials in the given order."""
+    of_task: dict[str, list[GradedTrial]] = {key.task_id: [] for key in plan}
+    for trial in trials:
+        of_task[trial.outcome.key.task_id].append(trial)
+    planned = Counter(key.task_id for key in plan)
+    skips = Counter(key.task_id for key in plan if key in skipped)
+    return [
+        TaskTrials(
+            task_id=task_id,
+            category=categories.get(task_id),
+            planned=planned[task_id],
+            skipped=skips[task_id],
+            trials=tuple(own),
+        )
+        for task_id, own in of_task.items()
+    ]
 
 
 def task_entry(task: TaskTrials, *, says_known: bool) -> TaskEntry:
@@ -153,7 +177,7 @@ def task_entry(task: TaskTrials, *, says_known: bool) -> TaskEntry:
         category=task.category,
         grading_type=task.grading_type,
         score=scores.mean,
-        scores=convert(scores, ScoreSummary, from_attributes=True),
+        scores=scores,
         left_out=task.left_out,
         ungraded={name: ungraded[name] for name in (*Ungraded, NOT_GRADED) if ungraded[name]},
         usage=usage,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from pinchbench.results.result_json import (
     CategoryTotals,
     CausedByAgent,
     CausedTrial,
-    PassRate,
+    LeftOut,
     PassRates,
     ProbeTotals,
     SuiteTotals,
@@ -29,7 +29,6 @@ from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summari
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pinchbench.defaults import SuiteFormat
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.manifest import RunFacts
@@ -46,12 +45,7 @@ def totals_of(tasks: Sequence[TaskTrials]) -> Totals:
     return Totals(
         score=estimate([task.scores for task in tasks]),
         left_out=TotalLeftOut(
-            ungraded=sum(one.ungraded for one in left_out),
-            infrastructure=sum(one.infrastructure for one in left_out),
-            untrusted=sum(one.untrusted for one in left_out),
-            prerequisite_missing=sum(one.prerequisite_missing for one in left_out),
-            skipped=sum(one.skipped for one in left_out),
-            not_run=sum(one.not_run for one in left_out),
+            **{name: sum(getattr(one, name) for one in left_out) for name in LeftOut.__struct_fields__},
             tasks_without_score=sum(not task.scores for task in tasks),
         ),
     )
@@ -65,20 +59,27 @@ def category_totals(tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, Tri
 
 
 def suite_totals(
-    suite: SuiteMembers, tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState], threshold: float
-) -> SuiteTotals:
-    """Return the totals of one suite of several; `threshold` is the score, in 0-1, from which on a trial passes."""
-    own = [task for task in tasks if task.task_id in suite.task_ids]
-    totals = totals_of(own)
-    return SuiteTotals(
-        score=totals.score,
-        left_out=totals.left_out,
-        suite_format=suite.format.value,
-        score_rule=suite.score_rule,
-        possibly_caused_by_agent=caused_by_agent_of(own, attempts),
-        passing=pass_rates_of(own, threshold),
-        events=failure_sheet(one for task in own for one in task.events) or UNSET,
-    )
+    facts: RunFacts, tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState]
+) -> dict[str, SuiteTotals]:
+    """Return the totals of each suite of a run that has several; else none.
+
+    Raises ResultsError if the suites can't be read.
+    """
+    found = {}
+    for suite in facts.suites:
+        members = {task_id for task_id, task in facts.tasks.items() if task.suite == suite.name}
+        own = [task for task in tasks if task.task_id in members]
+        totals = totals_of(own)
+        found[suite.name] = SuiteTotals(
+            score=totals.score,
+            left_out=totals.left_out,
+            suite_format=suite.format.value,
+            score_rule=suite.score_rule,
+            possibly_caused_by_agent=caused_by_agent_of(own, attempts),
+            passing=pass_rates_of(own, facts.pass_threshold),
+            events=failure_sheet(one for task in own for one in task.events) or UNSET,
+        )
+    return found
 
 
 def caused_by_agent_of(tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState]) -> CausedByAgent:
@@ -102,13 +103,7 @@ def pass_rates_of(tasks: Sequence[TaskTrials], threshold: float) -> PassRates:
     """Return how often the tasks pass, from a score of `threshold` on, in one and several tries."""
     ks = pass_ks(max((task.planned for task in tasks), default=0))
     rates = pass_rates([task.scores for task in tasks], threshold=threshold, ks=ks)
-    return PassRates(
-        threshold=threshold,
-        k={
-            str(rate.k): PassRate(pass_at_k=rate.pass_at_k, pass_hat_k=rate.pass_hat_k, tasks=rate.tasks)
-            for rate in rates
-        },
-    )
+    return PassRates(threshold=threshold, k={str(k): rate for k, rate in rates.items()})
 
 
 def automated_only_of(tasks: Sequence[TaskTrials]) -> AutomatedOnly:
@@ -138,29 +133,6 @@ def user_totals(outcomes: Iterable[Outcome]) -> UserTotals | None:
         cost_usd=fsum(costs) if costs else None,
         calls_without_cost=sum(user.calls_without_cost for user in users),
         latency_s=round(fsum(user.latency_s for user in users), 3),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SuiteMembers:
-    """A suite, its rule in words, and which tasks of the run are its own."""
-
-    name: str
-    format: SuiteFormat
-    score_rule: str
-    task_ids: frozenset[str]
-
-
-def suites_of(facts: RunFacts) -> tuple[SuiteMembers, ...]:
-    """Return the suites of a run that has several; else none. Raises ResultsError if they can't be read."""
-    return tuple(
-        SuiteMembers(
-            name=one.name,
-            format=one.format,
-            score_rule=one.score_rule,
-            task_ids=frozenset(task_id for task_id, task in facts.tasks.items() if task.suite == one.name),
-        )
-        for one in facts.suites
     )
 
 

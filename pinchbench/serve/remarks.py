@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pinchbench.report.sentences import entry_sentences
-from pinchbench.results.control_state import ControlState, OverriddenGrade, control_entry
+from pinchbench.results.control_state import ControlState, control_entry
 from pinchbench.results.statistics import estimate
 
 if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
+    from pinchbench.results.records import GradeOverridden
     from pinchbench.serve.live_run import LiveRun
 
 
@@ -26,8 +27,7 @@ def run_remarks(run: LiveRun) -> tuple[str, ...]:
             scores.setdefault(key.task_id, []).append(score)
     entry = control_entry(
         ControlState(notes=control.notes),
-        without_requeued=None,
-        overridden=tuple(_overridden(run, key) for key in run.keys if key in by_hand),
+        overridden=[_overridden(run, key) for key in run.keys if key in by_hand],
         with_overrides=estimate(list(scores.values())) if scores else None,
     )
     return () if entry is None else tuple(entry_sentences(entry, run.score_so_far))
@@ -39,9 +39,7 @@ def trial_remarks(run: LiveRun, key: TrialKey) -> tuple[str, ...]:
     has_grade = any(one.key == key and _counts(run, key, one.attempt) for one in control.overridden.values())
     entry = control_entry(
         ControlState(notes=[one for one in control.notes if one.key == key]),
-        without_requeued=None,
-        overridden=(_overridden(run, key),) if has_grade else (),
-        with_overrides=None,
+        overridden=[_overridden(run, key)] if has_grade else [],
     )
     return () if entry is None else tuple(entry_sentences(entry, None))
 
@@ -51,14 +49,5 @@ def _counts(run: LiveRun, key: TrialKey, attempt: int) -> bool:
     return trial is not None and trial.counting.attempt == attempt
 
 
-def _overridden(run: LiveRun, key: TrialKey) -> OverriddenGrade:
-    own = run.state.control.overridden[key, run.attempts[key].counting.attempt]
-    return OverriddenGrade(
-        task_id=key.task_id,
-        repetition=key.repetition,
-        attempt=own.attempt,
-        score=own.score,
-        measured=run.score(key),
-        at=own.at,
-        reason=own.why,
-    )
+def _overridden(run: LiveRun, key: TrialKey) -> tuple[GradeOverridden, float | None]:
+    return run.state.control.overridden[key, run.attempts[key].counting.attempt], run.score(key)

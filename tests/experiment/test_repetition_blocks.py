@@ -12,7 +12,7 @@ from anyio import fail_after
 from fakes import SCORED_BY_MODEL, fake_openclaw, run_config, with_models
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_record import read_record
-from pinchbench.experiment.experiment_spec import Experiment, UntilDecided, Variant
+from pinchbench.experiment.experiment_spec import Experiment, Variant
 from pinchbench.experiment.repetition_blocks import BlockCoordinator, is_settled, score
 from pinchbench.experiment.run_experiment import DECIDED, resume_experiment, run_experiment
 from pinchbench.experiment.sequential import Design
@@ -208,7 +208,7 @@ def an_experiment(
         Variant(name=model.rpartition("/")[2], config=replace(config, model=model), differs={"model": model})
         for model in models
     )
-    return Experiment(name="fakes", variants=variants, seed=1, until=UntilDecided(margin=margin))
+    return Experiment(name="fakes", variants=variants, seed=1, margin=margin)
 
 
 def trials_made(result: ExperimentResult) -> dict[str, int]:

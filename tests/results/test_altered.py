@@ -11,11 +11,11 @@ from pinchbench.errors import AlteredRunError
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.altered import changed_evidence, refuse_altered
 from pinchbench.results.evidence_files import Evidence, digests_of
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.paths import RunFiles, create_run
 from pinchbench.results.records import Record, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.verification import changed_evidence, refuse_altered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,9 +10,8 @@ import pytest
 
 from fakes import fake_openclaw, make_suite
 from pinchbench.cli import main
-from pinchbench.results.altered import refuse_altered
 from pinchbench.results.paths import RunFiles, find_run
-from pinchbench.results.verification import State, check_run
+from pinchbench.results.verification import State, check_run, refuse_altered
 
 if TYPE_CHECKING:
     from collections.abc import Callable

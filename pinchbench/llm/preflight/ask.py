@@ -256,10 +256,9 @@ def of_ollama(target: Target, answers: Mapping[str, object]) -> Iterator[Finding
     """Yield a warning if Ollama is asked behind `/v1`, going by its list of loaded models (pure)."""
     loaded = answers.get(LOADED)
     if target.api is Api.COMPLETIONS and isinstance(loaded, dict) and isinstance(loaded.get("models"), list):
-        yield Finding(
-            subject="model",
-            level=Level.WARNING,
-            said=f"{target.who}: this is Ollama, which behind /v1 may lose tool calls, and truncates long prompts.",
+        yield Finding.warning(
+            "model",
+            f"{target.who}: this is Ollama, which behind /v1 may lose tool calls, and truncates long prompts.",
             do=f"Use --api ollama and --base-url {re.sub(r'/v1$', '', target.base_url)}.",
         )
 
@@ -274,11 +273,10 @@ def said_of(model: str, served: ServedModel) -> Finding:
     ]
     said = f"{model}: {', '.join(what)}"
     if served.context_window is not None:
-        return Finding(subject="model", said=f"{said} (by {served.source or 'its settings'}).")
+        return Finding.ok("model", f"{said} (by {served.source or 'its settings'}).")
     name = model.partition("/")[2]
-    return Finding(
-        subject="model",
-        level=Level.WARNING,
-        said=f"{said}. The endpoint does not say its context window: {GUESSED_CONTEXT_TOKENS:,} tokens are a guess.",
+    return Finding.warning(
+        "model",
+        f"{said}. The endpoint does not say its context window: {GUESSED_CONTEXT_TOKENS:,} tokens are a guess.",
         do=f"If it has fewer, trials fail; state it in pinchbench.yaml: `models: {{{name}: {{context-window: N}}}}`.",
     )

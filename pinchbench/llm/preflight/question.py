@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import TOOL_CALLS_REMEDY
-from pinchbench.model.finding import Finding, Level
+from pinchbench.model.finding import Finding
 from pinchbench.redaction import is_key
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _of_success(target: Target, answer: Answer) -> Finding:
     if target.is_agents and (call := UNPARSED_CALL.search("".join(_texts(answer.body)))):
         what = f"the reply has a tool call as text, which the server did not parse ({_line(call[0])})"
         return _problem(target, what, TOOL_CALLS_REMEDY)
-    return Finding(subject=target.subject, said=f"{target.who} answered.")
+    return Finding.ok(target.subject, f"{target.who} answered.")
 
 
 def _texts(body: bytes) -> Iterator[str]:
@@ -294,8 +294,8 @@ def _reach_advice(target: Target) -> str:
 
 
 def _problem(target: Target, what: str, do: str) -> Finding:
-    return Finding(subject=target.subject, level=Level.PROBLEM, said=f"{target.who}: {what}.", do=do)
+    return Finding.problem(target.subject, f"{target.who}: {what}.", do=do)
 
 
 def _warning(target: Target, what: str, do: str) -> Finding:
-    return Finding(subject=target.subject, level=Level.WARNING, said=f"{target.who}: {what}.", do=do)
+    return Finding.warning(target.subject, f"{target.who}: {what}.", do=do)

@@ -13,13 +13,12 @@ from msgspec.structs import replace as replace_in
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.files.archive import ArchiveLostError
 from pinchbench.files.archive_write import rewrite_archive
-from pinchbench.results.altered import final_grades, final_outcomes, reply_digests
 from pinchbench.results.evidence_files import Evidence, file_digest
 from pinchbench.results.finished_run import derive_result
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.paths import RunFiles, write_json
 from pinchbench.results.records import GradeGiven, Record, RunStarted, TrialFinished, decode, encode
-from pinchbench.results.verification import State, check_run
+from pinchbench.results.verification import State, check_run, stated_evidence
 from pinchbench.wire.recording import RecordingReader, RecordingWriter
 from pinchbench.wire.redact import masked_exchange
 
@@ -201,14 +200,9 @@ def _stated(run: PastRun) -> Iterator[tuple[Path, str]]:
     """Yield the files of a run that its journal has digests of, with the digests."""
     files, journal = run.files, run.journal
     yield files.provenance, journal.state.started.run_json if journal.state.started is not None else ""
-    for outcome in final_outcomes(journal).values():
-        for name, digest in (outcome.files or {}).items():
-            yield files.folder / outcome.evidence / name, digest
-    for which, grade in final_grades(journal).items():
-        for name, digest in (grade.files or {}).items():
-            yield files.trial(*which) / name, digest
-    for which, digest in reply_digests(journal):
-        yield Evidence(folder=files.trial(*which)).judge_replies(digest), digest
+    for _, paths, digests in stated_evidence(files, journal):
+        for name, digest in digests.items():
+            yield paths[0].parent / name, digest
 
 
 def _broken(files: RunFiles, problem: object) -> str:

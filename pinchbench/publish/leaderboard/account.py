@@ -13,7 +13,6 @@ import msgspec
 
 from pinchbench.decoding import decode_json
 from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.files.folders import replaced_file, sync_folder
 from pinchbench.files.user_data import config_dir
 from pinchbench.http_client import is_loopback
 
@@ -136,17 +135,3 @@ def prepare_folder(path: Path) -> None:
         raise ResultsError(f"{folder}, where the token is to be kept, can't be made: {error.strerror}.") from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ResultsError(f"The token is to be kept in {folder}, where you may not write.")
-
-
-def write_private(path: Path, value: object) -> None:
-    """Write JSON that only this user can read; a reader sees the old file or the whole new one. Blocks.
-
-    Raises ResultsError.
-    """
-    data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
-    try:
-        with replaced_file(path, mode=0o600) as file:
-            file.write(data)
-    except OSError as error:
-        raise ResultsError(f"{path} can't be written: {error.strerror}.") from error
-    sync_folder(path.parent)

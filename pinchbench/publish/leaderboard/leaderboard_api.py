@@ -14,7 +14,13 @@ import httpx2
 
 from pinchbench.errors import LeaderboardError
 from pinchbench.http_client import HEADERS, RetryPolicy, TransientError, open_client
-from pinchbench.publish.leaderboard.account import OFFICIAL_VARIABLE, SERVER_VARIABLE, TOKEN_VARIABLE, is_key
+from pinchbench.publish.leaderboard.account import (
+    OFFICIAL_VARIABLE,
+    SERVER_VARIABLE,
+    TOKEN_VARIABLE,
+    SavedAccount,
+    is_key,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -39,15 +45,6 @@ USUAL = RetryPolicy(read_s=30.0, total_s=120.0, attempts=5, longest_wait_s=20.0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Registered:
-    """A new account. `claim_url` is where its owner makes it theirs."""
-
-    token: str
-    api_key: str
-    claim_url: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class StoredResult:
     """A result that stands on the leaderboard. `is_new`: it did not before."""
 
@@ -67,7 +64,7 @@ class Leaderboard:
         self._client = client
         self._account = account
 
-    async def register(self) -> Registered:
+    async def register(self) -> SavedAccount:
         """Make a new account.
 
         Raises LeaderboardError when that fails. A cancellation drops the connection; an account may have been made.
@@ -143,7 +140,7 @@ class Leaderboard:
         reason = f"status {answer.status} ({said})" if said else f"status {answer.status}"
         return LeaderboardError(f"The leaderboard at {self._account.server} refused: {reason}.{advice}")
 
-    def _read_registered(self, answer: Answer) -> Registered:
+    def _read_registered(self, answer: Answer) -> SavedAccount:
         members = _members(answer)
         token, api_key, claim = (members.get(name) for name in ("token", "api_key", "claim_url"))
         if not isinstance(token, str) or not is_key(token):
@@ -151,8 +148,11 @@ class Leaderboard:
             raise LeaderboardError(
                 f"The leaderboard at {self._account.server} made an account, but gave no token for it."
             )
-        return Registered(
-            token=token, api_key=api_key if isinstance(api_key, str) and is_key(api_key) else "", claim_url=_link(claim)
+        return SavedAccount(
+            server=self._account.server,
+            token=token,
+            api_key=api_key if isinstance(api_key, str) and is_key(api_key) else "",
+            claim_url=_link(claim),
         )
 
     def _read_taken(self, answer: Answer, *, submission_id: str) -> StoredResult:

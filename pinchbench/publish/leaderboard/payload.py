@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinchbench.model.grade import Grade
-    from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.publish.leaderboard.privacy import KnownTask, PrivateNames
     from pinchbench.results.finished_run import PastRun
@@ -99,32 +98,24 @@ def _tasks(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) 
     for task_id, trials in keys.items():
         task = known[task_id]
         grades = [run.grades[key] for key in trials]
-        entry = _task(
-            task_id=task_id,
-            scores=[score for key in trials if (score := run.score(key)) is not None],
-            outcomes=[outcomes[key] for key in trials],
-            grades=grades,
+        scores = [score for key in trials if (score := run.score(key)) is not None]
+        ended = [outcomes[key] for key in trials]
+        tasks.append(
+            _without_nothing(
+                {
+                    "task_id": task_id,
+                    "score": min(1.0, round(fsum(scores) / len(scores), DECIMALS)),
+                    "max_score": 1.0,
+                    "grading_type": max(grades, key=lambda grade: grade.graded_at).grading_type.value,
+                    "timed_out": any(one.timed_out for one in ended),
+                    "execution_time_seconds": _number(fsum(one.execution_time_s for one in ended) / len(ended)),
+                    "category": task.category,
+                    "breakdown": _breakdown(grades, task, private),
+                    "frontmatter": _head(task, private),
+                }
+            )
         )
-        entry |= {
-            "category": task.category,
-            "breakdown": _breakdown(grades, task, private),
-            "frontmatter": _head(task, private),
-        }
-        tasks.append(_without_nothing(entry))
     return tasks
-
-
-def _task(
-    *, task_id: str, scores: Sequence[float], outcomes: Sequence[Outcome], grades: Sequence[Grade]
-) -> dict[str, object]:
-    return {
-        "task_id": task_id,
-        "score": min(1.0, round(fsum(scores) / len(scores), DECIMALS)),
-        "max_score": 1.0,
-        "grading_type": max(grades, key=lambda grade: grade.graded_at).grading_type.value,
-        "timed_out": any(one.timed_out for one in outcomes),
-        "execution_time_seconds": _number(fsum(one.execution_time_s for one in outcomes) / len(outcomes)),
-    }
 
 
 def _breakdown(grades: Sequence[Grade], task: KnownTask, private: PrivateNames) -> dict[str, float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -12,15 +13,14 @@ from anyio import to_thread
 from pinchbench.errors import ConfigError, NotForTheLeaderboardError, ResultsError
 from pinchbench.publish.leaderboard.account import (
     Account,
-    SavedAccount,
     account_file,
     prepare_folder,
     server_url,
-    write_private,
 )
 from pinchbench.publish.leaderboard.leaderboard_api import USUAL, open_leaderboard
 from pinchbench.publish.leaderboard.payload import encode, make_payload, obstacles
 from pinchbench.publish.leaderboard.privacy import known_tasks, private_names
+from pinchbench.results.paths import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pinchbench.http_client import RetryPolicy
     from pinchbench.model.task import Suite
+    from pinchbench.publish.leaderboard.account import SavedAccount
     from pinchbench.publish.leaderboard.leaderboard_api import StoredResult
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.paths import RunFiles
@@ -83,7 +84,7 @@ def no_token(run: PastRun) -> str:
     """The one sentence for a user without an account."""
     return (
         "Not uploaded: there is no token for the leaderboard; get one with `pinchbench-async upload --register`, then:"
-        f" {how_to_upload(run)}"
+        f" pinchbench-async upload {run.files.argument}"
     )
 
 
@@ -96,11 +97,6 @@ def outcome_words(taken: StoredResult) -> str:
     if taken.is_new:
         return f"The result is on the leaderboard{official}{place}."
     return f"The result was on the leaderboard already{official}{place}, as it was sent first."
-
-
-def how_to_upload(run: PastRun) -> str:
-    """The command, ready to be copied."""
-    return f"pinchbench-async upload {run.files.argument}"
 
 
 def check_place(env: Mapping[str, str], *, force: bool) -> Path:
@@ -124,7 +120,6 @@ async def register(env: Mapping[str, str], *, force: bool = False, retry_policy:
     server = server_url(env)
     path = await to_thread.run_sync(lambda: check_place(env, force=force))
     async with open_leaderboard(Account(server=server), retry_policy=retry_policy) as leaderboard:
-        made = await leaderboard.register()
-    saved = SavedAccount(server=server, token=made.token, api_key=made.api_key, claim_url=made.claim_url)
-    await to_thread.run_sync(write_private, path, saved)
+        saved = await leaderboard.register()
+    await to_thread.run_sync(partial(write_json, path, saved, mode=0o600))
     return saved

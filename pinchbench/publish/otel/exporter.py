@@ -34,7 +34,6 @@ from pinchbench.wire.recording import RecordingReader
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
-    from pathlib import Path
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from opentelemetry.sdk.trace import ReadableSpan
@@ -78,9 +77,7 @@ class _RunTrace:
     """The trace of a run in this session; `began` is in seconds since the epoch."""
 
     context: TraceContext
-    run_id: str
-    folder: Path
-    trials: int
+    run: RunBegan
     began: float
 
 
@@ -214,9 +211,7 @@ def _began(event: RunBegan, variant: str) -> _RunTrace:
     context = TraceContext(
         trace_id=trace_of(event.run_id), run_span=secrets.randbits(64) or 1, model=event.model, variant=variant
     )
-    return _RunTrace(
-        context=context, run_id=event.run_id, folder=event.folder, trials=event.trials, began=time.time() - event.ago_s
-    )
+    return _RunTrace(context=context, run=event, began=time.time() - event.ago_s)
 
 
 def _run_span(trace: _RunTrace, ended: float, score: float | None, exit_code: int | None) -> ReadableSpan:
@@ -228,9 +223,9 @@ def _run_span(trace: _RunTrace, ended: float, score: float | None, exit_code: in
         error=str(exit_code) if exit_code else "",
         attributes={
             "gen_ai.request.model": trace.context.model,
-            "pinchbench.run.id": trace.run_id,
+            "pinchbench.run.id": trace.run.run_id,
             "pinchbench.variant": trace.context.variant or None,
-            "pinchbench.trials": trace.trials,
+            "pinchbench.trials": trace.run.trials,
             "pinchbench.score": score,
             "process.exit.code": exit_code,
         },
@@ -249,7 +244,7 @@ def _spans_of(item: _Item) -> Iterator[ReadableSpan]:
         return
     outcome = event.outcome
     yield attempt_span(context, outcome)
-    recording = Evidence(folder=item.trace.folder / outcome.evidence).wire
+    recording = Evidence(folder=item.trace.run.folder / outcome.evidence).wire
     with suppress(OSError):  # not recorded, or gone
         if outcome.evidence and recording.stat().st_size <= MOST_RECORDED_BYTES:
             for exchange in islice(RecordingReader(recording), MOST_CALLS):

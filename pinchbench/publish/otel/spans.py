@@ -38,7 +38,7 @@ PROVIDERS = {"google": "gcp.gemini"}  # the convention's own name, where it is a
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TraceContext:
-    """The trace of a run, and the span that others are below. All sessions of a run share a trace."""
+    """The trace of a run in one session, and the span that others are below. All sessions of a run share a trace."""
 
     trace_id: int
     run_span: int

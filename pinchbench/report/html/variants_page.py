@@ -351,7 +351,7 @@ def _left_out(side: Sample | None) -> LeftOut:
 
 
 def _spent(side: Sample | None) -> Spent:
-    return Spent() if side is None else sum((task.spent for task in side.tasks.values()), Spent())
+    return Spent.of([] if side is None else [one for task in side.tasks.values() for one in task.valid])
 
 
 def _settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]]]:

@@ -146,7 +146,7 @@ class Candidate:
 
     Attributes:
         ranks: from 1 on; several if it is between two groups, none where nothing is ranked.
-        passed: how often all of k trials of a task pass.
+        k: the largest number of trials that all tasks have, and `passed` how often all of k trials of a task pass.
         solved: the trials that pass.
         usage: what the agents used in all valid trials, graded or not; `times_s` is the agents' time in each.
     """
@@ -154,6 +154,7 @@ class Candidate:
     side: Sample
     ranks: tuple[int, ...] = ()
     score: Estimate
+    k: int
     passed: PassRate
     solved: int
     usage: Usage
@@ -321,11 +322,11 @@ def _candidate(side: Sample, k: int, threshold: float) -> Candidate:
     tasks = side.tasks.values()
     scores = [task.scores for task in tasks]
     valid = [outcome for task in tasks for outcome in task.valid]
-    [passed] = pass_rates(scores, threshold=threshold, ks=(k,))
     return Candidate(
         side=side,
         score=estimate(scores),
-        passed=passed,
+        k=k,
+        passed=pass_rates(scores, threshold=threshold, ks=(k,))[k],
         solved=sum(is_passed(score, threshold) for task in scores for score in task),
         usage=sum((one.usage for one in valid), Usage()),
         times_s=tuple(one.execution_time_s for one in valid),

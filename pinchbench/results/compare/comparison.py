@@ -52,9 +52,9 @@ class PairedSample:
     """One side's numbers on the paired tasks alone."""
 
     score: Estimate
+    passed: int
     left_out: LeftOut
     spent: Spent
-    passed: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -246,9 +246,9 @@ def _scores(tasks: Iterable[PairedTask]) -> list[Pair]:
 def _told(tasks: Sequence[TaskTrials], threshold: float) -> PairedSample:
     return PairedSample(
         score=estimate([task.scores for task in tasks]),
-        left_out=sum((task.left_out for task in tasks), LeftOut()),
-        spent=sum((task.spent for task in tasks), Spent()),
         passed=sum(task.mean >= threshold - ROUNDING for task in tasks),
+        left_out=sum((task.left_out for task in tasks), LeftOut()),
+        spent=Spent.of([outcome for task in tasks for outcome in task.valid]),
     )
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.results.compare.paired_difference import ALPHA, POWER
+from pinchbench.results.compare.samples import Spent
 from pinchbench.results.compare.verdict import notes, outlook, verdict, warnings
 from pinchbench.results.failure_sheet import failure_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.results.compare.comparison import Comparison, PairedCategory, PairedSample, PairedTask
+    from pinchbench.results.compare.comparison import Comparison, PairedTask
     from pinchbench.results.compare.memorisation import Memorisation
-    from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample, TaskTrials
 
 
@@ -39,23 +39,15 @@ def record(
 
 
 def _memorisation(found: Memorisation) -> dict[str, object]:
-    return {
-        "model": found.model,
-        "public_runs": list(found.public_runs),
-        "fresh_runs": list(found.fresh_runs),
-        "forms": list(found.forms),
-        "difference": {
-            "mean": found.difference.mean,
-            "low": found.difference.low,
-            "high": found.difference.high,
-            "tasks": found.difference.tasks,
-        },
-        "public": msgspec.to_builtins(found.public),
-        "fresh": msgspec.to_builtins(found.fresh),
-        "tasks": dict(found.tasks),
-        "only_public": list(found.only_public),
-        "other": list(found.other),
-    }
+    difference = found.difference
+    untested = {"mean": difference.mean, "low": difference.low, "high": difference.high, "tasks": difference.tasks}
+    return {**_members(found), "difference": untested}
+
+
+def _members(value: object) -> dict[str, object]:
+    """Return a value's fields by name."""
+    found: dict[str, object] = msgspec.to_builtins(value)
+    return found
 
 
 def _comparison(comparison: Comparison) -> dict[str, object]:
@@ -67,11 +59,11 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "sentence": verdict(comparison),
         "outlook": list(outlook(comparison)),
         "warnings": list(warnings(comparison)),
-        "unlike": [{"setting": one.setting, "a": one.a, "b": one.b} for one in comparison.unlike],
-        "difference": {**_difference(comparison.difference), "p_adjusted": comparison.p},
+        "unlike": msgspec.to_builtins(comparison.unlike),
+        "difference": {**_members(comparison.difference), "p_adjusted": comparison.p},
         "scores": {
-            "a": {**_paired(comparison.paired_a), **_events([task.a for task in comparison.tasks])},
-            "b": {**_paired(comparison.paired_b), **_events([task.b for task in comparison.tasks])},
+            "a": {**_members(comparison.paired_a), **_events([task.a for task in comparison.tasks])},
+            "b": {**_members(comparison.paired_b), **_events([task.b for task in comparison.tasks])},
         },
         "needed": {
             "detectable": needed.detectable,
@@ -80,7 +72,10 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
             "repetitions_now": needed.at_repetitions,
         },
         "pass_threshold": comparison.threshold,
-        "categories": {one.category: _category(one) for one in comparison.categories},
+        "categories": {
+            one.category: {"difference": _members(one.difference), "a": _members(one.a), "b": _members(one.b)}
+            for one in comparison.categories
+        },
         "tasks": [_task(one) for one in comparison.tasks],
         "unpaired": {task_id: why.value for task_id, why in comparison.unpaired.items()},
     }
@@ -96,34 +91,10 @@ def _side(side: Sample) -> dict[str, object]:
     }
 
 
-def _difference(difference: Difference) -> dict[str, object]:
-    return {
-        "mean": difference.mean,
-        "low": difference.low,
-        "high": difference.high,
-        "p": difference.p,
-        "is_exact": difference.is_exact,
-        "tasks": difference.tasks,
-    }
-
-
-def _paired(side: PairedSample) -> dict[str, object]:
-    return {
-        "score": msgspec.to_builtins(side.score),
-        "passed": side.passed,
-        "left_out": msgspec.to_builtins(side.left_out),
-        "spent": msgspec.to_builtins(side.spent),
-    }
-
-
 def _events(tasks: Sequence[TaskTrials]) -> dict[str, object]:
     """Return what went wrong, by the name that the result has for it; nothing where checks count nothing."""
     sheet = failure_sheet(one for task in tasks for one in task.events)
     return {"events": msgspec.to_builtins(sheet)} if sheet else {}
-
-
-def _category(category: PairedCategory) -> dict[str, object]:
-    return {"difference": _difference(category.difference), "a": _paired(category.a), "b": _paired(category.b)}
 
 
 def _task(task: PairedTask) -> dict[str, object]:
@@ -143,6 +114,6 @@ def _trials(trials: TaskTrials, *, has_passed: bool) -> dict[str, object]:
         "scores": list(trials.scores),
         "passed": has_passed,
         "left_out": msgspec.to_builtins(trials.left_out),
-        "spent": msgspec.to_builtins(trials.spent),
+        "spent": msgspec.to_builtins(Spent.of(trials.valid)),
         **_events([trials]),
     }

@@ -12,7 +12,7 @@ from random import Random
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING
 
-from pinchbench.results.statistics import ROUNDING, SEED, Z, student_t
+from pinchbench.results.statistics import ROUNDING, SEED, Z, mean_of, student_t, variance_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -72,7 +72,7 @@ class Pair:
     @property
     def difference(self) -> float:
         """B's mean minus A's, in -1 to 1; 0 if they differ only by rounding."""
-        difference = fsum(self.b) / len(self.b) - fsum(self.a) / len(self.a)
+        difference = mean_of(self.b) - mean_of(self.a)
         return difference if abs(difference) > ROUNDING else 0.0
 
 
@@ -136,7 +136,7 @@ def untested_difference(pairs: Sequence[Pair]) -> Difference:
     differences = _sorted_differences(pairs)
     if not differences:
         return Difference()
-    mean = _mean(differences)
+    mean = mean_of(differences)
     if len(differences) == 1:
         return Difference(mean=mean, tasks=1)
     half, (further_down, further_up) = _half_width(differences), _skewed(differences)
@@ -162,14 +162,14 @@ def needed(pairs: Sequence[Pair]) -> RequiredSamples:
     if len(pairs) < 2:  # noqa: PLR2004 - one task has no scatter
         return RequiredSamples()
     differences = [pair.difference for pair in pairs]
-    mean, tasks = _mean(differences), len(pairs)
+    mean, tasks = mean_of(differences), len(pairs)
     repetitions = 2 * tasks / fsum(1 / len(side) for pair in pairs for side in (pair.a, pair.b))
     within_a, within_b = pooled_variance([pair.a for pair in pairs]), pooled_variance([pair.b for pair in pairs])
     enough = None
     if within_a is not None and within_b is not None and tasks >= FEWEST_TASKS:
         # a task with one trial gives no variance: it is assumed to be that of the others
         part = fsum(within_a / len(pair.a) + within_b / len(pair.b) for pair in pairs) / tasks
-        between = max(0.0, _variance(differences) - part)
+        between = max(0.0, variance_of(differences) - part)
         # the part of the interval that allows for tasks unlike those seen, which repetitions don't reduce
         unseen = most_unseen(differences, tasks) / student_t(tasks - 1)
         allowed = tasks * ((mean / _detectable_errors(tasks)) ** 2 - unseen**2) - between
@@ -206,7 +206,7 @@ def _half_width(differences: Sequence[float], tasks: int = 0) -> float:
     With `tasks`, for that many tasks like these.
     """
     tasks = tasks or len(differences)
-    square = student_t(tasks - 1) ** 2 * _variance(differences) / tasks
+    square = student_t(tasks - 1) ** 2 * variance_of(differences) / tasks
     return sqrt(square + most_unseen(differences, tasks) ** 2)
 
 
@@ -233,7 +233,7 @@ def _skewed(differences: Sequence[float]) -> tuple[float, float]:
     This is half of the shift that Johnson's t for skewed values would give, on that side alone: the full shift, which
     also narrows the other side by as much, covers 89-94 % with few tasks.
     """
-    tasks, mean, variance = len(differences), _mean(differences), _variance(differences)
+    tasks, mean, variance = len(differences), mean_of(differences), variance_of(differences)
     if variance < ROUNDING**2:
         return 0.0, 0.0
     error, t = sqrt(variance / tasks), student_t(tasks - 1)
@@ -346,7 +346,7 @@ def _detectable(differences: Sequence[float], tasks: int) -> float:
 
 def _tasks_needed(differences: Sequence[float]) -> int | None:
     """Return the fewest tasks that would detect the difference; None above `MOST_TASKS`."""
-    size = abs(_mean(differences))
+    size = abs(mean_of(differences))
     numbers = range(FEWEST_TASKS, MOST_TASKS + 1)
     place = bisect_left(numbers, True, key=lambda tasks: _detectable(differences, tasks) <= size)
     return numbers[place] if place < len(numbers) else None
@@ -356,13 +356,4 @@ def pooled_variance(tasks: Sequence[Sequence[float]]) -> float | None:
     """Return the variance of a trial within its task, pooled over the repeated tasks; None if there are none."""
     repeated = [scores for scores in tasks if len(scores) > 1]
     freedom = sum(len(scores) - 1 for scores in repeated)
-    return fsum(_variance(scores) * (len(scores) - 1) for scores in repeated) / freedom if freedom else None
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = _mean(values)
-    return fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    return fsum(variance_of(scores) * (len(scores) - 1) for scores in repeated) / freedom if freedom else None

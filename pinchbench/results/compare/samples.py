@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.errors import AlteredRunError, ConfigError, ResultsError
-from pinchbench.model.ending import Ending, Reason
+from pinchbench.model.ending import Ending
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
-from pinchbench.results.task_trials import events_of
+from pinchbench.results.statistics import mean_of
+from pinchbench.results.task_trials import GradedTrial, by_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+    from typing import Self
 
     from pinchbench.defaults import FailureEvent
     from pinchbench.model.grade import Grade
@@ -53,21 +55,13 @@ class LeftOut:
 
     def __add__(self, other: LeftOut) -> LeftOut:
         """Return the sum of each count."""
-        return LeftOut(
-            ungraded=self.ungraded + other.ungraded,
-            infrastructure=self.infrastructure + other.infrastructure,
-            untrusted=self.untrusted + other.untrusted,
-            prerequisite_missing=self.prerequisite_missing + other.prerequisite_missing,
-            skipped=self.skipped + other.skipped,
-            not_run=self.not_run + other.not_run,
-            possibly_caused_by_agent=self.possibly_caused_by_agent + other.possibly_caused_by_agent,
-        )
+        return LeftOut(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
 
     @property
     def total(self) -> int:
         """The sum over all reasons."""
-        missing = self.prerequisite_missing + self.skipped + self.not_run
-        return self.ungraded + self.infrastructure + self.untrusted + missing
+        every: int = sum(getattr(self, one.name) for one in fields(self))
+        return every - self.possibly_caused_by_agent
 
     def __bool__(self) -> bool:
         """Whether any trial was excluded."""
@@ -83,13 +77,14 @@ class Spent:
     tokens: int = 0
     cost_usd: float = 0.0
 
-    def __add__(self, other: Spent) -> Spent:
-        """Return the sum of each amount."""
-        return Spent(
-            trials=self.trials + other.trials,
-            time_s=fsum((self.time_s, other.time_s)),
-            tokens=self.tokens + other.tokens,
-            cost_usd=fsum((self.cost_usd, other.cost_usd)),
+    @classmethod
+    def of(cls, valid: Sequence[Outcome]) -> Self:
+        """Return what the agents of these outcomes used."""
+        return cls(
+            trials=len(valid),
+            time_s=fsum(one.execution_time_s for one in valid),
+            tokens=sum(one.usage.total_tokens for one in valid),
+            cost_usd=fsum(one.usage.cost_usd for one in valid),
         )
 
 
@@ -99,7 +94,7 @@ class TaskTrials:
 
     `version` holds the digests of the task as it was run and as it was graded: scores are comparable only if both are
     equal. `title` is empty if it has none. `suite` is one of several of its run, else empty. `valid` are the outcomes
-    that `spent` adds up. `events` is what went wrong in each trial whose check counts it.
+    of valid trials, graded or not. `events` is what went wrong in each trial whose check counts it.
     """
 
     task_id: str
@@ -109,14 +104,13 @@ class TaskTrials:
     version: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     scores: tuple[float, ...] = ()
     left_out: LeftOut = LeftOut()
-    spent: Spent = Spent()
     valid: tuple[Outcome, ...] = field(default=(), repr=False)
     events: tuple[Mapping[FailureEvent, tuple[int, int]], ...] = ()
 
     @property
     def mean(self) -> float:
         """The mean score; there must be a score."""
-        return min(1.0, max(0.0, fsum(self.scores) / len(self.scores)))
+        return mean_of(self.scores)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -153,8 +147,7 @@ class Sample:
     def mean_if_zero(self) -> float:
         """The mean over its tasks if each of those trials had scored 0. There must be one."""
         scores = [(*task.scores, *[0.0] * task.left_out.possibly_caused_by_agent) for task in self.tasks.values()]
-        means = [fsum(own) / len(own) for own in scores if own]
-        return fsum(means) / len(means)
+        return mean_of([mean_of(own) for own in scores if own])
 
 
 def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Sample, ...]:
@@ -314,48 +307,33 @@ def _tasks_of(run: PastRun, seen: set[Origin]) -> Iterable[TaskTrials]:
     origins = {one.key: (one.reused_from or run.files.name, one.key, one.attempt) for one in run.outcomes}
     twice = {key for key, origin in origins.items() if origin in seen}
     seen.update(origins.values())
-    planned = Counter(key.task_id for key in run.facts.keys if key not in twice)
-    skipped = Counter(key.task_id for key in run.journal.state.skipped.intersection(run.facts.keys))
-    outcomes: dict[str, list[Outcome]] = {task_id: [] for task_id in planned}
-    for outcome in run.outcomes:
-        if outcome.key not in twice:
-            outcomes[outcome.key.task_id].append(outcome)
-    for task_id, ended in outcomes.items():
-        facts = run.facts.tasks.get(task_id)
-        scores = {one.key: score for one in ended if (score := run.score(one.key)) is not None}
-        counting = [one for one in ended if one.reason.is_valid]
-        missing = sum(one.reason is Reason.PREREQUISITE_MISSING for one in ended)
-        untrusted = sum(one.reason.ending is Ending.UNTRUSTED for one in ended)
+    facts_of = run.facts.tasks
+    trials = (
+        GradedTrial(outcome=one, grade=run.grades.get(one.key), caused_by_agent=one.key in run.caused_by_agent)
+        for one in run.outcomes
+        if one.key not in twice
+    )
+    plan = [key for key in run.facts.keys if key not in twice]
+    categories = {task_id: facts.category for task_id, facts in facts_of.items()}
+    for task in by_task(plan, trials, run.journal.state.skipped, categories):
+        facts = facts_of.get(task.task_id)
         digest = facts.digest if facts is not None else ""
+        scored = [trial for trial in task.trials if trial.score is not None]
+        graded = {trial.grade.digest or digest for trial in scored if trial.grade is not None}
         yield TaskTrials(
-            task_id=task_id,
-            category=facts.category if facts is not None else UNKNOWN,
-            title=run.facts.title_of(task_id),
+            task_id=task.task_id,
+            category=task.category or UNKNOWN,
+            title=run.facts.title_of(task.task_id),
             suite=(facts.suite or "") if facts is not None else "",
-            version=((digest,), _graded_digests(scores, run.grades, digest)),
-            scores=tuple(scores.values()),
+            version=((digest,), tuple(sorted(graded))),
+            scores=tuple(task.scores),
             left_out=LeftOut(
-                ungraded=len(counting) - len(scores),
-                infrastructure=len(ended) - len(counting) - missing - untrusted,
-                untrusted=untrusted,
-                prerequisite_missing=missing,
-                skipped=skipped[task_id],
-                not_run=planned[task_id] - len(ended) - skipped[task_id],
-                possibly_caused_by_agent=sum(one.key in run.caused_by_agent for one in ended),
+                **structs.asdict(task.left_out),
+                possibly_caused_by_agent=sum(trial.caused_by_agent for trial in task.trials),
             ),
-            spent=Spent(
-                trials=len(counting),
-                time_s=fsum(one.execution_time_s for one in counting),
-                tokens=sum(one.usage.total_tokens for one in counting),
-                cost_usd=fsum(one.usage.cost_usd for one in counting),
-            ),
-            valid=tuple(counting),
-            events=tuple(found for one in counting if (found := events_of(one, run.grades.get(one.key)))),
+            valid=tuple(trial.outcome for trial in task.trials if trial.outcome.reason.is_valid),
+            events=task.events,
         )
-
-
-def _graded_digests(keys: Iterable[TrialKey], grades: Mapping[TrialKey, Grade], digest: str) -> tuple[str, ...]:
-    return tuple(sorted({grades[key].digest or digest for key in keys}))
 
 
 def _pooled(a: TaskTrials, b: TaskTrials) -> TaskTrials:
@@ -364,7 +342,6 @@ def _pooled(a: TaskTrials, b: TaskTrials) -> TaskTrials:
         version=(a.version[0], tuple(sorted({*a.version[1], *b.version[1]}))),
         scores=a.scores + b.scores,
         left_out=a.left_out + b.left_out,
-        spent=a.spent + b.spent,
         valid=a.valid + b.valid,
         events=a.events + b.events,
     )

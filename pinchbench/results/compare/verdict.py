@@ -127,9 +127,8 @@ def _disagreement(comparison: Comparison) -> Iterator[str]:
         return
     if comparison.p <= ALPHA:
         yield (
-            "Although p is small, the interval holds 0: too few of these tasks differ, or they differ too "
-            "evenly, to show"
-            " what others would do."
+            "Although p is small, the interval holds 0: too few of these tasks differ, or they differ too evenly, to"
+            " show what others would do."
         )
     elif not low <= 0.0 <= high:
         adjusted = ", adjusted for the number of comparisons," if comparison.p != comparison.difference.p else ""
@@ -145,9 +144,8 @@ def what_would_decide(needed: RequiredSamples, difference: Difference) -> str:
         return "A difference so small is out of reach: for any practical purpose both score the same."
     if needed.tasks <= have:
         return (
-            "Data like these show a difference of this size about 4 times in 5, but did not this time: run both "
-            "again with"
-            " more repetitions before you take it for none."
+            "Data like these show a difference of this size about 4 times in 5, but did not this time: run both again"
+            " with more repetitions before you take it for none."
         )
     tasks = f"about {needed.tasks:,} tasks like these instead of {have}, run as often as now,"
     now = needed.at_repetitions
@@ -198,9 +196,8 @@ def warnings(comparison: Comparison) -> Iterator[str]:
         yield f"{shared} trials are on both sides, as a run reuses them: they can show no difference."
     if comparison.a.threshold != comparison.b.threshold:
         yield (
-            f"{comparison.a.label} was run with a pass threshold of {comparison.a.threshold:g},"
-            f" {comparison.b.label} with {comparison.b.threshold:g};"
-            f" here a task is passed from {comparison.threshold:g} on."
+            f"{comparison.a.label} was run with a pass threshold of {comparison.a.threshold:g}, {comparison.b.label}"
+            f" with {comparison.b.threshold:g}; here a task is passed from {comparison.threshold:g} on."
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +10,7 @@ from msgspec import UNSET
 
 from pinchbench.decoding import decode_json
 from pinchbench.results.paths import write_json
-from pinchbench.results.result_json import JournalEnd  # noqa: TC001 - as above
+from pinchbench.results.result_json import JournalEnd  # noqa: TC001 - msgspec reads the annotations at run time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,18 +29,6 @@ class GateVerdict(StrEnum):
     FAILED = "failed"
     CANNOT_TELL = "cannot_tell"
     NOT_APPLICABLE = "not_applicable"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rules:
-    """When a run fails: with a score below `least_score` (0-1), or if it is worse than the baseline.
-
-    `margin`, in 0-1, is the loss that does not matter. At least one of `least_score` and `has_baseline` is given.
-    """
-
-    least_score: float | None
-    has_baseline: bool
-    margin: float
 
 
 class RuleVerdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,48 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from pinchbench.results.compare.comparison import Unpaired, pair_tasks, unlike_settings
+from pinchbench.results.compare.comparison import pair_tasks, unlike_settings
 from pinchbench.results.compare.paired_difference import Pair
 from pinchbench.results.compare.samples import side_of
-from pinchbench.results.compare.verdict import describe_difference, describe_p
+from pinchbench.results.compare.verdict import UNPAIRED, describe_difference, describe_p
 from pinchbench.results.gate.gate_record import BaselineVerdict, GateRecord, GateVerdict, RuleVerdict, counted
 from pinchbench.results.gate.worse import GateEvidence, verdict_of, weigh
 from pinchbench.results.result_json import JournalEnd
 from pinchbench.results.statistics import ROUNDING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pinchbench.results.compare.samples import Sample
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.gate.baseline_file import Stability
-    from pinchbench.results.gate.gate_record import Rules
 
 SEVEREST_FIRST = (GateVerdict.FAILED, GateVerdict.NOT_APPLICABLE, GateVerdict.CANNOT_TELL, GateVerdict.PASSED)
-UNPAIRED: Mapping[Unpaired, str] = MappingProxyType(
-    {
-        Unpaired.ONLY_A: "only in the baseline",
-        Unpaired.ONLY_B: "only in this run",
-        Unpaired.OTHER_FORM: "of another form than in the baseline",
-        Unpaired.CHANGED: "changed since the baseline was saved",
-        Unpaired.GRADED_DIFFERENTLY: "graded with another version of the task than in the baseline",
-        Unpaired.NO_SCORE_A: "no score in the baseline",
-        Unpaired.NO_SCORE_B: "no score in this run",
-        Unpaired.NO_SCORE: "no score on either side",
-    }
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gate:
-    """The rules, and the baseline as it was when the run began: its name, its scores, and its rule of stability."""
+    """When a run fails: with a score below `least_score` (0-1), or if it is worse than the baseline; one is given.
 
-    rules: Rules
+    `margin`, in 0-1, is the loss that does not matter. `name`, `baseline` and `stability` are the baseline's name, its
+    scores as they were when the run began, and its rule of stability.
+    """
+
+    least_score: float | None
+    margin: float
     name: str = ""
     baseline: Sample | None = None
     stability: Stability | None = None
@@ -53,8 +44,8 @@ class Gate:
         """Apply the gate to a run, of which some trials may not count (pure)."""
         verdicts = []
         compared = None
-        if self.rules.least_score is not None:
-            verdicts.append(_judge_score(run.data.score.mean, self.rules.least_score))
+        if self.least_score is not None:
+            verdicts.append(_judge_score(run.data.score.mean, self.least_score))
         if self.baseline is not None:
             compared, verdict = self._compare(self.baseline, side_of([run]))
             verdicts.append(verdict)
@@ -67,7 +58,7 @@ class Gate:
         )
 
     def _compare(self, a: Sample, b: Sample) -> tuple[BaselineVerdict, RuleVerdict]:
-        margin = self.rules.margin
+        margin = self.margin
         paired, unpaired = pair_tasks(a, b)
         pairs = [Pair(a=task.a.scores, b=task.b.scores) for task in paired]
         quarantined = {
@@ -80,7 +71,11 @@ class Gate:
         if is_itself:
             evidence = GateEvidence()
         difference = evidence.difference
-        left_out = {name: UNPAIRED[why] for name, why in unpaired.items() if name not in quarantined}
+        left_out = {
+            name: UNPAIRED[why].format(a="the baseline", b="this run")
+            for name, why in unpaired.items()
+            if name not in quarantined
+        }
         verdict = verdict_of(difference, margin=margin)
         compared = BaselineVerdict(
             name=self.name,

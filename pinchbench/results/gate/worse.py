@@ -20,7 +20,7 @@ from pinchbench.results.compare.paired_difference import (
     pooled_variance,
 )
 from pinchbench.results.gate.gate_record import GateVerdict
-from pinchbench.results.statistics import ROUNDING, SEED, Z, student_t
+from pinchbench.results.statistics import ROUNDING, SEED, Z, mean_of, student_t, variance_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,7 +85,7 @@ def weigh(
     stable = [pair for pair in pairs if stability is None or stability.quarantine(pair.a) is None]
     if not stable:
         return GateEvidence()
-    mean = fsum(pair.difference for pair in stable) / len(stable)
+    mean = mean_of([pair.difference for pair in stable])
     trials = sum(len(pair.b) for pair in stable)
     p = _dealing_test(pairs, stable, stability, seed, deals)
     evidence = GateEvidence(
@@ -129,11 +129,11 @@ class _Noise:
         elif tasks > 1:
             # the tasks' differences vary by as much, or more if some tasks became better and others worse
             differences = [pair.difference for pair in pairs]
-            mean, freedom = fsum(differences) / tasks, tasks - 1
-            variance = fsum((one - mean) ** 2 for one in differences) / freedom / sum(shares)
+            freedom = tasks - 1
+            variance = variance_of(differences) / sum(shares)
         else:
             return None
-        apart = [score - fsum(pair.a) / len(pair.a) for pair in pairs for score in pair.b]
+        apart = [score - mean_of(pair.a) for pair in pairs for score in pair.b]
         fewest = min(sum(len(pair.a) for pair in pairs), len(apart))
         return cls(tasks=tasks, variance=variance, freedom=freedom, shares=shares, apart=apart, fewest=fewest)
 
@@ -179,7 +179,7 @@ def _dealing_test(
 
     def apart(a: Sequence[float], b: Sequence[float]) -> float:
         is_stable = stability is None or max(a) - min(a) <= stability.max_spread + ROUNDING
-        return fsum(b) / len(b) - fsum(a) / len(a) if is_stable else 0.0
+        return mean_of(b) - mean_of(a) if is_stable else 0.0
 
     seen = fsum(pair.difference for pair in stable) + ROUNDING * len(pairs)
     # tasks with too few trials are never stable

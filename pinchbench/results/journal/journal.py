@@ -1,4 +1,4 @@
-"""Pause the search for unreachable objects while a run is read: it would look at all that was read again and again."""
+"""The journal of a run: its writer, which makes records durable in groups, and its reader."""
 
 from __future__ import annotations
 

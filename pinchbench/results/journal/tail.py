@@ -123,38 +123,6 @@ class JournalTail:
                 yield record
 
 
-class FollowedRun:
-    """The events of a run that another process executes, read from its files."""
-
-    def __init__(self, files: RunFiles) -> None:
-        """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
-        self._tail = JournalTail(files.journal)
-        self._retelling = EventReplay(read_facts(files.provenance), files)
-        self._has_begun = False
-        self.records = 0  # so many were read
-
-    @property
-    def facts(self) -> RunFacts:
-        """The facts of the run, including resumptions read so far."""
-        return self._retelling.facts
-
-    @property
-    def state(self) -> RunState:
-        """The state of the run after the records read so far."""
-        return self._retelling.state
-
-    def read(self) -> list[Event]:
-        """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
-        now = time.time()
-        events: list[Event] = [] if self._has_begun else [self._retelling.begin(now)]
-        self._has_begun = True
-        while records := self._tail.read():
-            self.records += len(records)
-            for record in records:
-                events += self._retelling.tell(record, now)
-        return events
-
-
 class EventReplay:
     """Converts records to the events that the runner emitted when it wrote them (pure).
 
@@ -222,6 +190,28 @@ class EventReplay:
     def _limit_s(self, key: TrialKey) -> float:
         task = self.facts.tasks.get(key.task_id)
         return NO_LIMIT_S if task is None else task.timeout_s
+
+
+class FollowedRun(EventReplay):
+    """The events of a run that another process executes, read from its files."""
+
+    def __init__(self, files: RunFiles) -> None:
+        """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
+        super().__init__(read_facts(files.provenance), files)
+        self._tail = JournalTail(files.journal)
+        self._has_begun = False
+        self.records = 0  # so many were read
+
+    def read(self) -> list[Event]:
+        """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
+        now = time.time()
+        events: list[Event] = [] if self._has_begun else [self.begin(now)]
+        self._has_begun = True
+        while records := self._tail.read():
+            self.records += len(records)
+            for record in records:
+                events += self.tell(record, now)
+        return events
 
 
 def _number(config: Mapping[str, object], name: str) -> float | None:

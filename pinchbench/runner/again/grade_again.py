@@ -21,13 +21,13 @@ from pinchbench.grading.grader import GradeJob, Grader
 from pinchbench.model.task import GradingType
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
-from pinchbench.results.altered import refuse_altered
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run
 from pinchbench.results.records import GradeGiven, Record, RegradeStarted, RunResumed
 from pinchbench.results.run_state import as_resumed
+from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.again.stored_run import load_suite_again
 from pinchbench.runner.plan.check_additions import files_digest, with_workspace_files
 from pinchbench.runner.run_context import RunObserver

@@ -10,11 +10,11 @@ from anyio import to_thread
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ResultsError, SelectionError
 from pinchbench.model.trial import Attempt, Trial
-from pinchbench.results.altered import refuse_altered
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run
 from pinchbench.results.run_state import RunState, as_resumed
+from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.again.stored_run import addition_changes, load_suite_again, recordings_of, stored_config
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.plan.prepare import Prepared, in_start_order, split_unmet

@@ -11,12 +11,12 @@ from anyio import create_task_group, to_thread
 
 from pinchbench.errors import ResultsError
 from pinchbench.model.trial import Attempt
-from pinchbench.results.altered import refuse_altered
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState
+from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.again.stored_run import (
     addition_changes,
     load_suite_again,

@@ -188,9 +188,9 @@ def _source(config: RunConfig) -> PastRun | None:
     """
     if config.reuse is None:
         return None
-    from pinchbench.results.altered import refuse_altered  # noqa: PLC0415 - few runs reuse another
     from pinchbench.results.finished_run import read_run  # noqa: PLC0415
     from pinchbench.results.paths import find_run  # noqa: PLC0415
+    from pinchbench.results.verification import refuse_altered  # noqa: PLC0415 - few runs reuse another
 
     files = find_run(config.reuse, config.output_dir)
     refuse_altered(files)

@@ -16,9 +16,8 @@ from pinchbench.publish.leaderboard.account import (
     account_file,
     read_account,
     server_url,
-    write_private,
 )
-from pinchbench.results.paths import RunFiles, create_run
+from pinchbench.results.paths import RunFiles, create_run, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +66,7 @@ def test_a_server_that_keys_must_not_go_to_is_refused_without_quoting_it(url: st
 
 
 def test_a_saved_token_is_for_the_server_that_gave_it_and_no_other(env: dict[str, str]) -> None:
-    write_private(account_file(env), SavedAccount(server=SERVER, token="tok-saved"))
+    write_json(account_file(env), SavedAccount(server=SERVER, token="tok-saved"))
 
     assert read_account({**env, "PINCHBENCH_SERVER_URL": "https://evil.example"}).token == ""
 
@@ -107,7 +106,7 @@ def test_what_is_private_is_for_the_user_alone_and_a_link_in_its_place_is_not_fo
     path.symlink_to(elsewhere)
     before = os.umask(0)
     try:
-        write_private(path, {"a": 1})
+        write_json(path, {"a": 1}, mode=0o600)
     finally:
         os.umask(before)
 

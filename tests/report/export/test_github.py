@@ -12,7 +12,7 @@ from pinchbench.report.export.github import MAX_BYTES, github_lines
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.gate.baseline_file import Stability
-from pinchbench.results.gate.gate_record import Rules, write_gate
+from pinchbench.results.gate.gate_record import write_gate
 from pinchbench.results.gate.gate_run import Gate
 
 if TYPE_CHECKING:
@@ -116,7 +116,8 @@ def test_the_gate_names_its_baseline_its_margin_and_what_was_not_compared(tmp_pa
     trials = {task: (Made(score=0.1),) for task in (*steady, "flaky", "new")}
     run = read_run(write_run(tmp_path, PlannedRun(trials=trials, run_id="20260103-030000-0002")))
     gate = Gate(
-        rules=Rules(least_score=0.5, has_baseline=True, margin=0.02),
+        least_score=0.5,
+        margin=0.02,
         name=HOSTILE,
         baseline=side_of([before]),
         stability=Stability(),

@@ -17,7 +17,7 @@ from pinchbench.report.html.verdicts import matrix_rows, shown_gate, verdicts_of
 from pinchbench.results.compare.samples import LeftOut, Sample, TaskTrials, side_of
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
 from pinchbench.results.gate.baseline_file import Stability
-from pinchbench.results.gate.gate_record import GateRecord, GateVerdict, Rules, write_gate
+from pinchbench.results.gate.gate_record import GateRecord, GateVerdict, write_gate
 from pinchbench.results.gate.gate_run import Gate
 from pinchbench.results.result_json import JournalEnd
 
@@ -88,7 +88,8 @@ MISCHIEF = "<img src=x onerror=alert(1)> {{ 7 * 7 }}"
 
 def _gate(baseline: PastRun, *, least_score: float, max_spread: float) -> Gate:
     return Gate(
-        rules=Rules(least_score=least_score, has_baseline=True, margin=0.05),
+        least_score=least_score,
+        margin=0.05,
         name=MISCHIEF,
         baseline=side_of([baseline]),
         stability=Stability(min_trials=1, max_spread=max_spread),

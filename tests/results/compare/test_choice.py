@@ -51,7 +51,7 @@ def test_models_are_ranked_and_all_trials_count_for_the_cost_of_a_solved_task(tm
     assert (other.label, other.ranks, other.solved) == ("mock/bad", (2,), 0)
     assert best.cost_per_solved_usd == pytest.approx(16 * 0.3 / 15)
     assert other.cost_per_solved_usd is None
-    assert best.passed.k == 2
+    assert best.k == 2
     assert best.passed.pass_hat_k == pytest.approx(7 / 8)
     assert (best.median_s, best.ninth_decile_s) == (30.0, 30.0)
     assert found.best == (best,)
@@ -68,7 +68,7 @@ def test_only_tasks_with_a_score_of_all_count_and_what_is_excluded_is_counted(tm
     assert found.unpaired == {"mine": "only in mock/a", "task_7": "no score in mock/b"}
     a, b = found.candidates
     assert (a.ranks, b.ranks) == ((1,), (1,))
-    assert (b.timed_out, b.left_out.total, b.passed.k) == (1, 1, 1)
+    assert (b.timed_out, b.left_out.total, b.k) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(

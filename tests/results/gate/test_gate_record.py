@@ -8,7 +8,7 @@ import pytest
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.gate.gate_record import GATE_JSON, Rules, gate_lines, read_gate, write_gate
+from pinchbench.results.gate.gate_record import GATE_JSON, gate_lines, read_gate, write_gate
 from pinchbench.results.gate.gate_run import Gate
 from pinchbench.results.verification import check_run
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pinchbench.results.finished_run import PastRun
 
 
-GATE = Gate(rules=Rules(least_score=0.8, has_baseline=False, margin=0.05))
+GATE = Gate(least_score=0.8, margin=0.05)
 
 
 def _run(folder: Path) -> PastRun:

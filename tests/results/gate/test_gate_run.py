@@ -10,7 +10,7 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.gate.baseline_file import Stability, baseline_of
-from pinchbench.results.gate.gate_record import GateVerdict, Rules
+from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.gate.gate_run import Gate
 
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ def _gate(folder: Path, *, least: float | None = None, flaky: bool = True) -> Ga
     """A gate with a baseline of seven tasks that score 0.9, and one that varies."""
     trials = _all(0.9, 5) | ({"task_0": tuple(Made(score=float(n % 2)) for n in range(5))} if flaky else {})
     baseline = baseline_of([_run(folder, trials, A)], Stability())
-    rules = Rules(least_score=least, has_baseline=True, margin=0.05)
-    return Gate(rules=rules, name="baseline.json", baseline=baseline.side, stability=baseline.stability)
+    return Gate(
+        least_score=least, margin=0.05, name="baseline.json", baseline=baseline.side, stability=baseline.stability
+    )
 
 
 def _judge(gate: Gate, run: PastRun) -> GateRecord:
@@ -91,7 +92,10 @@ def test_a_task_that_was_changed_is_not_compared(tmp_path: Path) -> None:
     found = _judge(_gate(tmp_path), run)
     assert found.baseline is not None
     assert found.baseline.tasks == 6
-    assert found.baseline.unpaired == {"task_1": "changed since the baseline was saved", "new": "only in this run"}
+    assert found.baseline.unpaired == {
+        "task_1": "not the same task on both sides: it was changed in between",
+        "new": "only in this run",
+    }
 
 
 def test_what_differs_between_the_runs_is_said(tmp_path: Path) -> None:
@@ -126,7 +130,7 @@ def test_trials_that_failed_for_infrastructure_reasons_are_no_evidence_of_being_
 def test_a_score_is_compared_with_the_least_one(
     tmp_path: Path, score: float | None, least: float, verdict: GateVerdict, sentence: str
 ) -> None:
-    gate = Gate(rules=Rules(least_score=least, has_baseline=False, margin=0.05))
+    gate = Gate(least_score=least, margin=0.05)
     found = _judge(gate, _run(tmp_path, _all(score)))
     assert (found.verdict, found.baseline) == (verdict, None)
     assert (found.rules[0].rule, found.rules[0].sentence) == (f"score<{least:g}", sentence)
