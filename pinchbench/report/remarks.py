@@ -29,7 +29,7 @@ from pinchbench.report.sentences import (
 from pinchbench.report.text import amount, criterion_text, duration, many, plain, score_below, words
 from pinchbench.report.what_went_wrong import sheet_sentence
 from pinchbench.results.judge_agreement import alpha_interval
-from pinchbench.results.overview import Kind, lost_points, trial_score
+from pinchbench.results.overview import Kind, lost_points, overview, trial_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
+    from pinchbench.results.finished_run import PastRun
     from pinchbench.results.overview import Failure
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.result_json import Aggregate, JudgeTotals, Retries, UserTotals
@@ -230,6 +231,16 @@ def _judge_cost(judge: JudgeTotals) -> str:
 def _certificate(judge: JudgeTotals) -> str:
     certificates = "; ".join(one or "none for some trials" for one in judge.certificates or ())
     return f"Certificate: {certificates or 'none; `pinchbench-async judge check` makes one'}."
+
+
+def failures_of(run: PastRun) -> tuple[Failure, ...]:
+    """Return the trials that failed or have a note, the most important first."""
+    return overview(run.outcomes, run.grades, category_of={}, threshold=run.pass_threshold).failures
+
+
+def failed_trials(run: PastRun) -> tuple[Failure, ...]:
+    """Return the trials that did not pass, without those that only lack a judge."""
+    return tuple(one for one in failures_of(run) if one.kind not in (Kind.NOTED, Kind.NO_JUDGE))
 
 
 def failure_text(failure: Failure, data: Aggregate) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from pinchbench.model.usage import Usage
-from pinchbench.report.export.conversations import bounded, conversation_of, iso, json_value, left_out
+from pinchbench.report.export.conversations import bounded, conversation_of, iso, left_out, trial_facts
 from pinchbench.results.paths import whole_folder
 from pinchbench.transcripts import Role
 
@@ -75,7 +75,7 @@ def trajectory(run: PastRun, outcome: Outcome) -> Document | None:
         "steps": steps,
         **({"notes": "\n".join(notes)} if notes else {}),
         "final_metrics": _totals(messages, len(steps)),
-        "extra": {**_run(run), **_trial(run, outcome)},
+        "extra": {**_run(run), **trial_facts(run, outcome)},
     }
 
 
@@ -173,33 +173,6 @@ def _totals(messages: Sequence[Message], steps: int) -> Document:
 
 def _run(run: PastRun) -> Document:
     return {"run": run.files.name, "run_id": run.facts.run_id, "model": run.model, "versions": run.facts.versions}
-
-
-def _trial(run: PastRun, outcome: Outcome) -> Document:
-    """Return a trial's outcome and its score, or the reason why it has none."""
-    grade, task = run.grades.get(outcome.key), run.facts.tasks.get(outcome.key.task_id)
-    about: Document = {
-        "task_id": outcome.key.task_id,
-        "repetition": outcome.key.repetition,
-        "category": task.category if task is not None else None,
-        "digest": outcome.digest,
-        "attempt": outcome.attempt,
-        "attempts": len(run.attempts[outcome.key].ended),
-        "status": outcome.status.value,
-        "reason": outcome.reason.value,
-        "counts": outcome.reason.is_valid,
-        "score": run.score(outcome.key),
-        "left_out": left_out(run, outcome),
-        "breakdown": grade.breakdown if grade is not None and run.score(outcome.key) is not None else None,
-        "grading_notes": list(grade.notes) if grade is not None else None,
-        "started_at": iso(outcome.started_at),
-        "ended_at": iso(outcome.ended_at),
-        "execution_time_s": outcome.execution_time_s,
-        "timeout_s": outcome.timeout_s,
-        "sessions": list(outcome.session_ids),
-        "evidence": outcome.evidence,
-    }
-    return {name: json_value(value) for name, value in about.items() if value is not None}
 
 
 def _row(run: PastRun, key: TrialKey, name: str | None) -> Document:

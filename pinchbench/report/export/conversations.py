@@ -120,6 +120,46 @@ def iso(at: float | None) -> str | None:
     return known.isoformat(timespec="milliseconds") if known is not None else None
 
 
+def trial_facts(run: PastRun, outcome: Outcome) -> dict[str, object]:
+    """Return how a trial was run and graded, for formats that take facts of any kind; unknown ones are missing."""
+    task, grade = run.facts.tasks.get(outcome.key.task_id), run.grades.get(outcome.key)
+    judge = grade.judge if grade is not None else None
+    score = run.score(outcome.key)
+    facts = {
+        "task_id": outcome.key.task_id,
+        "repetition": outcome.key.repetition,
+        "category": task.category if task is not None else None,
+        "grading_type": task.grading_type.value if task is not None else None,
+        "digest": outcome.digest,
+        "attempt": outcome.attempt,
+        "attempts": len(run.attempts[outcome.key].ended),
+        "status": outcome.status.value,
+        "reason": outcome.reason.value,
+        "counts": outcome.reason.is_valid,
+        "score": score,
+        "left_out": left_out(run, outcome),
+        "breakdown": grade.breakdown if grade is not None and score is not None else None,
+        "grading_notes": list(grade.notes) if grade is not None else [],
+        "started_at": iso(outcome.started_at),
+        "ended_at": iso(outcome.ended_at),
+        "slot": outcome.slot,
+        "setup_s": outcome.setup_s,
+        "execution_time_s": outcome.execution_time_s,
+        "timeout_s": outcome.timeout_s,
+        "exit_code": outcome.exit_code,
+        "cost_usd": outcome.usage.known_cost_usd,
+        "judge_cost_usd": judge.cost_usd if judge is not None else None,
+        "tool_calls": outcome.tool_calls,
+        "damaged_lines": outcome.damaged_lines,
+        "rate_limits": outcome.rate_limits,
+        "models": list(outcome.models),
+        "sessions": list(outcome.session_ids),
+        "evidence": outcome.evidence,
+        "note": outcome.note,
+    }
+    return {name: json_value(value) for name, value in facts.items() if value is not None}
+
+
 def left_out(run: PastRun, outcome: Outcome) -> str | None:
     """Return why a trial has no score.
 

@@ -2,105 +2,66 @@
 
 from __future__ import annotations
 
-from math import fsum
 from typing import TYPE_CHECKING
 
-from pinchbench.model.ending import Reason
-from pinchbench.model.usage import Usage
-from pinchbench.report.export.trial_rows import State, trial_rows
-from pinchbench.report.sentences import (
-    caused_by_agent_sentence,
-    control_sentences,
-    decided_sentence,
-    left_out_sentence,
-    reused_sentence,
-    suite_sentences,
-)
-from pinchbench.report.text import amount, duration, many, plain, score_below
-from pinchbench.results.compare.verdict import PRIVATE
+from pinchbench.report.remarks import failed_trials, failure_text, remarks
+from pinchbench.report.sentences import score_sentences
+from pinchbench.report.text import amount, duration, exact_price, many, plain
 from pinchbench.results.gate.gate_record import read_gate
-from pinchbench.results.statistics import ROUNDING
+from pinchbench.results.overview import overview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from pinchbench.report.export.trial_rows import Row
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.gate.gate_record import GateRecord
-    from pinchbench.results.result_json import Aggregate, JudgeTotals
-    from pinchbench.results.statistics import Estimate
 
 MAX_BYTES = 1024 * 1024  # of a step's summary: GitHub drops a longer one entirely
-LIST_BYTES = 140 * 1024  # of each list; there are seven
+LIST_BYTES = 300 * 1024  # of each list; there are three
 MAX_NAME = 120  # characters
 MAX_NOTE = 240
-MAX_CRITERIA = 3
 # whatever Markdown or GitHub's extensions could interpret as markup
 _MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "&<>\"'\\`*_{}[]()#.!|~:@$^"}
 
 
 def github_lines(run: PastRun) -> Iterator[str]:
-    """Yield the run as Markdown: the score, a table by category, and collapsible lists of what was not passed and why.
+    """Yield the run as Markdown: the score, what to know about it, a table by category, and what did not pass and why.
 
-    At most 1 MiB: the lists are truncated, keeping the worst trials. Text from outside is shown as code with its
-    special characters as numeric entities, so that it can't become markup, a link or a mention of a user wherever it is
-    used.
+    At most 1 MiB: the lists are truncated, keeping the worst trials. Special characters are numeric entities, and names
+    from outside are code, so that nothing can become markup, a link or a mention of a user wherever it is used.
     """
-    totals = run.data
-    rows = list(trial_rows(run))
     yield f"## PinchBench: {_code(run.model)}\n\n"
-    yield from _headline(run, totals, rows)
+    yield from (f"- **{_escaped(sentence)}**\n" for sentence in score_sentences(run.data))
+    yield from (f"- {_escaped(sentence)}\n" for sentence in remarks(run.data, run.outcomes, run.grades, run.files))
+    time, usage = duration(run.data.execution_time), run.data.usage
+    cost = exact_price(usage.known_cost_usd)
+    yield f"- Agents: {time}, {amount(usage.total_tokens)} tokens, cost {_escaped(cost)}.\n"
+    if run.unfinished:
+        yield f"\n> The run is unfinished: {many(run.unfinished, 'trial')} left.\n"
+    if run.data.interrupted:
+        yield f"\n> It was interrupted by {_code(run.data.interrupted)}.\n"
     if (gate := read_gate(run)) is not None:
         yield from _gate(gate)
     yield "\n"
-    yield from _listed(_categories(totals, rows), rest="more categories")
-    failed = sorted((row for row in rows if row["passed"] is False), key=lambda row: (row["score"], row["task_id"]))
-    yield from _folded(f"{many(len(failed), 'trial')} below {run.pass_threshold:g}", failed, run.pass_threshold)
-    yield from _folded("Ungraded", [row for row in rows if row["state"] == State.UNGRADED])
-    yield from _folded("Stopped", [row for row in rows if row["state"] is State.INTERRUPTED])
-    silent = {State.INFRASTRUCTURE, State.PREREQUISITE_MISSING}
-    yield from _folded("Infrastructure failures", [row for row in rows if row["state"] in silent])
-    yield from _folded("Untrusted evidence", [row for row in rows if row["state"] is State.UNTRUSTED])
+    yield from _listed(_categories(run), rest="more categories")
+    if failed := failed_trials(run):
+        yield f"\n<details><summary>{many(len(failed), 'trial')} that did not pass</summary>\n\n"
+        yield "| trial | why | time |\n| --- | --- | ---: |\n"
+        rows = (
+            f"| {_code(str(one.outcome.key))} | {_code(failure_text(one, run.data), width=MAX_NOTE)}"
+            f" | {duration(one.outcome.execution_time_s)} |\n"
+            for one in failed
+        )
+        yield from _listed(rows, rest="more trials")
+        yield "\n</details>\n"
     release, ours = (run.facts.versions.get(name, "unknown") for name in ("openclaw", "pinchbench_async"))
     yield f"\nRun {_code(run.files.name)}, OpenClaw {_code(release)}, PinchBench async {_code(ours)}.\n"
-
-
-def _headline(run: PastRun, totals: Aggregate, rows: Sequence[Row]) -> Iterator[str]:
-    score = totals.score
-    yield from (f"- {told.translate(_MARKS)}\n" for told in suite_sentences(totals))
-    if not score.trials:
-        yield "- **No score**: no trial has one.\n"
-    elif score.mean is not None:
-        of = f"the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})"
-        passed = sum(row["passed"] is True for row in rows)
-        yield f"- **Score {score.mean:.3f}** ({_interval(score)}), {of}.\n"
-        yield f"- Passed (score of {run.pass_threshold:g} or more): {passed} of {many(score.trials, 'scored trial')}.\n"
-    private = PRIVATE if totals.private is True else ""
-    reused, caused = reused_sentence(totals), caused_by_agent_sentence(totals)
-    for sentence in (private, left_out_sentence(totals), caused, reused, *control_sentences(totals)):
-        if sentence:
-            yield f"- {sentence.translate(_MARKS)}\n"
-    others = totals.retries.other_attempts_usage if totals.retries is not None else Usage()
-    usage = totals.usage
-    again = f"; attempts that do not count {_dollars(others.cost_usd)}" if others.cost_usd else ""
-    yield (
-        f"- Agent time {duration(totals.execution_time)}, {amount(usage.total_tokens)} tokens,"
-        f" {_dollars(usage.known_cost_usd)}{again}{_judge_cost(totals.judge)}.\n"
-    )
-    if run.unfinished:
-        yield f"\n> The run is unfinished: {many(run.unfinished, 'trial')} left.\n"
-    if decided := decided_sentence(totals):
-        yield f"\n> {_code(decided, width=MAX_NOTE)}\n"
-    elif totals.stopped:
-        yield f"\n> It was stopped early: {_code(totals.stopped, width=MAX_NOTE)}\n"
-    elif totals.interrupted:
-        yield f"\n> It was interrupted by {_code(totals.interrupted)}.\n"
 
 
 def _gate(gate: GateRecord) -> Iterator[str]:
     yield f"\n### Gate: {gate.verdict.replace('_', ' ')}\n\n"
     for rule in gate.rules:
-        yield f"- {_code(rule.rule)}: **{rule.verdict.replace('_', ' ')}**. {rule.sentence.translate(_MARKS)}\n"
+        yield f"- {_code(rule.rule)}: **{rule.verdict.replace('_', ' ')}**. {_escaped(rule.sentence)}\n"
     if (baseline := gate.baseline) is not None:
         yield f"- Baseline {_code(baseline.name)} of {_code(baseline.model)}, margin {baseline.margin:g}.\n"
         yield from (f"- {_code(warning, width=MAX_NOTE)}\n" for warning in baseline.warnings)
@@ -114,80 +75,25 @@ def _gate(gate: GateRecord) -> Iterator[str]:
         yield "\n> The run is not complete, which decides its exit code, not the gate.\n"
 
 
-def _judge_cost(judge: JudgeTotals | None) -> str:
-    if judge is None or not judge.calls:
-        return ""
-    if judge.cost_usd is None:
-        return f"; {many(judge.calls, 'call')} of the judge, whose endpoint names no price"
-    unknown = (
-        f", without {many(judge.calls_without_cost, 'call')} of no known price" if judge.calls_without_cost else ""
-    )
-    return f"; judge {_dollars(judge.cost_usd)}{unknown}"
-
-
-def _categories(totals: Aggregate, rows: Sequence[Row]) -> Iterator[str]:
+def _categories(run: PastRun) -> Iterator[str]:
     yield "| category | score | 95 % interval | trials | passed | excluded | agent time | cost |\n"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-    within: dict[str, list[Row]] = {}
-    for row in rows:
-        within.setdefault(str(row["category"]), []).append(row)
-    for name, group in totals.categories.items():
-        score, left = group.score, group.left_out
-        its = within.get(plain(name), [])
+    category_of = {task.task_id: task.category for task in run.data.tasks}
+    glance = overview(run.outcomes, run.grades, category_of=category_of, threshold=run.pass_threshold)
+    rows = {one.name: one.row for one in glance.categories}
+    for name, group in run.data.categories.items():
+        score, row = group.score, rows.get(name)
         cells = (
             _code(name),
             "–" if score.mean is None else f"{score.mean:.3f}",
-            _interval(score, alone=True),
+            "–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}",
             str(score.trials),
-            str(sum(row["passed"] is True for row in its)),
-            str(left.total),
-            duration(_sum(its, "execution_time_s")),
-            _dollars(_cost(its)),
+            str(row.passed if row is not None else 0),
+            str(group.left_out.total),
+            duration(row.time_s) if row is not None else "–",
+            exact_price(row.usage.known_cost_usd).translate(_MARKS) if row is not None else "–",
         )
         yield f"| {' | '.join(cells)} |\n"
-
-
-def _folded(title: str, rows: Sequence[Row], threshold: float = 0.0) -> Iterator[str]:
-    """Yield a collapsible list; nothing if there are no rows."""
-    if not rows:
-        return
-    counted = title if title[0].isdigit() else f"{title}: {many(len(rows), 'trial')}"
-    yield f"\n<details><summary>{counted}</summary>\n\n"
-    yield from _listed(_trials(rows, threshold), rest="more trials")
-    yield "\n</details>\n"
-
-
-def _trials(rows: Iterable[Row], threshold: float) -> Iterator[str]:
-    yield "| trial | score | reason | time | note |\n"
-    yield "| --- | ---: | --- | ---: | --- |\n"
-    for row in rows:
-        repetition, score, seconds = row["repetition"], row["score"], row["execution_time_s"]
-        name = str(row["task_id"]) if repetition == 1 else f"{row['task_id']}@{repetition}"
-        cells = (
-            _code(name),
-            score_below(score, threshold) if isinstance(score, float) else "–",
-            _code(_why(row), width=MAX_NOTE),
-            duration(seconds) if isinstance(seconds, float) else "–",
-            _code(_note(row), width=MAX_NOTE),
-        )
-        yield f"| {' | '.join(cells)} |\n"
-
-
-def _why(row: Row) -> str:
-    """Return why a trial has no score or a low one: how it ended, if that explains it, and what cost most points."""
-    if row["ungraded"]:
-        return str(row["ungraded"])
-    points = row["breakdown"]
-    lost = sorted(points.items(), key=lambda one: one[1]) if isinstance(points, dict) else []
-    missed = [f"{name} {value:.2f}" for name, value in lost if value < 1.0 - ROUNDING][:MAX_CRITERIA]
-    ended = [] if row["reason"] == Reason.COMPLETED and missed else [str(row["reason"])]
-    return ", ".join([*ended, *missed])
-
-
-def _note(row: Row) -> str:
-    notes = row["grade_notes"]
-    first = notes[0] if isinstance(notes, list) and notes else ""
-    return str(row["note"] or first)
 
 
 def _listed(lines: Iterable[str], *, rest: str) -> Iterator[str]:
@@ -203,24 +109,8 @@ def _listed(lines: Iterable[str], *, rest: str) -> Iterator[str]:
         yield f"\n… and {left} {rest}; all are in the results.\n"
 
 
-def _interval(score: Estimate, *, alone: bool = False) -> str:
-    if score.low is None or score.high is None:
-        return "–" if alone else "too little data for an interval"
-    return f"{score.low:.3f} to {score.high:.3f}" if alone else f"95 % interval {score.low:.3f} to {score.high:.3f}"
-
-
-def _sum(rows: Iterable[Row], column: str) -> float:
-    return fsum(value for row in rows if isinstance(value := row[column], float))
-
-
-def _cost(rows: Sequence[Row]) -> float | None:
-    """Return what the trials cost together; None if a price is not known."""
-    is_known = all(row["cost_usd"] is not None for row in rows if row["attempts"])
-    return _sum(rows, "cost_usd") if is_known else None
-
-
-def _dollars(cost: float | None) -> str:
-    return "cost unknown" if cost is None else f"USD {cost:.4f}"  # two dollar signs on a line would be a formula
+def _escaped(sentence: str) -> str:
+    return plain(sentence).translate(_MARKS)
 
 
 def _code(text: str, *, width: int = MAX_NAME) -> str:

@@ -26,7 +26,7 @@ from inspect_ai.tool import ToolCall, ToolCallError
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
-from pinchbench.report.export.conversations import bounded, iso, json_value, left_out
+from pinchbench.report.export.conversations import bounded, iso, json_value, trial_facts
 from pinchbench.transcripts import Role
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def sample_of(run: PastRun, outcome: Outcome, messages: Sequence[Message], score
         messages=[*chat.values()],
         output=_output(*answers[-1], run.model) if answers else ModelOutput(model=run.model),
         scores=scores or None,
-        metadata=_metadata(run, outcome),
+        metadata=trial_facts(run, outcome),
         events=list(_events(identity, outcome, messages, chat)),
         model_usage={used_model(run, outcome): usage_of(usage, usage.known_cost_usd)} if usage.requests else {},
         role_usage=judge_usage(judge) if judge is not None else {},
@@ -170,38 +170,6 @@ def _score(run: PastRun, key: TrialKey, scorer: str, score: float, answer: str |
         }
     explanation = bounded("\n".join(graded.notes)) or None
     return Score(value=score, answer=answer, explanation=explanation, metadata=about)
-
-
-def _metadata(run: PastRun, outcome: Outcome) -> dict[str, Any]:
-    task, grade = run.facts.tasks.get(outcome.key.task_id), run.grades.get(outcome.key)
-    judge = grade.judge if grade is not None else None
-    about = {
-        "category": task.category if task is not None else None,
-        "grading_type": task.grading_type.value if task is not None else None,
-        "status": outcome.status.value,
-        "reason": outcome.reason.value,
-        "counts": outcome.reason.is_valid,
-        "left_out": left_out(run, outcome),
-        "attempt": outcome.attempt,
-        "attempts": len(run.attempts[outcome.key].ended),
-        "slot": outcome.slot,
-        "setup_s": outcome.setup_s,
-        "execution_time_s": outcome.execution_time_s,
-        "timeout_s": outcome.timeout_s,
-        "exit_code": outcome.exit_code,
-        "cost_usd": outcome.usage.known_cost_usd,
-        "judge_cost_usd": judge.cost_usd if judge is not None else None,
-        "tool_calls": outcome.tool_calls,
-        "damaged_lines": outcome.damaged_lines,
-        "rate_limits": outcome.rate_limits,
-        "models": list(outcome.models),
-        "sessions": list(outcome.session_ids),
-        "digest": outcome.digest,
-        "evidence": outcome.evidence,
-        "note": outcome.note,
-        "grading_notes": list(grade.notes) if grade is not None else [],
-    }
-    return {name: json_value(value) for name, value in about.items() if value is not None}
 
 
 def _events(

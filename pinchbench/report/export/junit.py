@@ -7,18 +7,20 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from pinchbench.report.export.trial_rows import State, moment, state_of, ungraded_of
-from pinchbench.report.text import exact_price, many, plain, plain_lines, score_below
+from pinchbench.report.export.trial_rows import State, moment, state_of
+from pinchbench.report.remarks import failure_text, failures_of
+from pinchbench.report.text import exact_price, many, plain, plain_lines
 from pinchbench.results.gate.gate_record import GateVerdict, gate_lines, read_gate
 from pinchbench.results.statistics import is_passed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.gate.gate_record import GateRecord
+    from pinchbench.results.overview import Failure
 
 NO_CATEGORY = "none"
 GATE_SUITE = "gate"
@@ -46,14 +48,15 @@ def junit_lines(run: PastRun) -> Iterator[str]:
     fields = {"name": f"{run.model} {run.facts.run_id}", **_with_gate(_counts(run, run.facts.keys), gate)}
     del fields["skipped"]  # the schema allows it only for suites
     yield f"<testsuites{_attributes(fields)}>\n"
+    failed = {one.outcome.key: one for one in failures_of(run)}
     for category, keys in suites.items():
-        yield from _suite(run, category, keys)
+        yield from _suite(run, category, keys, failed)
     if gate is not None:
         yield from _gate_suite(run, gate)
     yield "</testsuites>\n"
 
 
-def _suite(run: PastRun, category: str, keys: Sequence[TrialKey]) -> Iterator[str]:
+def _suite(run: PastRun, category: str, keys: Sequence[TrialKey], failed: Mapping[TrialKey, Failure]) -> Iterator[str]:
     began = moment(run.facts.created_at)
     fields = {"name": category, "package": run.model, **_counts(run, keys)}
     if began is not None:
@@ -70,7 +73,7 @@ def _suite(run: PastRun, category: str, keys: Sequence[TrialKey]) -> Iterator[st
         yield f"      <property{_attributes({'name': name, 'value': value})}/>\n"
     yield "    </properties>\n"
     for key in keys:
-        yield from _case(run, category, key)
+        yield from _case(run, category, key, failed)
     yield "  </testsuite>\n"
 
 
@@ -117,50 +120,24 @@ def _gate_suite(run: PastRun, gate: GateRecord) -> Iterator[str]:
     yield "  </testsuite>\n"
 
 
-def _case(run: PastRun, category: str, key: TrialKey) -> Iterator[str]:
-    attempts = run.attempts.get(key)
+def _case(run: PastRun, category: str, key: TrialKey, failed: Mapping[TrialKey, Failure]) -> Iterator[str]:
+    attempts, grade = run.attempts.get(key), run.grades.get(key)
     outcome = attempts.counting if attempts is not None else None
     seconds = outcome.execution_time_s if outcome is not None else 0.0
     yield f"    <testcase{_attributes({'name': str(key), 'classname': category, 'time': f'{seconds:.3f}'})}>\n"
     if kind := kind_of(run, key):
-        sort, message, body = _why(run, key, outcome)
-        fields = {"message": plain(message, width=MAX_MESSAGE)}
+        left = f"; {many(run.unfinished, 'trial')} of the run left" if run.unfinished else ""
+        why = failure_text(failed[key], run.data) if key in failed else f"not run{left}"
+        fields = {"message": plain(why, width=MAX_MESSAGE)}
         if kind != "skipped":  # which has no type in the schema
-            fields["type"] = sort
-        yield f"      <{kind}{_attributes(fields)}>{_text(body)}</{kind}>\n"
+            fields["type"] = "score" if outcome is None or outcome.reason.is_valid else outcome.reason.value
+        notes = [outcome.note] if outcome is not None and outcome.note else []
+        if grade is not None:
+            notes += [*grade.notes, *(f"{name}: {value:.2f}" for name, value in grade.breakdown.items())]
+        yield f"      <{kind}{_attributes(fields)}>{_text(chr(10).join(notes))}</{kind}>\n"
     if outcome is not None and (told := _told(run, key, outcome)):
         yield f"      <system-out>{_text(told)}</system-out>\n"
     yield "    </testcase>\n"
-
-
-def _why(run: PastRun, key: TrialKey, outcome: Outcome | None) -> tuple[str, str, str]:
-    """Return why a trial has not passed: the kind, one sentence, and the details."""
-    if outcome is None:
-        left = f"; {many(run.unfinished, 'trial')} of the run left" if run.unfinished else ""
-        return State.NOT_RUN.value, f"not run{left}", ""
-    grade = run.grades.get(key)
-    notes = list(grade.notes) if grade is not None else []
-    said = [outcome.note] if outcome.note else []
-    match state_of(run, key):
-        case State.SCORED:
-            ending = "" if outcome.reason.status.value == "success" else f" ({outcome.reason.value})"
-            told = score_below(run.score(key) or 0.0, run.pass_threshold)
-            sort, begun = "score", f"score {told}, below {run.pass_threshold:g}{ending}"
-            said += notes
-        case State.UNGRADED:
-            sort, said = ungraded_of(grade), notes or said
-            begun = f"ungraded, {sort}"
-        case State.INFRASTRUCTURE:
-            sort = outcome.reason.value
-            begun = f"{sort}, infrastructure failure"
-        case State.UNTRUSTED:
-            sort = outcome.reason.value
-            begun = f"{sort}, its evidence can't be trusted"
-        case State.INTERRUPTED | State.PREREQUISITE_MISSING | State.NOT_RUN:
-            sort = begun = outcome.reason.value
-    message = f"{begun}: {said[0]}" if said else begun
-    points = [f"{name}: {value:.2f}" for name, value in grade.breakdown.items()] if grade is not None else []
-    return sort, message, "\n".join([*said, *points])
 
 
 def _told(run: PastRun, key: TrialKey, outcome: Outcome) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET
 
-from pinchbench.model.ending import Ending
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.usage import Usage
 from pinchbench.report.text import plain
@@ -19,16 +18,16 @@ from pinchbench.results.statistics import is_passed
 from pinchbench.results.task_trials import NOT_GRADED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
-    from pinchbench.model.facts import WireFacts
-    from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade
+    from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
 
 MOST = 2**63 - 1  # the largest value of an integer column
 DEFAULT_ISOLATION = "private"  # of runs made before isolation was selectable
+MISSING_IF_EMPTY = ("suite", "judge_model", "note", "reused_from")  # other texts may be empty
 
 
 class Kind(StrEnum):
@@ -55,92 +54,124 @@ class State(StrEnum):
     NOT_RUN = "not_run"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the tables. `meaning` is its documentation."""
+    """A column of the tables. `meaning` is its documentation, `source` where its values are in those of `_parts`."""
 
     name: str
     kind: Kind
     meaning: str
-
-
-def _column(name: str, kind: Kind, meaning: str) -> Column:
-    return Column(name=name, kind=kind, meaning=meaning)
+    source: str = ""
 
 
 COLUMNS = (
-    _column("run_id", Kind.TEXT, "The run's id."),
-    _column("model", Kind.TEXT, "The model, as OpenClaw names it."),
-    _column("task_id", Kind.TEXT, "The task."),
-    _column("repetition", Kind.WHOLE, "Which repetition of it, from 1."),
-    _column("suite", Kind.TEXT, "Which of the run's suites has it; missing in a run of one suite."),
-    _column("category", Kind.TEXT, "The task's category."),
-    _column("grading_type", Kind.TEXT, "How it is graded: automated, llm_judge or hybrid."),
-    _column("digest", Kind.TEXT, "SHA-256 of the task and its fixtures, as they were run."),
-    _column(
+    Column("run_id", Kind.TEXT, "The run's id.", "run.facts.run_id"),
+    Column("model", Kind.TEXT, "The model, as OpenClaw names it.", "run.model"),
+    Column("task_id", Kind.TEXT, "The task.", "key.task_id"),
+    Column("repetition", Kind.WHOLE, "Which repetition of it, from 1.", "key.repetition"),
+    Column("suite", Kind.TEXT, "Which of the run's suites has it; missing in a run of one suite.", "task.suite"),
+    Column("category", Kind.TEXT, "The task's category.", "task.category"),
+    Column("grading_type", Kind.TEXT, "How it is graded: automated, llm_judge or hybrid.", "task.grading_type"),
+    Column("digest", Kind.TEXT, "SHA-256 of the task and its fixtures, as they were run.", "settled.digest"),
+    Column(
         "state",
         Kind.TEXT,
         "scored, ungraded, infrastructure, untrusted, interrupted, prerequisite_missing or not_run; only scored is in"
         " means.",
+        "state",
     ),
-    _column("status", Kind.TEXT, "success, timeout or error; missing where the trial was not run, as all below."),
-    _column("reason", Kind.TEXT, "Why the trial ended as it did: completed, timed_out, nonzero_exit, …"),
-    _column("counts", Kind.FLAG, "Whether the trial says something about the model."),
-    _column("attempt", Kind.WHOLE, "Which attempt this row tells of: the one that counts, from 1."),
-    _column(
-        "attempts", Kind.WHOLE, "How many attempts have ended by themselves; an interrupted one is not among them."
+    Column(
+        "status",
+        Kind.TEXT,
+        "success, timeout or error; missing where the trial was not run, as all below.",
     ),
-    _column("score", Kind.NUMBER, "The score in 0-1; missing where there is none, which is not 0."),
-    _column("passed", Kind.FLAG, "Whether the score reaches the run's pass threshold; missing without a score."),
-    _column("ungraded", Kind.TEXT, "Why a trial that counts has no score."),
-    _column("check_score", Kind.NUMBER, "What the task's check alone gives, in 0-1."),
-    _column("judge_score", Kind.NUMBER, "What the judge alone gives, in 0-1."),
-    _column("judge_spread", Kind.NUMBER, "The judge's largest vote less its smallest."),
-    _column("breakdown", Kind.POINTS, "The points of each criterion, in 0-1."),
-    _column("timed_out", Kind.FLAG, "Whether the time limit ended the agent."),
-    _column("exit_code", Kind.WHOLE, "The agent's; missing where a signal ended it."),
-    _column("started_at", Kind.TIME, "When the attempt began."),
-    _column("ended_at", Kind.TIME, "When it ended."),
-    _column("graded_at", Kind.TIME, "When it was graded."),
-    _column("setup_s", Kind.NUMBER, "Seconds of our own set-up before the agent."),
-    _column("execution_time_s", Kind.NUMBER, "Seconds of the agent alone."),
-    _column("timeout_s", Kind.NUMBER, "The limit of those."),
-    _column("asleep_s", Kind.NUMBER, "Seconds the machine slept meanwhile, which are in no other time."),
-    _column("cpu_s", Kind.NUMBER, "CPU seconds of OpenClaw and all it started."),
-    _column("peak_rss_bytes", Kind.WHOLE, "Memory of its largest process at most, in bytes."),
-    _column("requests", Kind.WHOLE, "Calls of the model."),
-    _column("input_tokens", Kind.WHOLE, "Tokens read."),
-    _column("output_tokens", Kind.WHOLE, "Tokens written."),
-    _column("cache_read_tokens", Kind.WHOLE, "Tokens read from the provider's cache."),
-    _column("cache_write_tokens", Kind.WHOLE, "Tokens written to it."),
-    _column("total_tokens", Kind.WHOLE, "All tokens, as OpenClaw sums them."),
-    _column("cost_usd", Kind.NUMBER, "Dollars, as OpenClaw prices them; empty where no price is known."),
-    _column("all_attempts_cost_usd", Kind.NUMBER, "Dollars of all attempts together, those that do not count too."),
-    _column("judge_model", Kind.TEXT, "Who judged."),
-    _column("judge_calls", Kind.WHOLE, "Calls of the judge for the grade that counts."),
-    _column("judge_tokens", Kind.WHOLE, "Tokens of those."),
-    _column("judge_cost_usd", Kind.NUMBER, "Dollars of those; missing where the endpoint names no price."),
-    _column("tool_calls", Kind.WHOLE, "Tools the model called."),
-    _column("transcript_length", Kind.WHOLE, "Events of the transcript."),
-    _column("damaged_lines", Kind.WHOLE, "Its lines that were torn."),
-    _column("rate_limits", Kind.WHOLE, "Answers of 429 by the provider."),
-    _column("models", Kind.TEXTS, "The models that answered."),
-    _column("wire_calls", Kind.WHOLE, "Calls of the model by the wire, failed ones included; missing without it."),
-    _column("wire_failed", Kind.WHOLE, "Those of them without a complete reply."),
-    _column(
+    Column("reason", Kind.TEXT, "Why the trial ended as it did: completed, timed_out, nonzero_exit, …"),
+    Column("counts", Kind.FLAG, "Whether the trial says something about the model.", "outcome.reason.is_valid"),
+    Column("attempt", Kind.WHOLE, "Which attempt this row tells of: the one that counts, from 1."),
+    Column(
+        "attempts",
+        Kind.WHOLE,
+        "How many attempts have ended by themselves; an interrupted one is not among them.",
+        "attempts",
+    ),
+    Column("score", Kind.NUMBER, "The score in 0-1; missing where there is none, which is not 0.", "score"),
+    Column(
+        "passed", Kind.FLAG, "Whether the score reaches the run's pass threshold; missing without a score.", "passed"
+    ),
+    Column("ungraded", Kind.TEXT, "Why a trial that counts has no score.", "ungraded"),
+    Column("check_score", Kind.NUMBER, "What the task's check alone gives, in 0-1.", "grade.check.score"),
+    Column("judge_score", Kind.NUMBER, "What the judge alone gives, in 0-1.", "grade.judge.score"),
+    Column("judge_spread", Kind.NUMBER, "The judge's largest vote less its smallest.", "spread"),
+    Column("breakdown", Kind.POINTS, "The points of each criterion, in 0-1.", "grade.breakdown"),
+    Column("timed_out", Kind.FLAG, "Whether the time limit ended the agent."),
+    Column("exit_code", Kind.WHOLE, "The agent's; missing where a signal ended it."),
+    Column("started_at", Kind.TIME, "When the attempt began."),
+    Column("ended_at", Kind.TIME, "When it ended."),
+    Column("graded_at", Kind.TIME, "When it was graded.", "grade.graded_at"),
+    Column("setup_s", Kind.NUMBER, "Seconds of our own set-up before the agent."),
+    Column("execution_time_s", Kind.NUMBER, "Seconds of the agent alone."),
+    Column("timeout_s", Kind.NUMBER, "The limit of those.", "settled.timeout_s"),
+    Column("asleep_s", Kind.NUMBER, "Seconds the machine slept meanwhile, which are in no other time."),
+    Column("cpu_s", Kind.NUMBER, "CPU seconds of OpenClaw and all it started."),
+    Column("peak_rss_bytes", Kind.WHOLE, "Memory of its largest process at most, in bytes."),
+    Column("requests", Kind.WHOLE, "Calls of the model.", "outcome.usage.requests"),
+    Column("input_tokens", Kind.WHOLE, "Tokens read.", "outcome.usage.input_tokens"),
+    Column("output_tokens", Kind.WHOLE, "Tokens written.", "outcome.usage.output_tokens"),
+    Column(
+        "cache_read_tokens", Kind.WHOLE, "Tokens read from the provider's cache.", "outcome.usage.cache_read_tokens"
+    ),
+    Column("cache_write_tokens", Kind.WHOLE, "Tokens written to it.", "outcome.usage.cache_write_tokens"),
+    Column("total_tokens", Kind.WHOLE, "All tokens, as OpenClaw sums them.", "outcome.usage.total_tokens"),
+    Column(
+        "cost_usd",
+        Kind.NUMBER,
+        "Dollars, as OpenClaw prices them; empty where no price is known.",
+        "outcome.usage.known_cost_usd",
+    ),
+    Column(
+        "all_attempts_cost_usd",
+        Kind.NUMBER,
+        "Dollars of all attempts together, those that do not count too.",
+        "spent.known_cost_usd",
+    ),
+    Column("judge_model", Kind.TEXT, "Who judged.", "grade.judge.model"),
+    Column("judge_calls", Kind.WHOLE, "Calls of the judge for the grade that counts.", "grade.judge.calls"),
+    Column("judge_tokens", Kind.WHOLE, "Tokens of those.", "grade.judge.usage.total_tokens"),
+    Column(
+        "judge_cost_usd",
+        Kind.NUMBER,
+        "Dollars of those; missing where the endpoint names no price.",
+        "grade.judge.cost_usd",
+    ),
+    Column("tool_calls", Kind.WHOLE, "Tools the model called."),
+    Column("transcript_length", Kind.WHOLE, "Events of the transcript."),
+    Column("damaged_lines", Kind.WHOLE, "Its lines that were torn."),
+    Column("rate_limits", Kind.WHOLE, "Answers of 429 by the provider."),
+    Column("models", Kind.TEXTS, "The models that answered."),
+    Column(
+        "wire_calls",
+        Kind.WHOLE,
+        "Calls of the model by the wire, failed ones included; missing without it.",
+        "outcome.wire.calls",
+    ),
+    Column("wire_failed", Kind.WHOLE, "Those of them without a complete reply.", "outcome.wire.failed"),
+    Column(
         "wire_read_again",
         Kind.WHOLE,
         "Tokens of prompts that were read again because their beginning had changed, by an estimate.",
+        "outcome.wire.prompts.again",
     ),
-    _column("first_token_s", Kind.NUMBER, "The median time to the first token, in seconds."),
-    _column("model_s", Kind.NUMBER, "Seconds in which at least one call was at the provider."),
-    _column("openclaw", Kind.TEXT, "OpenClaw's release."),
-    _column("isolation", Kind.TEXT, "private or shared."),
-    _column("evidence", Kind.TEXT, "The folder of transcript and logs, relative to the run's."),
-    _column("note", Kind.TEXT, "What is to be said of the outcome."),
-    _column("grade_notes", Kind.TEXTS, "What is to be said of the grade."),
-    _column("private", Kind.FLAG, "Whether the task is made of the user's own conversations."),
-    _column("reused_from", Kind.TEXT, "The earlier run that made it; missing for the run's own."),
+    Column(
+        "first_token_s", Kind.NUMBER, "The median time to the first token, in seconds.", "outcome.wire.first_token_s"
+    ),
+    Column("model_s", Kind.NUMBER, "Seconds in which at least one call was at the provider.", "outcome.wire.model_s"),
+    Column("openclaw", Kind.TEXT, "OpenClaw's release.", "settings.openclaw"),
+    Column("isolation", Kind.TEXT, "private or shared.", "settings.isolation"),
+    Column("evidence", Kind.TEXT, "The folder of transcript and logs, relative to the run's."),
+    Column("note", Kind.TEXT, "What is to be said of the outcome."),
+    Column("grade_notes", Kind.TEXTS, "What is to be said of the grade.", "grade.notes"),
+    Column("private", Kind.FLAG, "Whether the task is made of the user's own conversations.", "task.private"),
+    Column("reused_from", Kind.TEXT, "The earlier run that made it; missing for the run's own."),
 )
 
 Value = str | int | float | bool | datetime | list[str] | dict[str, float] | None
@@ -152,74 +183,83 @@ def trial_rows(run: PastRun) -> Iterator[Row]:
 
     Text is a single line without control characters. Raises ResultsError if run.json can no longer be read.
     """
-    settings = _Settings.of(run)
+    settings = _settings(run)
     for key in run.facts.keys:
-        yield _row(run, key, settings)
+        parts = _parts(run, key, settings)
+        yield {column.name: _value(parts, column) for column in COLUMNS}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Settings:
-    """The settings in force when each attempt ended, as far as a resumption may have changed them."""
+class _Settings(NamedTuple):
+    """The settings in force when an attempt ended, as far as a resumption may have changed them."""
 
-    first: tuple[str, str]
-    later: Mapping[tuple[TrialKey, int, float], tuple[str, str]]
-
-    @classmethod
-    def of(cls, run: PastRun) -> _Settings:
-        facts = read_facts(run.files.provenance) if run.journal.state.resumed else run.facts
-        first = now = _settings(facts.versions, facts.config)
-        later = {}
-        for record in run.journal.records:
-            match record:
-                case RunResumed(versions=versions, config=config):
-                    now = _settings(versions, config)
-                case TrialFinished(outcome=one) if now != first:
-                    later[one.key, one.attempt, one.started_at] = now
-                case _:
-                    pass
-        return cls(first=first, later=later)
-
-    def at(self, outcome: Outcome) -> tuple[str, str]:
-        """Return OpenClaw's release and the isolation."""
-        return self.later.get((outcome.key, outcome.attempt, outcome.started_at), self.first)
+    openclaw: str
+    isolation: str
 
 
-def _settings(versions: Mapping[str, str], config: Mapping[str, object]) -> tuple[str, str]:
-    return plain(versions.get("openclaw", "")), plain(str(config.get("isolation") or DEFAULT_ISOLATION))
+def _settings(run: PastRun) -> Callable[[Outcome], _Settings]:
+    """Return what tells the settings of an attempt."""
+    facts = read_facts(run.files.provenance) if run.journal.state.resumed else run.facts
+    first = now = _settings_of(facts.versions, facts.config)
+    later = {}
+    for record in run.journal.records:
+        match record:
+            case RunResumed(versions=versions, config=config):
+                now = _settings_of(versions, config)
+            case TrialFinished(outcome=one) if now != first:
+                later[one.key, one.attempt, one.started_at] = now
+            case _:
+                pass
+    return lambda outcome: later.get((outcome.key, outcome.attempt, outcome.started_at), first)
 
 
-def _row(run: PastRun, key: TrialKey, settings: _Settings) -> Row:
-    task = run.facts.tasks.get(key.task_id)
-    attempts = run.attempts.get(key)
-    grade = run.grades.get(key)
-    state = state_of(run, key)
-    row: Row = {column.name: None for column in COLUMNS}
-    row |= {
-        "run_id": plain(run.facts.run_id),
-        "model": plain(run.model),
-        "task_id": plain(key.task_id),
-        "repetition": _whole(key.repetition),
-        "suite": plain(task.suite) if task and task.suite else None,
-        "category": plain(task.category) if task else None,
-        "grading_type": task.grading_type.value if task else None,
-        "digest": plain(task.digest) if task else None,
-        "timeout_s": task.timeout_s if task else None,
-        "private": task.private is True if task else None,
-        "state": state.value,
-        "attempts": len(attempts.ended) if attempts else 0,
-    }
+def _settings_of(versions: Mapping[str, str], config: Mapping[str, object]) -> _Settings:
+    return _Settings(versions.get("openclaw", ""), str(config.get("isolation") or DEFAULT_ISOLATION))
+
+
+def _parts(run: PastRun, key: TrialKey, settings: Callable[[Outcome], _Settings]) -> dict[str, object]:
+    """Return what a trial's row is made of; most is missing for one that was not run."""
+    task, attempts, score = run.facts.tasks.get(key.task_id), run.attempts.get(key), run.score(key)
+    parts = {"run": run, "key": key, "task": task, "state": state_of(run, key), "attempts": ()}
     if attempts is None:
-        return row
-    score = run.score(key)
-    row |= _outcome_cells(attempts.counting)
-    row["openclaw"], row["isolation"] = settings.at(attempts.counting)
-    row["all_attempts_cost_usd"] = sum((one.usage for one in attempts.outcomes), Usage()).known_cost_usd
-    row["score"] = score
-    row["passed"] = None if score is None else is_passed(score, run.pass_threshold)
-    row["ungraded"] = ungraded_of(grade) if state is State.UNGRADED else None
-    if grade is not None:
-        row |= _grade_cells(grade)
-    return row
+        return parts | {"settled": task}
+    outcome, grade = attempts.counting, run.grades.get(key)
+    judge = None if grade is None else grade.judge
+    return parts | {
+        "settled": outcome,
+        "attempts": attempts.ended,
+        "outcome": outcome,
+        "grade": grade,
+        "settings": settings(outcome),
+        "spent": sum((one.usage for one in attempts.outcomes), Usage()),
+        "score": score,
+        "passed": None if score is None else is_passed(score, run.pass_threshold),
+        "ungraded": ungraded_of(grade) if parts["state"] is State.UNGRADED else None,
+        "spread": judge.spread if judge is not None and judge.votes else None,
+    }
+
+
+def _value(parts: Mapping[str, object], column: Column) -> Value:
+    """Return a trial's value in a column; None where something on the way to it is missing."""
+    first, *names = (column.source or f"outcome.{column.name}").split(".")
+    found: Any = parts.get(first)
+    for name in names:
+        found = getattr(found, name, None)
+    if found is UNSET or found is None:
+        return False if found is UNSET and column.kind is Kind.FLAG else None
+    match column.kind:
+        case Kind.TEXT:
+            found = plain(str(found)) or (None if column.name in MISSING_IF_EMPTY else "")
+        case Kind.WHOLE:
+            found = _whole(len(found) if isinstance(found, tuple | list) else found)
+        case Kind.TIME:
+            found = moment(found)
+        case Kind.TEXTS:
+            found = [plain(text) for text in found]
+        case Kind.POINTS:
+            found = {plain(name): points for name, points in found.items()}
+        case Kind.NUMBER | Kind.FLAG:
+            pass
+    return found  # type: ignore[no-any-return]
 
 
 def state_of(run: PastRun, key: TrialKey) -> State:
@@ -227,99 +267,16 @@ def state_of(run: PastRun, key: TrialKey) -> State:
     attempts = run.attempts.get(key)
     if attempts is None:
         return State.NOT_RUN
-    match attempts.counting.reason.ending:
-        case Ending.INTERRUPTED:
-            return State.INTERRUPTED
-        case Ending.PREREQUISITE_MISSING:
-            return State.PREREQUISITE_MISSING
-        case Ending.INFRASTRUCTURE:
-            return State.INFRASTRUCTURE
-        case Ending.UNTRUSTED:
-            return State.UNTRUSTED
-        case Ending.COMPLETED | Ending.TIMED_OUT | Ending.AGENT_FAILED:
-            return State.UNGRADED if run.score(key) is None else State.SCORED
+    reason = attempts.counting.reason
+    if not reason.is_valid:
+        return State(reason.ending.value)
+    return State.UNGRADED if run.score(key) is None else State.SCORED
 
 
 def ungraded_of(grade: Grade | None) -> str:
     """Return why a valid trial has no score: not graded yet, or its grade's reason."""
     # a score outside 0-1 is not a score, but its grader's bug
     return NOT_GRADED if grade is None else (grade.ungraded or Ungraded.GRADER_BUG).value
-
-
-def _outcome_cells(one: Outcome) -> Row:
-    usage = one.usage
-    return {
-        "digest": plain(one.digest),
-        "status": one.status.value,
-        "reason": one.reason.value,
-        "counts": one.reason.is_valid,
-        "attempt": _whole(one.attempt),
-        "timed_out": one.timed_out,
-        "exit_code": None if one.exit_code is None else _whole(one.exit_code),
-        "started_at": moment(one.started_at),
-        "ended_at": moment(one.ended_at),
-        "setup_s": one.setup_s,
-        "execution_time_s": one.execution_time_s,
-        "timeout_s": one.timeout_s,
-        "asleep_s": one.asleep_s,
-        "cpu_s": one.cpu_s,
-        "peak_rss_bytes": _whole(one.peak_rss_bytes),
-        "requests": _whole(usage.requests),
-        "input_tokens": _whole(usage.input_tokens),
-        "output_tokens": _whole(usage.output_tokens),
-        "cache_read_tokens": _whole(usage.cache_read_tokens),
-        "cache_write_tokens": _whole(usage.cache_write_tokens),
-        "total_tokens": _whole(usage.total_tokens),
-        "cost_usd": usage.known_cost_usd,
-        "tool_calls": _whole(one.tool_calls),
-        "transcript_length": _whole(one.transcript_length),
-        "damaged_lines": _whole(one.damaged_lines),
-        "rate_limits": _whole(one.rate_limits),
-        "models": [plain(model) for model in one.models],
-        **_wire_cells(one.wire),
-        "evidence": plain(one.evidence),
-        "note": plain(one.note) or None,
-        "reused_from": plain(one.reused_from) or None,
-    }
-
-
-def _wire_cells(wire: WireFacts | None) -> Row:
-    if wire is None:
-        return {}
-    return {
-        "wire_calls": _whole(wire.calls),
-        "wire_failed": _whole(len(wire.failed)),
-        "wire_read_again": None if wire.prompts is UNSET else _whole(wire.prompts.again),
-        "first_token_s": wire.first_token_s,
-        "model_s": wire.model_s,
-    }
-
-
-def _grade_cells(grade: Grade) -> Row:
-    return {
-        "graded_at": moment(grade.graded_at),
-        "breakdown": {plain(name): points for name, points in grade.breakdown.items()},
-        "grade_notes": [plain(note) for note in grade.notes],
-        **_check_cells(grade.check),
-        **_judge_cells(grade.judge),
-    }
-
-
-def _check_cells(check: CheckGrade | None) -> Row:
-    return {} if check is None else {"check_score": check.score}
-
-
-def _judge_cells(judge: JudgeGrade | None) -> Row:
-    if judge is None:
-        return {}
-    return {
-        "judge_score": judge.score,
-        "judge_spread": judge.spread if judge.votes else None,
-        "judge_model": plain(judge.model) or None,
-        "judge_calls": _whole(judge.calls),
-        "judge_tokens": _whole(judge.usage.total_tokens),
-        "judge_cost_usd": judge.cost_usd,
-    }
 
 
 def _whole(number: int) -> int:

@@ -27,7 +27,7 @@ from pinchbench.report.html.timeline import Kind, draw_timeline, timeline, where
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, TrialAnchor, size_of, transcript_of, trial_json
 from pinchbench.report.html.verdicts import shown_gate
 from pinchbench.report.model_calls import model_calls_sentence, model_time_text
-from pinchbench.report.remarks import failure_text, remarks
+from pinchbench.report.remarks import failed_trials, failure_text, remarks
 from pinchbench.report.sentences import (
     caused_by_agent_sentence,
     control_sentences,
@@ -42,8 +42,6 @@ from pinchbench.report.sentences import (
 from pinchbench.report.text import duration, exact_price, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
-from pinchbench.results.overview import Kind as FailureKind
-from pinchbench.results.overview import overview
 from pinchbench.results.statistics import is_passed
 from pinchbench.transcripts import Role, read_conversation
 
@@ -148,7 +146,7 @@ def run_part(run: PastRun, prefix: str) -> RunPart:
     notices = tuple(_notices(run))
     said = {sentence for _, sentence in notices}
     remarked = (safe_line(one, 1000) for one in remarks(run.data, run.outcomes, run.grades, run.files))
-    failures = _failures(run)
+    failures = failed_trials(run)
     return RunPart(
         anchor=f"run/{prefix}".rstrip("/"),
         prefix=prefix,
@@ -239,11 +237,6 @@ def _why_it_costs(data: Aggregate, prefix: str) -> PageSection | None:
 
 def _section_id(name: str, prefix: str) -> str:
     return f"{name}-{prefix.rstrip('/')}" if prefix else name
-
-
-def _failures(run: PastRun) -> tuple[Failure, ...]:
-    glance = overview(run.outcomes, run.grades, category_of={}, threshold=run.pass_threshold)
-    return tuple(one for one in glance.failures if one.kind not in (FailureKind.NOTED, FailureKind.NO_JUDGE))
 
 
 def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> FailedTrial:

@@ -77,14 +77,18 @@ def test_each_verdict_says_why(tmp_path: Path) -> None:
     }
 
     assert "passed" not in said
-    assert said["failed"] == ("failure", "score", "score 0.25, below 0.5: No sources are named.")
-    assert str(said["close"][2]).startswith("score 0.4996, below 0.5")
+    assert said["failed"] == (
+        "failure",
+        "score",
+        "score 0.25: file there 0.25, is clear (judge) 0.25; No sources are named.",
+    )
+    assert str(said["close"][2]).startswith("score 0.4996: ")
     assert said["late"][:2] == ("failure", "score")
-    assert "below 0.5 (timed_out)" in str(said["late"][2])
+    assert str(said["late"][2]).startswith("timed out, score 0.00")
     assert said["broken"][:2] == ("error", "provider_error")
     assert str(said["broken"][2]).endswith(": 429 Too Many Requests")
-    assert said["ungraded"] == ("skipped", None, "ungraded, judge_unreachable: No answer.")
-    assert said["cut"] == ("skipped", None, "interrupted")
+    assert said["ungraded"] == ("skipped", None, "ungraded, judge unreachable: No answer.")
+    assert said["cut"] == ("skipped", None, "interrupted (not in the score)")
     assert said["passed@2"][0] == "skipped"
     assert str(said["passed@2"][2]).startswith("not run; ")
     told = cases["failed"].findtext("system-out") or ""
