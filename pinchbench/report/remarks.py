@@ -32,7 +32,7 @@ from pinchbench.results.judge_agreement import alpha_interval
 from pinchbench.results.overview import Kind, lost_points, overview, trial_score
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -51,44 +51,48 @@ MAX_CRITERIA = 3
 def remarks(
     totals: Aggregate, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], files: RunFiles
 ) -> Iterator[str]:
-    """Yield what a reader of the score must know, the most important first.
+    """Yield what a reader of the score must know, as `marked_remarks` does."""
+    return (sentence for _, sentence in marked_remarks(totals, outcomes, grades, files))
 
-    `outcomes` and `grades` are of the attempts that count for their trials, and `files` those of the run.
+
+def marked_remarks(
+    totals: Aggregate, outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade], files: RunFiles
+) -> Iterator[tuple[str | None, str]]:
+    """Yield what a reader of the score must know, the most important first, with the look of its notice on a page.
+
+    The look is `bad`, `warn` or empty; None for what a page only has among its remarks. `outcomes` and `grades` are of
+    the attempts that count for their trials, and `files` those of the run.
     """
-    if totals.stopped:
-        kind = f" ({totals.stop.value})" if totals.stop is not None else ""
-        yield decided_sentence(totals) or f"Stopped early{kind}: {totals.stopped}"
-    yield from filter(None, (left_out_sentence(totals),))
-    if totals.model not in DEMO_MODELS:
-        yield from _without_tool_calls(outcomes, grades)
-    yield from _without_judge(outcomes, grades, files)
-    yield from filter(None, (caused_by_agent_sentence(totals), unsandboxed_sentence(outcomes)))
-    yield from filter(None, (reused_sentence(totals),))
-    if totals.changes:
-        yield f"Changed while the run was resumed: {'; '.join(totals.changes)}."
-    yield from control_sentences(totals)
-    yield from witness_sentences(outcomes)
-    yield from replay_sentences(outcomes)
-    yield from run_warnings(totals)
-    if used := ", ".join(_used(totals)):
-        yield f"Used: {used}."
-    yield from _partly_known(outcomes)
-    if passed := list(_passed(totals.passing.k)):
-        yield f"Passed (score of {totals.passing.threshold:g} or more): {', '.join(passed)}."
-    yield from filter(None, (sheet_sentence(totals.events or {}),))
-    yield from _alone(totals)
-    if totals.judge is not None:
-        yield f"{_judge_line(totals.judge)} {_certificate(totals.judge)}"
-        if totals.judge.agreement is not UNSET:
-            judged = [one.judge for one in grades.values() if one.judge is not None]
-            yield agreement_sentence(totals.judge.agreement, alpha_interval(judged))
-        yield from kinship_sentences(totals.model, totals.judge.models, label=totals.model)
-    if totals.user is not UNSET:
-        yield _user_line(totals.user)
-    if totals.retries is not None and totals.retries.trials:
-        yield _retries_line(totals.retries)
-    yield from _model_calls(totals)
-    yield from node_sentences(totals.nodes or {})
+    decided, kind = decided_sentence(totals), f" ({totals.stop.value})" if totals.stop is not None else ""
+    changes = f"Changed while the run was resumed: {'; '.join(totals.changes)}."
+    used = ", ".join(_used(totals))
+    passed = ", ".join(_passed(totals.passing.k))
+    measured = totals.model not in DEMO_MODELS
+    marked: tuple[tuple[str | None, Iterable[str]], ...] = (
+        ("" if decided else "bad", [decided or f"Stopped early{kind}: {totals.stopped}"] if totals.stopped else []),
+        (None, [left_out_sentence(totals)]),
+        ("warn", _without_tool_calls(outcomes, grades) if measured else ()),
+        ("warn", _without_judge(outcomes, grades, files)),
+        ("bad", [caused_by_agent_sentence(totals)]),
+        ("warn", [unsandboxed_sentence(outcomes), reused_sentence(totals), changes if totals.changes else ""]),
+        ("warn", control_sentences(totals)),
+        ("warn", witness_sentences(outcomes)),
+        (None, replay_sentences(outcomes)),
+        ("warn", run_warnings(totals)),
+        (None, [f"Used: {used}."] if used else []),
+        (None, _partly_known(outcomes)),
+        (None, [f"Passed (score of {totals.passing.threshold:g} or more): {passed}."] if passed else []),
+        (None, [sheet_sentence(totals.events or {})]),
+        (None, _alone(totals)),
+        (None, _judged(totals, grades)),
+        (None, [] if totals.user is UNSET else [_user_line(totals.user)]),
+        (None, [_retries_line(totals.retries)] if totals.retries is not None and totals.retries.trials else []),
+        (None, _broken_caches(totals)),
+        ("warn", [model_calls_sentence(totals)]),
+        (None, [f"Time of the agents, added up: {time}." if (time := model_time_text(totals)) else ""]),
+        ("", node_sentences(totals.nodes or {})),
+    )
+    return ((look, sentence) for look, sentences in marked for sentence in sentences if sentence)
 
 
 def _without_tool_calls(outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade]) -> Iterator[str]:
@@ -112,13 +116,21 @@ def _without_judge(outcomes: Sequence[Outcome], grades: Mapping[TrialKey, Grade]
         )
 
 
-def _model_calls(totals: Aggregate) -> Iterator[str]:
+def _broken_caches(totals: Aggregate) -> Iterator[str]:
     found = cost_reasons((trial.usage, trial.wire) for trial in totals.trials if trial.counts)
-    yield from filter(None, (found and breaking_sentence(found),))
-    if calls := model_calls_sentence(totals):
-        yield calls
-    if time := model_time_text(totals):
-        yield f"Time of the agents, added up: {time}."
+    if found is not None:
+        yield breaking_sentence(found)
+
+
+def _judged(totals: Aggregate, grades: Mapping[TrialKey, Grade]) -> Iterator[str]:
+    if (judge := totals.judge) is None:
+        return
+    certificates = "; ".join(one or "none for some trials" for one in judge.certificates or ())
+    yield (f"{_judge_line(judge)} Certificate: {certificates or 'none; `pinchbench-async judge check` makes one'}.")
+    if judge.agreement is not UNSET:
+        judged = [one.judge for one in grades.values() if one.judge is not None]
+        yield agreement_sentence(judge.agreement, alpha_interval(judged))
+    yield from kinship_sentences(totals.model, judge.models, label=totals.model)
 
 
 def _used(totals: Aggregate) -> Iterator[str]:
@@ -226,11 +238,6 @@ def _judge_cost(judge: JudgeTotals) -> str:
     told = f"${judge.cost_usd:.4f}"
     missing = judge.calls_without_cost
     return f"{told}, cost not reported for {missing} of {many(judge.calls, 'call')}" if missing else told
-
-
-def _certificate(judge: JudgeTotals) -> str:
-    certificates = "; ".join(one or "none for some trials" for one in judge.certificates or ())
-    return f"Certificate: {certificates or 'none; `pinchbench-async judge check` makes one'}."
 
 
 def failures_of(run: PastRun) -> tuple[Failure, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import fsum
 from typing import TYPE_CHECKING
@@ -25,20 +24,9 @@ from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
 from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.timeline import Kind, draw_timeline, timeline, where_the_time_went
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, TrialAnchor, size_of, transcript_of, trial_json
-from pinchbench.report.html.verdicts import shown_gate
-from pinchbench.report.model_calls import model_calls_sentence, model_time_text
-from pinchbench.report.remarks import failed_trials, failure_text, remarks
-from pinchbench.report.sentences import (
-    caused_by_agent_sentence,
-    control_sentences,
-    decided_sentence,
-    node_sentences,
-    reused_sentence,
-    run_warnings,
-    suite_sentences,
-    unsandboxed_sentence,
-    witness_sentences,
-)
+from pinchbench.report.model_calls import model_time_text
+from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
+from pinchbench.report.sentences import suite_sentences
 from pinchbench.report.text import duration, exact_price, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
@@ -46,16 +34,14 @@ from pinchbench.results.statistics import is_passed
 from pinchbench.transcripts import Role, read_conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.report.html.plots import Drawing
-    from pinchbench.report.html.task_rows import TaskRow
     from pinchbench.report.html.timeline import Span
-    from pinchbench.report.html.verdicts import ShownGate
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.overview import Failure
     from pinchbench.results.result_json import Aggregate
@@ -75,51 +61,6 @@ MOST_WORDS = 240  # characters of them
 CALLS_PART = 2  # the calls of the model may take half of the space of transcripts
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FailedTrial:
-    """A trial that failed: `why` with the criteria that it missed, and the model's last words, empty for none."""
-
-    name: str
-    title: str
-    href: str
-    why: str
-    last_words: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunPart:
-    """The page's data about one run. `data` is its aggregate."""
-
-    anchor: str
-    prefix: str
-    name: str
-    model: str
-    data: Aggregate
-    versions: Mapping[str, str]
-    date: str
-    wall_s: float | None
-    sessions: int
-    passed: int
-    answer: str
-    notices: tuple[tuple[str, str], ...]
-    remarks: tuple[str, ...]
-    failures: tuple[FailedTrial, ...]
-    more_failures: int
-    gate: ShownGate | None
-    left_out: tuple[str, ...]
-    tasks: tuple[TaskRow, ...]
-    categories: tuple[str, ...]
-    bars: Drawing | None
-    bars_label: str
-    timeline: Drawing | None
-    timeline_label: str
-    model_time: str
-    wrong: PageSection | None
-    why: PageSection | None
-    settings: tuple[tuple[str, str], ...]
-    folder: str
-
-
 def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTAL_BYTES) -> None:
     """Write the report of one or several runs atomically: a reader sees the old file or the complete new one. Blocks.
 
@@ -127,7 +68,7 @@ def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTA
     what exceeds that is omitted with a note. Raises ResultsError if the page can't be written.
     """
     prefixes = [""] if len(runs) == 1 else [f"{number}/" for number in range(1, len(runs) + 1)]
-    parts = [run_part(run, prefix) for run, prefix in zip(runs, prefixes, strict=True)]
+    parts = [run_values(run, prefix) for run, prefix in zip(runs, prefixes, strict=True)]
     write_document(
         path,
         PageLook(template="report.html.j2"),
@@ -136,47 +77,40 @@ def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTA
     )
 
 
-def run_part(run: PastRun, prefix: str) -> RunPart:
-    """Gather the page's data about a run, except for its trials' pages."""
+def run_values(run: PastRun, prefix: str) -> dict[str, object]:
+    """Return what the page shows of a run, except for its trials' pages."""
     tasks = task_rows(run, prefix)
     bars, bars_label = _bars(run)
     line, line_label = _timeline(run, prefix)
     worked = run.data.sessions
-    gate = read_gate(run)
-    notices = tuple(_notices(run))
-    said = {sentence for _, sentence in notices}
-    remarked = (safe_line(one, 1000) for one in remarks(run.data, run.outcomes, run.grades, run.files))
+    marked = list(marked_remarks(run.data, run.outcomes, run.grades, run.files))
+    notices = [*_unfinished(run), *((look, text) for look, text in marked if look is not None)]
     failures = failed_trials(run)
-    return RunPart(
-        anchor=f"run/{prefix}".rstrip("/"),
-        prefix=prefix,
-        name=safe_line(run.files.name),
-        model=safe_line(run.model),
-        data=run.data,
-        versions=run.facts.versions,
-        date=_date(run.facts.created_at),
-        wall_s=fsum(end - start for start, end in worked) if worked else None,
-        sessions=len(worked),
-        passed=sum(task.passed for task in tasks),
-        answer=_answer(run),
-        notices=notices,
-        remarks=tuple(one for one in remarked if one not in said),
-        failures=tuple(_failed_trial(run, one, prefix) for one in failures[:MOST_FAILURES]),
-        more_failures=max(0, len(failures) - MOST_FAILURES),
-        gate=None if gate is None else shown_gate(gate),
-        left_out=tuple(_left_out(run)),
-        tasks=tasks,
-        categories=tuple(dict.fromkeys(task.category for task in tasks)),
-        bars=bars,
-        bars_label=bars_label,
-        timeline=line,
-        timeline_label=line_label,
-        model_time=model_time_text(run.data),
-        wrong=_what_went_wrong(run, prefix),
-        why=_why_it_costs(run.data, prefix),
-        settings=tuple(_settings(run)),
-        folder=safe_line(run.files.folder),
-    )
+    return {
+        "anchor": f"run/{prefix}".rstrip("/"),
+        "run": run,
+        "data": run.data,
+        "date": _date(run.facts.created_at),
+        "wall_s": fsum(end - start for start, end in worked) if worked else None,
+        "passed": sum(task.passed for task in tasks),
+        "answer": _answer(run),
+        "notices": [*notices, *(("", text) for text in suite_sentences(run.data))],
+        "remarks": [text for look, text in marked if look is None],
+        "failures": [_failed_trial(run, one, prefix) for one in failures[:MOST_FAILURES]],
+        "more_failures": max(0, len(failures) - MOST_FAILURES),
+        "gate": read_gate(run),
+        "left_out": list(_left_out(run)),
+        "tasks": tasks,
+        "categories": list(dict.fromkeys(task.category for task in tasks)),
+        "bars": bars,
+        "bars_label": bars_label,
+        "timeline": line,
+        "timeline_label": line_label,
+        "model_time": model_time_text(run.data),
+        "wrong": _what_went_wrong(run, prefix),
+        "why": _why_it_costs(run.data, prefix),
+        "settings": list(_settings(run)),
+    }
 
 
 def _answer(run: PastRun) -> str:
@@ -239,7 +173,8 @@ def _section_id(name: str, prefix: str) -> str:
     return f"{name}-{prefix.rstrip('/')}" if prefix else name
 
 
-def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> FailedTrial:
+def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> dict[str, str]:
+    """Return why a trial failed, with the criteria that it missed, and the model's last words, empty for none."""
     key = failure.outcome.key
     words = ""
     path = transcript_of(run, failure.outcome)
@@ -247,13 +182,13 @@ def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> FailedTrial:
         with suppress(ResultsError):
             said = [one.text for one in read_conversation(path) if one.role is Role.ASSISTANT and one.text.strip()]
             words = safe_line(said[-1], MOST_WORDS) if said else ""
-    return FailedTrial(
-        name=safe_line(key),
-        title=safe_line(run.facts.title_of(key.task_id)),
-        href=href(anchor_of(prefix, key)),
-        why=safe_line(failure_text(failure, run.data), 500),
-        last_words=words,
-    )
+    return {
+        "name": safe_line(key),
+        "title": safe_line(run.facts.title_of(key.task_id)),
+        "href": href(anchor_of(prefix, key)),
+        "why": safe_line(failure_text(failure, run.data), 500),
+        "last_words": words,
+    }
 
 
 def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[tuple[str, Markup]]:
@@ -346,40 +281,19 @@ def _date(at: float) -> str:
         return "an unknown day"
 
 
-def _notices(run: PastRun) -> Iterator[tuple[str, str]]:
-    """Yield what a reader must know before any number: the kind, and a sentence."""
-    if decided := decided_sentence(run.data):
-        yield "", safe_line(decided, 500)
-    elif run.data.stopped:
-        yield "bad", f"Stopped early: {safe_line(run.data.stopped, 500)}"
-    if run.unfinished:
-        left = f"{run.unfinished} of {many(len(run.facts.plan), 'trial')}"
-        how = f"`pinchbench-async resume {safe_line(run.facts.run_id)}`"
-        if run.journal.state.finished is None:
-            yield "bad", f"Incomplete: {left} are left. If the run does not work any more, {how} continues it."
-        elif run.data.left_out.not_run or run.data.interrupted:
-            ended = f"{safe_line(run.data.interrupted)} ended the run" if run.data.interrupted else "the run has ended"
-            yield "bad", f"Incomplete: {ended}, and {left} are left. {how} continues it."
-        else:
-            yield (
-                "warn",
-                f"{left} failed for other reasons than the model, or could not be graded. {how} tries them again.",
-            )
-    if run.data.changes:
-        changes = "; ".join(safe_line(one, 300) for one in run.data.changes)
-        yield "warn", f"Changed while the run was resumed: {changes}."
-    told = {
-        reused_sentence(run.data): "warn",
-        caused_by_agent_sentence(run.data): "bad",
-        model_calls_sentence(run.data): "warn",
-        unsandboxed_sentence(run.outcomes): "warn",
-        **dict.fromkeys(witness_sentences(run.outcomes), "warn"),
-        **dict.fromkeys(control_sentences(run.data), "warn"),
-        **dict.fromkeys(run_warnings(run.data), "warn"),
-    }
-    yield from ((kind, safe_line(sentence, 1000)) for sentence, kind in told.items() if sentence)
-    yield from (("", safe_line(sentence, 500)) for sentence in suite_sentences(run.data))
-    yield from (("", safe_line(sentence, 1000)) for sentence in node_sentences(run.data.nodes or {}))
+def _unfinished(run: PastRun) -> Iterator[tuple[str, str]]:
+    """Yield how an unfinished run goes on: the look of the notice, and a sentence."""
+    if not run.unfinished:
+        return
+    left = f"{run.unfinished} of {many(len(run.facts.plan), 'trial')}"
+    how = f"`pinchbench-async resume {run.facts.run_id}`"
+    if run.journal.state.finished is None:
+        yield "bad", f"Incomplete: {left} are left. If the run does not work any more, {how} continues it."
+    elif run.data.left_out.not_run or run.data.interrupted:
+        ended = f"{run.data.interrupted} ended the run" if run.data.interrupted else "the run has ended"
+        yield "bad", f"Incomplete: {ended}, and {left} are left. {how} continues it."
+    else:
+        yield "warn", f"{left} failed for other reasons than the model, or could not be graded. {how} tries them again."
 
 
 def _left_out(run: PastRun) -> Iterator[str]:

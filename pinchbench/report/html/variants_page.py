@@ -17,7 +17,7 @@ from pinchbench.report.html.plots import Difference, Label, VariantPoint, draw_f
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.side_by_side import embedded_pairs, pair_list
 from pinchbench.report.html.task_rows import anchor_of, href
-from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, shown_gate, verdict_name, verdicts_of
+from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, verdict_name, verdicts_of
 from pinchbench.report.sentences import MEMORISATION, memorisation_sentences
 from pinchbench.report.text import folded, many, short_names
 from pinchbench.report.what_went_wrong import sheet_table
@@ -290,7 +290,7 @@ def experiment_values(
         + "; ".join(f"{row.name}: {signed(row.mean)}" for row in forest),
         "trade_off": draw_trade_off(points, is_cost=is_cost) if points else None,
         "trade_off_label": _trade_off_text(points, is_cost=is_cost),
-        "gates": [(name, shown_gate(gate)) for name, run in ran if (gate := read_gate(run)) is not None],
+        "gates": [(name, gate) for name, run in ran if (gate := read_gate(run)) is not None],
         "sections": [*_category_sections(comparisons), *sections],
         "matrix": rows,
         "different": len(different),

@@ -1,4 +1,4 @@
-"""What the page of an experiment says of comparisons and gates, and its tasks against its variants (pure)."""
+"""What the page of an experiment says of comparisons, and its tasks against its variants (pure)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pinchbench.report.html.safe_text import safe_line
 from pinchbench.results.compare.comparison import Conclusion
 from pinchbench.results.compare.verdict import WORDS, SequentialVerdict, describe_e_value, notes, outlook, verdict
 from pinchbench.results.compare.verdict import sentence as decided
-from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.statistics import ROUNDING, is_passed
 
 if TYPE_CHECKING:
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample, TaskTrials
     from pinchbench.results.compare.verdict import SequentialComparison
-    from pinchbench.results.gate.gate_record import GateRecord
 
 TESTED_BADGES = {Conclusion.A_BETTER: "bad", Conclusion.B_BETTER: "good"}
 DECIDED_BADGES = {SequentialVerdict.WORSE: "bad", SequentialVerdict.BETTER: "good", SequentialVerdict.EQUAL: "good"}
@@ -94,55 +92,6 @@ def _decided(one: SequentialComparison, baseline: str) -> VariantVerdict:
         badge=DECIDED_BADGES.get(one.verdict, "warn"),
         sentence=f"{decided(one, baseline=baseline)} Its e-value is {describe_e_value(one.e_value)}.",
     )
-
-
-BADGES: Mapping[GateVerdict, str] = {
-    GateVerdict.PASSED: "good",
-    GateVerdict.FAILED: "bad",
-    GateVerdict.CANNOT_TELL: "warn",
-    GateVerdict.NOT_APPLICABLE: "bad",
-}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownRule:
-    """A rule, or the whole gate with an empty `rule`: its verdict in words, the badge's class, and a sentence."""
-
-    word: str
-    badge: str
-    rule: str = ""
-    sentence: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ShownGate:
-    """A gate's verdict, its rules, what to know about the baseline, and why tasks were not compared, by their ids."""
-
-    whole: ShownRule
-    rules: tuple[ShownRule, ...]
-    about: tuple[str, ...]
-    not_compared: Mapping[str, str]
-
-
-def shown_gate(record: GateRecord) -> ShownGate:
-    """Return what a page shows of a verdict. Its texts are not escaped."""
-    baseline = record.baseline
-    about = []
-    if baseline is not None:
-        about = [f"The baseline is {baseline.name} of {baseline.model}; the margin is {baseline.margin:g}."]
-        about += baseline.warnings
-    if not record.is_complete:
-        about.append("The run was not complete, which decides its exit code, not the gate.")
-    return ShownGate(
-        whole=_shown(record.verdict),
-        rules=tuple(_shown(one.verdict, rule=one.rule, sentence=one.sentence) for one in record.rules),
-        about=tuple(about),
-        not_compared={} if baseline is None else baseline.not_compared,
-    )
-
-
-def _shown(verdict: GateVerdict, *, rule: str = "", sentence: str = "") -> ShownRule:
-    return ShownRule(word=verdict.replace("_", " "), badge=BADGES[verdict], rule=rule, sentence=sentence)
 
 
 DIFFERENT = 0.1  # two mean scores that far apart are different: below that, repetitions of one model differ as much

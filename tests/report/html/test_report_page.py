@@ -6,6 +6,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 from hostile_transcripts import HOSTILE
@@ -14,7 +15,7 @@ from pinchbench.defaults import FailureEvent
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import PromptFacts, WireFacts
 from pinchbench.model.grade import Ungraded
-from pinchbench.report.html.report_page import run_part, write_report
+from pinchbench.report.html.report_page import run_values, write_report
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.records import RunFinished
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.report.html.trial_page import Json
+    from pinchbench.results.finished_run import PastRun
 
 DATA = re.compile(r'<script type="application/json" class="trial-data" data-anchor="([^"]*)">(.*?)</script>', re.DOTALL)
 
@@ -34,6 +36,10 @@ def _write(folder: Path, run: PlannedRun, **settings: int) -> str:
 
 def _trials(page: str) -> dict[str, Json]:
     return {anchor: json.loads(told) for anchor, told in DATA.findall(page)}
+
+
+def _part(run: PastRun) -> SimpleNamespace:
+    return SimpleNamespace(**run_values(run, ""))
 
 
 def test_the_page_holds_nothing_that_its_policy_forbids(tmp_path: Path) -> None:
@@ -119,7 +125,7 @@ def test_what_went_wrong_and_why_it_costs_what_it_costs_have_sections_and_pass_k
 
 def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Path) -> None:
     honest = Made(events={FailureEvent.FALSE_CLAIM: (0, 4)})
-    part = run_part(read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (honest,)}))), "")
+    part = _part(read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (honest,)}))))
     assert part.wrong is not None
     assert part.wrong.sentences == ("Nothing that the tasks' checks count.", "Never: claimed success falsely.")
     assert not part.wrong.columns
@@ -131,7 +137,7 @@ def test_a_run_that_was_interrupted_in_its_last_trial_says_so_and_how_it_goes_on
     with JournalWriter(files.journal, go_on=True) as journal:
         journal.append([RunFinished(at=BEGAN + 60, interrupted="SIGINT")])
 
-    notices = [sentence for _, sentence in run_part(read_run(files), "").notices]
+    notices = [sentence for _, sentence in _part(read_run(files)).notices]
 
     assert any(one.startswith("Incomplete: SIGINT ended the run, and 1 of 2 trials ") for one in notices), notices
 
@@ -150,15 +156,15 @@ def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
         "task_a": (Made(), Made(reason=Reason.NO_TRANSCRIPT, score=None)),
         "task_b": (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE), Made(score=None)),
     }
-    part = run_part(read_run(write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1))), "")
+    part = _part(read_run(write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1))))
 
-    assert part.left_out == (
+    assert part.left_out == [
         "1 no transcript",
         "1 ungraded: judge unreachable",
         "1 ungraded: not graded yet",
         "2 not run",
         "which leaves 1 task without any score",
-    )
+    ]
     assert [task.states for task in part.tasks] == [
         (("excluded", 1), ("stopped", 1), ("passed", 1)),
         (("ungraded", 2), ("stopped", 1)),
@@ -194,14 +200,14 @@ def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: 
             ),
         )
     )
-    part = run_part(run, "")
+    part = _part(run)
 
     assert part.answer == "mock/m1 passed 1 of 2 trials (a score of 0.5 or more). A passed trial cost $1.01."
-    assert [(one.title, one.name, one.last_words) for one in part.failures] == [
+    assert [(one["title"], one["name"], one["last_words"]) for one in part.failures] == [
         ("Sort a pile", "task_low", "All <b>done</b>."),
         ("", "task_lost", ""),
     ]
-    assert part.failures[0].why.startswith("score 0.25: file there 0.25, is clear (judge) 0.25")
+    assert part.failures[0]["why"].startswith("score 0.25: file there 0.25, is clear (judge) 0.25")
     assert ("--concurrency", "4") in part.settings
     assert ("--no-wire", "true") in part.settings
     assert not {"--infra-retries", "--no-upload"} & set(dict(part.settings))
@@ -211,6 +217,6 @@ def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: 
 def test_of_a_run_without_a_score_nothing_can_be_said(tmp_path: Path) -> None:
     trials = {"task_lost": (Made(score=None, reason=Reason.NO_TRANSCRIPT),)}
 
-    part = run_part(read_run(write_run(tmp_path, PlannedRun(trials=trials))), "")
+    part = _part(read_run(write_run(tmp_path, PlannedRun(trials=trials))))
 
     assert part.answer == "No trial has a score."
