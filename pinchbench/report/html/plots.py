@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from math import isfinite, log10
 from typing import TYPE_CHECKING
 
-from pinchbench.report.text import amount, many, short_names, shorten
+from pinchbench.report.text import amount, many, short_names
 from pinchbench.results.compare.verdict import signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from pinchbench.results.compare.paired_difference import Difference
+    from pinchbench.results.statistics import Estimate
 
     Scale = Callable[[float], float]  # from a value to pixels
 
@@ -74,6 +77,10 @@ class Picture:
         """The bottom edge of the axes."""
         return self.height - self.bottom
 
+    def row(self, number: int) -> float:
+        """Return the middle of a row, of those below each other."""
+        return self.top + (number + 0.5) * ROW
+
     def line(self, look: str, stroke: float, *points: tuple[float, float]) -> None:
         """Add a line through points."""
         d = "L".join(f"{_px(x)} {_px(y)}" for x, y in points)
@@ -109,27 +116,6 @@ Drawing = dict[str, Picture]  # `wide` and `narrow`
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Bar:
-    """A category's score in 0-1 with its interval, and the number of tasks and trials it is based on."""
-
-    name: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    tasks: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
-    """A row of a forest plot: a difference in -1 to 1, with its interval if it has one."""
-
-    name: str
-    mean: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class VariantPoint:
     """A variant: the mean cost of its trials (US dollars or tokens), its score in 0-1 with its interval if known."""
 
@@ -140,64 +126,65 @@ class VariantPoint:
     high: float | None = None
 
 
-def draw_bars(bars: Sequence[Bar]) -> Drawing:
+def draw_bars(rows: Sequence[tuple[str, Estimate]]) -> Drawing:
     """Draw a dot with its interval for each category."""
-    return {"wide": _bars(bars, WIDE), "narrow": _bars(bars, NARROW)}
+    return {"wide": _bars(rows, WIDE), "narrow": _bars(rows, NARROW)}
 
 
-def _bars(bars: Sequence[Bar], width: float) -> Picture:
-    top, bottom, right = 4.0, 24.0, 98.0
-    left = min(0.42 * width, 12.0 + LETTER * max(len(bar.name) for bar in bars))
-    height = top + bottom + ROW * len(bars)
-    picture = Picture(width=width, height=height, left=left, right=right, top=top, bottom=bottom)
-    x = _linear(0, 1, left, picture.end)
+def _bars(rows: Sequence[tuple[str, Estimate]], width: float) -> Picture:
+    picture = _named_rows([name for name, _ in rows], width, most=0.42, right=98.0, top=4.0)
+    x = _linear(0, 1, picture.left, picture.end)
     picture.x_ticks([(x(value), f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)])
-    short = short_names([bar.name for bar in bars], int((left - 10) / SMALL_LETTER))
-    for row, bar in enumerate(bars):
-        y = top + (row + 0.5) * ROW
-        picture.label(left - PAD, y, short[bar.name], "end", "name")
-        if bar.low is not None and bar.high is not None:
-            picture.line("ink", 1.6, (x(bar.low), y), (x(bar.high), y))
-            for end in (x(bar.low), x(bar.high)):
+    for row, (_, one) in enumerate(rows):
+        y = picture.row(row)
+        if one.low is not None and one.high is not None:
+            picture.line("ink", 1.6, (x(one.low), y), (x(one.high), y))
+            for end in (x(one.low), x(one.high)):
                 picture.line("ink", 1.6, (end, y - 0.15 * ROW), (end, y + 0.15 * ROW))
-        if bar.mean is not None:
-            picture.dot("accent", x(bar.mean), y, 9)
-        number = "–" if bar.mean is None else f"{bar.mean:.2f}"
+        if one.mean is not None:
+            picture.dot("accent", x(one.mean), y, 9)
+        number = "–" if one.mean is None else f"{one.mean:.2f}"
         picture.label(picture.end + PAD, y, number, look="name whole")
-        picture.label(picture.end + 44, y, many(bar.tasks, "task"))
+        picture.label(picture.end + 44, y, many(one.tasks, "task"))
     return picture
 
 
-def draw_forest(rows: Sequence[Difference]) -> Drawing:
-    """Draw differences to a baseline one below the other around a line at 0."""
+def _named_rows(names: Sequence[str], width: float, *, most: float, right: float, top: float) -> Picture:
+    """Return a picture with a row for each name, which takes this part of the width at most."""
+    left = min(most * width, 14.0 + LETTER * max(map(len, names)))
+    height = top + 25.0 + ROW * len(names)
+    picture = Picture(width=width, height=height, left=left, right=right, top=top, bottom=25.0)
+    short = short_names(names, max(4, int((left - 10) / LETTER)))
+    for row, name in enumerate(names):
+        picture.label(left - PAD, picture.row(row), short[name], "end", "name")
+    return picture
+
+
+def draw_forest(rows: Sequence[tuple[str, Difference]]) -> Drawing:
+    """Draw differences to a baseline, all of them known, one below the other around a line at 0."""
     return {"wide": _forest(rows, WIDE), "narrow": _forest(rows, NARROW)}
 
 
-def _forest(rows: Sequence[Difference], width: float) -> Picture:
-    top, bottom, right = 24.0, 26.0, 54.0
-    left = min(0.36 * width, 14.0 + LETTER * max(len(row.name) for row in rows))
-    height = top + bottom + ROW * len(rows)
-    picture = Picture(width=width, height=height, left=left, right=right, top=top, bottom=bottom)
-    far = max(abs(value) for row in rows for value in (row.mean, row.low, row.high) if value is not None)
+def _forest(rows: Sequence[tuple[str, Difference]], width: float) -> Picture:
+    picture = _named_rows([name for name, _ in rows], width, most=0.36, right=54.0, top=24.0)
+    far = max(abs(value) for _, one in rows for value in (one.mean, one.low, one.high) if value is not None)
     reach = min(1.02, max(LEAST_REACH, far * 1.05))
-    x = _linear(-reach, reach, left, picture.end)
+    x = _linear(-reach, reach, picture.left, picture.end)
     step = next((one for one in STEPS if reach / one <= (2 if width == NARROW else 5)), 1.0)
     count = int(reach / step + 1e-9)
     marks = [step * number for number in range(-count, count + 1)]
     picture.x_ticks([(x(mark), f"{mark:+g}".replace("-", "−") if mark else "0") for mark in marks])
-    picture.line("axis", 1.2, (x(0), top), (x(0), picture.base))
-    picture.label(left, top - 12, ENDS[0])
-    picture.label(picture.end, top - 12, ENDS[1], "end")
-    most = max(4, int((left - 10) / LETTER))
-    for place, row in enumerate(rows):
-        y = top + (place + 0.5) * ROW
-        picture.label(left - PAD, y, shorten(row.name, most, end=most // 2), "end", "name")
-        picture.label(picture.end + PAD, y, signed(row.mean), look="ink")
-        if row.low is None or row.high is None:
-            picture.line("accent-soft", 5, (x(0), y), (x(row.mean), y))
+    picture.line("axis", 1.2, (x(0), picture.top), (x(0), picture.base))
+    picture.label(picture.left, picture.top - 12, ENDS[0])
+    picture.label(picture.end, picture.top - 12, ENDS[1], "end")
+    for row, (_, one) in enumerate(rows):
+        y, mean = picture.row(row), one.mean or 0.0
+        picture.label(picture.end + PAD, y, signed(mean), look="ink")
+        if one.low is None or one.high is None:
+            picture.line("accent-soft", 5, (x(0), y), (x(mean), y))
         else:
-            picture.line("accent", 1.5, (x(row.low), y), (x(row.high), y))
-        picture.dot("accent", x(row.mean), y, 7 if row.low is not None else 4.5)
+            picture.line("accent", 1.5, (x(one.low), y), (x(one.high), y))
+        picture.dot("accent", x(mean), y, 7 if one.low is not None else 4.5)
     return picture
 
 

@@ -19,7 +19,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
 from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, breaking_sentence, cost_reasons, reason_texts
 from pinchbench.report.html.document import PageLook, PageSection, write_document
-from pinchbench.report.html.plots import Bar, draw_bars
+from pinchbench.report.html.plots import draw_bars
 from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
 from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.timeline import Kind, draw_timeline, timeline, where_the_time_went
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.overview import Failure
     from pinchbench.results.result_json import Aggregate
+    from pinchbench.results.statistics import Estimate
 
 TOTAL_BYTES = 50_000_000  # of transcripts in one page
 ESCAPED = 2  # times as much is the limit for all text about trials after escaping
@@ -221,25 +222,22 @@ def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, TrialAnchor]]
 
 
 def _bars(run: PastRun) -> tuple[Drawing | None, str]:
-    told = [("all tasks", run.data.score)] if run.facts.has_mean else []
+    rows = [("all tasks", run.data.score)] if run.facts.has_mean else []
     if run.data.suites is not UNSET:
-        told += [(f"suite {safe_line(name)}", one.score) for name, one in run.data.suites.items()]
+        rows += [(f"suite {safe_line(name)}", one.score) for name, one in run.data.suites.items()]
     if len(run.data.categories) > 1:
         # the row of a single task says the same
-        told += [(safe_line(name), one.score) for name, one in run.data.categories.items() if one.score.tasks > 1]
-    bars = [Bar(name=name, mean=one.mean, low=one.low, high=one.high, tasks=one.tasks) for name, one in told]
-    if len(bars) < 2 or all(bar.mean is None for bar in bars):  # noqa: PLR2004
+        rows += [(safe_line(name), one.score) for name, one in run.data.categories.items() if one.score.tasks > 1]
+    if len(rows) < 2 or all(one.mean is None for _, one in rows):  # noqa: PLR2004
         return None, ""
-    return draw_bars(bars), "Score by category. " + "; ".join(map(_bar_text, bars))
+    return draw_bars(rows), "Score by category. " + "; ".join(f"{name}: {_bar_text(one)}" for name, one in rows)
 
 
-def _bar_text(bar: Bar) -> str:
-    if bar.mean is None:
-        return f"{bar.name}: no score"
-    interval = (
-        f", 95 % interval {bar.low:.2f} to {bar.high:.2f}" if bar.low is not None and bar.high is not None else ""
-    )
-    return f"{bar.name}: {bar.mean:.2f}{interval}, {many(bar.tasks, 'task')}"
+def _bar_text(one: Estimate) -> str:
+    if one.mean is None:
+        return "no score"
+    interval = "" if one.low is None else f", 95 % interval {one.low:.2f} to {one.high:.2f}"
+    return f"{one.mean:.2f}{interval}, {many(one.tasks, 'task')}"
 
 
 def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:

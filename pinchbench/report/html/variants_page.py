@@ -13,7 +13,7 @@ from pinchbench.report.choice_text import answers, columns, notes, rows
 from pinchbench.report.comparison_sentences import left_out_text, significance_sentences, unpaired_sentences
 from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, reason_texts, reasons_of
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
-from pinchbench.report.html.plots import Difference, Label, VariantPoint, draw_forest, draw_trade_off, pareto_front
+from pinchbench.report.html.plots import Label, VariantPoint, draw_forest, draw_trade_off, pareto_front
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.side_by_side import embedded_pairs, pair_list
 from pinchbench.report.html.task_rows import anchor_of, href
@@ -269,12 +269,8 @@ def experiment_values(
     choice = choice_between(variants, sequential=sequential)
     compared = 0 if choice is None else choice.tasks
     verdicts = verdicts_of(comparisons, sequential, baseline=baseline)
-    found = [(safe_line(name), one.difference) for name, one in verdicts.by_variant.items()]
-    forest = [
-        Difference(name=label, mean=one.mean, low=one.low, high=one.high)
-        for label, one in found
-        if one.mean is not None
-    ]
+    differences = [(safe_line(name), one.difference) for name, one in verdicts.by_variant.items()]
+    forest = [(label, one) for label, one in differences if one.mean is not None]
     return {
         "name": name,
         "baseline": baseline,
@@ -287,7 +283,7 @@ def experiment_values(
         "settings": list(_settings(variants)),
         "forest": draw_forest(forest) if forest else None,
         "forest_label": f"Difference to {baseline} with its 95 % interval. "
-        + "; ".join(f"{row.name}: {signed(row.mean)}" for row in forest),
+        + "; ".join(f"{label}: {signed(one.mean or 0.0)}" for label, one in forest),
         "trade_off": draw_trade_off(points, is_cost=is_cost) if points else None,
         "trade_off_label": _trade_off_text(points, is_cost=is_cost),
         "gates": [(name, gate) for name, run in ran if (gate := read_gate(run)) is not None],

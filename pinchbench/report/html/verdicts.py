@@ -26,16 +26,11 @@ DECIDED_BADGES = {SequentialVerdict.WORSE: "bad", SequentialVerdict.BETTER: "goo
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantVerdict:
-    """A variant against the baseline.
+    """A variant against the baseline: the difference to it, and the verdict as a word with its badge, and a sentence.
 
-    Attributes:
-        difference: to the baseline, in -1 to 1, with its interval.
-        word, badge: the verdict, and the class of its badge.
-        sentence: the verdict in words.
-        outlook: what would decide it.
+    `outlook` says what would decide it.
     """
 
-    variant: str
     difference: Difference
     word: str
     badge: str
@@ -75,7 +70,6 @@ def verdict_name(one: Comparison) -> str:
 
 def _tested(one: Comparison, baseline: str) -> VariantVerdict:
     return VariantVerdict(
-        variant=one.b.label,
         difference=one.difference,
         word=WORDS[one.verdict],
         badge=TESTED_BADGES.get(one.verdict, "warn"),
@@ -86,7 +80,6 @@ def _tested(one: Comparison, baseline: str) -> VariantVerdict:
 
 def _decided(one: SequentialComparison, baseline: str) -> VariantVerdict:
     return VariantVerdict(
-        variant=one.variant,
         difference=one.difference,
         word=one.verdict.value,
         badge=DECIDED_BADGES.get(one.verdict, "warn"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pinchbench.report.html.plots import (
-    Bar,
-    Difference,
     VariantPoint,
     draw_bars,
     draw_forest,
     draw_trade_off,
     pareto_front,
 )
+from pinchbench.results.compare.paired_difference import Difference
+from pinchbench.results.statistics import Estimate
 
 
 def _points(*values: tuple[float, float]) -> list[VariantPoint]:
@@ -24,7 +24,7 @@ def _front(*values: tuple[float, float]) -> list[str]:
 
 
 def test_a_dot_is_at_its_score_and_its_whiskers_end_at_its_interval() -> None:
-    picture = draw_bars([Bar(name="n", mean=0.5, low=0.25, high=1.0, tasks=3)])["narrow"]
+    picture = draw_bars([("n", Estimate(mean=0.5, low=0.25, high=1.0, tasks=3, trials=3))])["narrow"]
 
     [dot] = [shape.d for shape in picture.shapes if shape.look == "accent"]
     whisker = next(shape.d for shape in picture.shapes if shape.look == "line ink")
@@ -34,13 +34,13 @@ def test_a_dot_is_at_its_score_and_its_whiskers_end_at_its_interval() -> None:
         picture.left + length / 4,
         picture.end,
     ]
-    assert [label.text for label in picture.labels[-3:]] == ["n", "0.50", "3 tasks"]
+    assert [label.text for label in picture.labels[-3:]] == ["1", "0.50", "3 tasks"]
 
 
 def test_a_forest_plot_of_zeros_and_of_the_widest_differences_can_be_drawn() -> None:
     rows = [
-        Difference(name="none", mean=0.0),
-        Difference(name="all " * 40, mean=-1.0, low=-1.0, high=1.0),
+        ("none", Difference(mean=0.0)),
+        ("all " * 40, Difference(mean=-1.0, low=-1.0, high=1.0)),
     ]
 
     for some in (rows[:1], rows):
@@ -50,7 +50,7 @@ def test_a_forest_plot_of_zeros_and_of_the_widest_differences_can_be_drawn() -> 
 
 
 def test_names_that_differ_in_their_last_letters_differ_in_a_narrow_picture() -> None:
-    rows = [Difference(name=f"vendor/a-model-with-a-long-name-{number}", mean=0.0) for number in (1, 2)]
+    rows = [(f"vendor/a-model-with-a-long-name-{number}", Difference(mean=0.0)) for number in (1, 2)]
 
     labels = [label.text for label in draw_forest(rows)["narrow"].labels if label.text.startswith("ven")]
     assert len(set(labels)) == 2
