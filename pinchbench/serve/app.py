@@ -30,6 +30,7 @@ from pinchbench.serve.pages import (
     live_data,
     login_page,
     problem_page,
+    report_page,
     run_page,
     runs_page,
     trial_data,
@@ -42,7 +43,7 @@ from pinchbench.serve.run_catalogue import LIVE_S, SHARE, Catalogue, ItemTable, 
 from pinchbench.serve.site_guard import COOKIE, LEAST_TOKEN, LOGIN, Access, Guard
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
 
     from starlette.requests import Request
@@ -74,22 +75,33 @@ class Site:
 
     def routes(self) -> list[Route]:
         """Return what is answered. Names in addresses are looked up, never used as paths."""
+        known, run, trial = self.catalogue, "/run/{run}", "/run/{run}/trial/{trial}"
+        pages: tuple[tuple[str, Callable[[Request], Page], bool], ...] = (  # may it take long?
+            ("/trials", lambda asked: trials_page(known, asked.query_params), True),
+            ("/compare", lambda asked: compare_page(known, asked.query_params.getlist("run")), False),
+            ("/items", lambda asked: items_page(self.items, asked.query_params), True),
+            ("/judges", lambda asked: judges_page(known, asked.query_params), True),
+            ("/judge/{identifier}", lambda asked: judge_page(asked.path_params["identifier"]), False),
+            ("/experiment/{name}", lambda asked: experiment_page(known, asked.path_params["name"]), False),
+            (run, lambda asked: run_page(known, asked.path_params["run"], asked.query_params), True),
+            (f"{run}/report", lambda asked: report_page(known, asked.path_params["run"]), True),
+            (trial, lambda asked: trial_page(known, self.tasks, *_trial_of(asked)), True),
+        )
         return [
             Route("/", self.runs),
-            Route("/trials", self.trials),
-            Route("/compare", self.compare),
-            Route("/items", self.items_page),
-            Route("/judges", self.judges),
-            Route("/judge/{identifier}", self.judge),
-            Route("/experiment/{name}", self.experiment),
-            Route("/run/{run}", self.run),
-            Route("/run/{run}/events", self.run_events),
-            Route("/run/{run}/trial/{trial}", self.trial),
-            Route("/run/{run}/trial/{trial}/transcript", self.transcript),
-            Route("/run/{run}/trial/{trial}/file", self.file),
-            Route("/run/{run}/trial/{trial}/events", self.trial_events),
+            *(Route(path, self._page(make, is_slow=is_slow)) for path, make, is_slow in pages),
+            Route(f"{run}/events", self.run_events),
+            Route(f"{trial}/transcript", self.transcript),
+            Route(f"{trial}/file", self.file),
+            Route(f"{trial}/events", self.trial_events),
             Route(LOGIN, self.login, methods=["GET", "POST"]),
         ]
+
+    def _page(self, make: Callable[[Request], Page], *, is_slow: bool) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            return await self.answer(partial(make, request), wait_s=READ_WAIT_S if is_slow else inf)
+
+        return endpoint
 
     async def answer(self, make: Callable[[], Page], *, wait_s: float = inf) -> Response:
         """Answer with a page, or with why there is none; after `wait_s`, with one that is loaded again."""
@@ -109,41 +121,6 @@ class Site:
             await to_thread.run_sync(self.catalogue.refresh, LIST_WAIT_S, abandon_on_cancel=True)
         return await self.answer(partial(runs_page, self.catalogue, request.query_params))
 
-    async def trials(self, request: Request) -> Response:
-        """List the trials of several runs."""
-        return await self.answer(partial(trials_page, self.catalogue, request.query_params), wait_s=READ_WAIT_S)
-
-    async def compare(self, request: Request) -> Response:
-        """Compare several runs."""
-        return await self.answer(partial(compare_page, self.catalogue, request.query_params.getlist("run")))
-
-    async def items_page(self, request: Request) -> Response:
-        """Show the item statistics of all runs."""
-        return await self.answer(partial(items_page, self.items, request.query_params), wait_s=READ_WAIT_S)
-
-    async def judges(self, request: Request) -> Response:
-        """List where judges disagree, and the judges that have a certificate."""
-        return await self.answer(partial(judges_page, self.catalogue, request.query_params), wait_s=READ_WAIT_S)
-
-    async def judge(self, request: Request) -> Response:
-        """Show the certificate of a judge."""
-        return await self.answer(partial(judge_page, request.path_params["identifier"]))
-
-    async def experiment(self, request: Request) -> Response:
-        """Show an experiment."""
-        return await self.answer(partial(experiment_page, self.catalogue, request.path_params["name"]))
-
-    async def run(self, request: Request) -> Response:
-        """Show a run and its trials."""
-        page = partial(run_page, self.catalogue, request.path_params["run"], request.query_params)
-        return await self.answer(page, wait_s=READ_WAIT_S)
-
-    async def trial(self, request: Request) -> Response:
-        """Show a trial."""
-        names = request.path_params["run"], request.path_params["trial"]
-        page = partial(trial_page, self.catalogue, self.tasks, *names, request.query_params.get("attempt", ""))
-        return await self.answer(page, wait_s=READ_WAIT_S)
-
     async def transcript(self, request: Request) -> Response:
         """Send the transcript of a trial, to be saved."""
         return await self._download(request, None)
@@ -153,9 +130,8 @@ class Site:
         return await self._download(request, request.query_params.get("path", ""))
 
     async def _download(self, request: Request, path: str | None) -> Response:
-        names = request.path_params["run"], request.path_params["trial"]
-        read = partial(trial_download, self.catalogue, *names, request.query_params.get("attempt", ""), path)
         try:
+            read = partial(trial_download, self.catalogue, *_trial_of(request), path)
             name, data = await to_thread.run_sync(read, limiter=self.readers)
         except (PinchBenchError, OSError) as error:
             sentence, _ = _problem(error)
@@ -169,8 +145,8 @@ class Site:
 
     async def trial_events(self, request: Request) -> Response:
         """Stream what a trial's page shows, until the trial has ended and is graded."""
-        names = request.path_params["run"], request.path_params["trial"]
-        return await self._stream(partial(trial_data, self.catalogue, *names), self.readers)
+        run, trial, _ = _trial_of(request)
+        return await self._stream(partial(trial_data, self.catalogue, run, trial), self.readers)
 
     async def _stream(self, read: Callable[[object], LiveData], limiter: CapacityLimiter) -> Response:
         if self.streams >= MOST_STREAMS:
@@ -226,6 +202,11 @@ class Site:
         is_encrypted = request.headers.get("origin", "").startswith("https:")
         response.set_cookie(COOKIE, self.access.session, httponly=True, samesite="strict", secure=is_encrypted)
         return response
+
+
+def _trial_of(request: Request) -> tuple[str, str, str]:
+    """Return the names of a run and of its trial, and the number of an attempt, which may be empty."""
+    return request.path_params["run"], request.path_params["trial"], request.query_params.get("attempt", "")
 
 
 def make_app(catalogue: Catalogue, access: Access) -> ASGIApp:

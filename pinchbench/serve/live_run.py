@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property, partial
 from statistics import median
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -12,7 +13,7 @@ from urllib.parse import quote
 from pinchbench.errors import ResultsError
 from pinchbench.events import RunEnded, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.report.html.safe_text import safe_line
-from pinchbench.report.html.task_rows import Stage, TrialRow, trial_row
+from pinchbench.report.html.task_rows import Stage, trial_row
 from pinchbench.report.model_calls import statuses_text
 from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.report.terminal.screen import totals_parts
@@ -28,12 +29,13 @@ from pinchbench.results.run_list import state_of
 from pinchbench.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from pinchbench.events import Event
     from pinchbench.model.grade import Grade
     from pinchbench.model.trial import TrialKey
+    from pinchbench.report.html.task_rows import TrialRow
     from pinchbench.report.terminal.run_progress import Slot
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
@@ -46,11 +48,11 @@ NO_SCORE = Estimate(mean=None, low=None, high=None, tasks=0, trials=0)
 Json = dict[str, object]
 
 
-@dataclass(kw_only=True, slots=True, eq=False)
+@dataclass(kw_only=True, eq=False)
 class ListedTrial:
-    """A trial in a list: which run and task it belongs to, and what came of it so far, which does not change any more.
+    """A trial in a list: which run and task it belongs to, and what makes its row of what came of it so far.
 
-    Its row is made when it is looked at: of tens of thousands of trials a page shows some hundreds.
+    The row is made when it is looked at, from any thread: of tens of thousands of trials a page shows some hundreds.
     """
 
     run: str
@@ -58,29 +60,12 @@ class ListedTrial:
     key: TrialKey
     title: str
     category: str
-    pass_threshold: float
-    attempts: TrialState | None
-    grade: Grade | None
-    is_caused_by_agent: bool
-    is_skipped: bool
-    now: Stage | None
-    _row: TrialRow | None = None
+    make_row: Callable[[], TrialRow]
 
-    @property
+    @cached_property
     def row(self) -> TrialRow:
-        """The trial's row. May be asked for from any thread."""
-        if self._row is None:
-            self._row = trial_row(
-                self.key,
-                self.attempts,
-                self.grade,
-                url=trial_url(self.run, self.key),
-                pass_threshold=self.pass_threshold,
-                is_caused_by_agent=self.is_caused_by_agent,
-                is_skipped=self.is_skipped,
-                now=self.now,
-            )
-        return self._row
+        """The trial's row."""
+        return self.make_row()
 
 
 class LiveRun:
@@ -195,22 +180,26 @@ class LiveRun:
     def trials(self) -> list[ListedTrial]:
         """Return a row for each planned trial, in the plan's order."""
         self._derive()
-        categories = {task_id: safe_line(task.category) for task_id, task in self.facts.tasks.items()}
-        pass_threshold, skipped = self.pass_threshold, self.state.skipped
-        running = {slot.key for slot in self.progress.slots.values()}
+        skipped, running = self.state.skipped, {slot.key for slot in self.progress.slots.values()}
         for key in self.keys if self._all_changed else self._changed:
+            task = self.facts.tasks.get(key.task_id)
             self._rows[key] = ListedTrial(
                 run=self.files.name,
                 model=self.model,
                 key=key,
                 title=safe_line(self.facts.title_of(key.task_id)),
-                category=categories.get(key.task_id, ""),
-                pass_threshold=pass_threshold,
-                attempts=self._attempts.get(key),
-                grade=self._grades.get(key),
-                is_caused_by_agent=key in self._caused,
-                is_skipped=key in skipped,
-                now=self._stage(key, running),
+                category=safe_line(task.category) if task is not None else "",
+                make_row=partial(
+                    trial_row,
+                    key,
+                    self._attempts.get(key),
+                    self._grades.get(key),
+                    url=trial_url(self.files.name, key),
+                    pass_threshold=self.pass_threshold,
+                    is_caused_by_agent=key in self._caused,
+                    is_skipped=key in skipped,
+                    now=self._stage(key, running),
+                ),
             )
         self._changed.clear()
         self._all_changed = False

@@ -15,6 +15,8 @@ from pinchbench.experiment.experiment_page import experiment_sections, read_expe
 from pinchbench.report.certificate import LOOK as CERTIFICATE
 from pinchbench.report.certificate import certificate_values
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, render
+from pinchbench.report.html.report_page import LOOK as REPORT
+from pinchbench.report.html.report_page import report_values
 from pinchbench.report.html.safe_text import safe_line, script_json
 from pinchbench.report.html.trial_page import evidence_of
 from pinchbench.report.html.variants_page import LOOK as EXPERIMENT
@@ -53,6 +55,7 @@ T = TypeVar("T")
 BUSY_S = 3.0  # for a run that another thread reads, before a page says so
 MOST_DISAGREEMENTS = 200  # on a page: a person looks at the first ones
 MOST_COMPARED = 6  # runs: each further one takes a second
+REPORT_BYTES = 10_000_000  # of transcripts in a report, which is in memory while it is sent
 REACH = "connect-src 'self'; form-action 'self'"
 TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
     "trial": lambda one: one.row.name,
@@ -197,7 +200,14 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         remarks=remarks,
         agreement=agreement,
         judges=f"/judges?{urlencode({'run': name})}",
+        report=f"{run_url(name)}/report",
     )
+
+
+def report_page(catalogue: Catalogue, name: str) -> Page:
+    """Return the report of a run, with shorter transcripts than in a file. Raises NotFoundError, ResultsError."""
+    run = catalogue.past(run_files(catalogue, name))
+    return _rendered(REPORT, home="/", **report_values([run], REPORT_BYTES))
 
 
 def live_data(catalogue: Catalogue, name: str, mark: object) -> LiveData:

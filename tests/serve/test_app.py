@@ -62,6 +62,7 @@ def test_every_page_answers(tmp_path: Path) -> None:
         runs = site.ask("/")
         filtered = site.ask("/?" + urlencode({"model": "mock/m2"}))
         run = site.ask(f"/run/{RUN.name}")
+        report = site.ask(f"/run/{RUN.name}/report")
         trials = site.ask("/trials?" + urlencode({"category": "coding", "search": "mock/m1", "sort": "-score"}))
         trial = site.ask(f"/run/{RUN.name}/trial/task_001@2")
         earlier = site.ask(f"/run/{RUN.name}/trial/task_again?attempt=1")
@@ -70,13 +71,15 @@ def test_every_page_answers(tmp_path: Path) -> None:
         newest = site.ask("/compare")
         experiment = site.ask(f"/experiment/{quote(files.name)}")
 
-    for one in (runs, filtered, run, trials, trial, earlier, compared, newest, experiment):
+    for one in (runs, filtered, run, report, trials, trial, earlier, compared, newest, experiment):
         assert one.status == 200, one.text
         assert one.headers["content-type"].startswith("text/html")
     assert "mock/m1" in runs.text
     assert f"/experiment/{files.name}" in runs.text
     assert filtered.text.count("<tr data-row>") == 1
     assert run.text.count("<tr data-row>") == 9
+    assert f'href="/run/{RUN.name}/report"' in run.text
+    assert report.text.count('class="trial-data"') == 9
     assert trials.text.count("<tr data-row>") == 4
     for one in (run, trials, compared):
         assert "Sort &lt;em&gt;a pile" in one.text

@@ -62,20 +62,23 @@ MOST_WORDS = 240  # characters of them
 CALLS_PART = 2  # the calls of the model may take half of the space of transcripts
 
 
+LOOK = PageLook(template="report.html.j2")
+
+
 def write_report(runs: Sequence[PastRun], path: Path, *, total_bytes: int = TOTAL_BYTES) -> None:
     """Write the report of one or several runs atomically: a reader sees the old file or the complete new one. Blocks.
 
     The same files give the same page. Transcripts are read one at a time; together they take about `total_bytes`, and
     what exceeds that is omitted with a note. Raises ResultsError if the page can't be written.
     """
+    write_document(path, LOOK, **report_values(runs, total_bytes))
+
+
+def report_values(runs: Sequence[PastRun], total_bytes: int) -> dict[str, object]:
+    """Return what the report shows; transcripts are read while it is rendered."""
     prefixes = [""] if len(runs) == 1 else [f"{number}/" for number in range(1, len(runs) + 1)]
-    parts = [run_values(run, prefix) for run, prefix in zip(runs, prefixes, strict=True)]
-    write_document(
-        path,
-        PageLook(template="report.html.j2"),
-        parts=parts,
-        trials=_trials(list(zip(runs, prefixes, strict=True)), total_bytes),
-    )
+    named = list(zip(runs, prefixes, strict=True))
+    return {"parts": [run_values(run, prefix) for run, prefix in named], "trials": _trials(named, total_bytes)}
 
 
 def run_values(run: PastRun, prefix: str) -> dict[str, object]:

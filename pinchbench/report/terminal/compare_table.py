@@ -15,7 +15,7 @@ from pinchbench.report.comparison_sentences import (
 )
 from pinchbench.report.cost_reasons import why_dearer
 from pinchbench.report.sentences import memorisation_sentences
-from pinchbench.report.terminal.line_format import Cell, Column, aligned
+from pinchbench.report.terminal.line_format import Column, print_table
 from pinchbench.report.text import amount, duration, exact_price, many, plain, short_names
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.comparison import Conclusion
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from pinchbench.report.terminal.line_format import Cell
     from pinchbench.results.compare.comparison import Comparison, PairedSample
     from pinchbench.results.compare.memorisation import Memorisation
     from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample
     from pinchbench.results.statistics import Estimate
 
+    Names = tuple[str, str]  # of the sides, the first the baseline
+    Lines = tuple[tuple[Column, ...], Sequence[Sequence[Cell]]]
+
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
 MIN_NAME = 8  # columns of a name on a narrow terminal
 SCORE, MOST_NAME = 5, 16  # columns of the name of a side, above its scores
 WIDE_SCORES = 66  # columns of the table of scores, without those of the sides
 STYLES = {Conclusion.A_BETTER: "bold", Conclusion.B_BETTER: "bold", Conclusion.NOTHING_PAIRED: "bold yellow"}
-
-
-Names = tuple[str, str]  # of the sides, the first the baseline
-Lines = tuple[tuple[Column, ...], list[list[Cell]]]
 
 
 def print_comparisons(
@@ -90,7 +90,7 @@ def _print(console: Console, comparison: Comparison) -> None:
         return
     console.print()
     a, b = names
-    _show(console, *_scores_table(comparison, names))
+    print_table(console, *_scores_table(comparison, names))
     for sentence in (
         f"Above 0, a difference means that {b} scores more than {a}; a ratio above ×1, that it takes more.",
         *left_out_reasons(comparison, names),
@@ -99,7 +99,7 @@ def _print(console: Console, comparison: Comparison) -> None:
     ):
         _say(console, sentence, style="dim")
     console.print()
-    _show(console, *_spent_table(comparison, names))
+    print_table(console, *_spent_table(comparison, names))
     _print_reasons(console, comparison, names)
     console.print()
     for sentence in flip_sentences(comparison):
@@ -127,7 +127,7 @@ def _print_reasons(console: Console, comparison: Comparison, names: Names) -> No
     if sheet := sheet_table(sides):
         head, *rows = sheet
         console.print()
-        _show(console, [Column(name=name) for name in head], [_cells(*row) for row in rows])
+        print_table(console, [Column(name) for name in head], rows)
 
 
 def _print_differences(console: Console, comparison: Comparison, names: Names) -> None:
@@ -136,7 +136,7 @@ def _print_differences(console: Console, comparison: Comparison, names: Names) -
         _say(console, f"None of the {many(len(comparison.tasks), 'task')} has another mean score.")
         return
     console.print()
-    _show(console, *_tasks_table(comparison, names))
+    print_table(console, *_tasks_table(comparison, names))
     if more := max(0, differing - MOST_DIFFERENCES):
         differ = "differs" if more == 1 else "differ"
         _say(console, f"{more} more {differ} by less; --json and --html have all.", style="dim")
@@ -175,7 +175,7 @@ def print_choice(
             )
             for name in head
         ]
-        _show(console, names, [_cells(*map(plain, row)) for row in rows])
+        print_table(console, names, [list(map(plain, row)) for row in rows])
     console.print()
     for sentence in notes:
         _say(console, sentence, style="dim")
@@ -186,29 +186,19 @@ def _say(console: Console, sentence: str, *, style: str = "") -> None:
     console.print(Text(plain(sentence), style=style), soft_wrap=not console.is_terminal, highlight=False)
 
 
-def _show(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
-    console.print(Text("\n").join(aligned(columns, rows, width=console.width)), soft_wrap=True, no_wrap=True)
-
-
-def _cells(*texts: str, style: str = "") -> list[Cell]:
-    return [Cell(text=text, style=style) for text in texts]
-
-
 def _scores_table(comparison: Comparison, names: Names) -> Lines:
     columns = (
-        Column(name="category", least=MIN_NAME),
-        Column(name="tasks", is_right=True),
-        *(Column(name=name, is_right=True) for name in names),
-        Column(name="difference (95 %)"),
-        Column(name="test"),
-        Column(name="excluded"),
+        Column("category", least=MIN_NAME),
+        Column("tasks", is_right=True),
+        *(Column(name, is_right=True) for name in names),
+        Column("difference (95 %)"),
+        Column("test"),
+        Column("excluded"),
     )
     a, b = comparison.paired_a, comparison.paired_b
-    whole = _cells(
-        "all", *_means(comparison.difference, a, b), describe_p(comparison.p), _numbers_left_out(a, b), style="bold"
-    )
+    whole = ("all", *_means(comparison.difference, a, b), describe_p(comparison.p), _numbers_left_out(a, b))
     rows = [
-        _cells(
+        (
             plain(one.category),
             *_means(one.difference, one.a, one.b),
             describe_p(one.difference.p),
@@ -216,7 +206,7 @@ def _scores_table(comparison: Comparison, names: Names) -> Lines:
         )
         for one in comparison.categories
     ]
-    return columns, [whole, *rows]
+    return columns, [[(text, "bold") for text in whole], *rows]
 
 
 def _means(difference: Difference, a: PairedSample, b: PairedSample) -> tuple[str, str, str, str]:
@@ -238,33 +228,33 @@ def _numbers_left_out(a: PairedSample, b: PairedSample) -> str:
 def _spent_table(comparison: Comparison, names: Names) -> Lines:
     a, b = comparison.paired_a.spent, comparison.paired_b.spent
     columns = (
-        Column(name="on these tasks"),
-        *(Column(name=name, is_right=True) for name in names),
-        Column(name="ratio", is_right=True),
+        Column("on these tasks"),
+        *(Column(name, is_right=True) for name in names),
+        Column("ratio", is_right=True),
     )
     rows = (
         ("cost", a.cost_usd, b.cost_usd, lambda value: exact_price(value or None)),
         ("agents' time", a.time_s, b.time_s, duration),
         ("tokens", a.tokens, b.tokens, lambda value: amount(round(value))),
     )
-    lines = [_cells("trials", str(a.trials), str(b.trials), "")]
+    lines = [("trials", str(a.trials), str(b.trials), "")]
     for name, of_a, of_b, text in rows:
         each_a, each_b = of_a / max(1, a.trials), of_b / max(1, b.trials)
-        lines.append(_cells(name, text(of_a), text(of_b), ""))
-        lines.append(_cells("  a trial", text(each_a), text(each_b), ratio(each_b, each_a)))
+        lines.append((name, text(of_a), text(of_b), ""))
+        lines.append(("  a trial", text(each_a), text(each_b), ratio(each_b, each_a)))
     return columns, lines
 
 
 def _tasks_table(comparison: Comparison, names: Names) -> Lines:
     columns = (
-        Column(name="biggest differences", least=MIN_NAME),
-        Column(name="category", least=MIN_NAME, rank=2),
-        *(Column(name=name, is_right=True) for name in names),
-        Column(name="difference", is_right=True),
-        Column(name="trials", is_right=True, rank=1),
+        Column("biggest differences", least=MIN_NAME),
+        Column("category", least=MIN_NAME, rank=2),
+        *(Column(name, is_right=True) for name in names),
+        Column("difference", is_right=True),
+        Column("trials", is_right=True, rank=1),
     )
     rows = [
-        _cells(
+        (
             plain(task.task_id),
             plain(task.category),
             f"{task.a.mean:.2f}",

@@ -15,7 +15,7 @@ from rich.text import Text
 from pinchbench.events import BudgetNearlyUsed, Notice, RunBegan, TrialEnded, TrialGraded
 from pinchbench.report.choice_text import answers, notes, tables
 from pinchbench.report.terminal.compare_table import print_choice
-from pinchbench.report.terminal.line_format import Cell, Column, aligned, grade_text, outcome_text
+from pinchbench.report.terminal.line_format import Column, aligned, grade_text, outcome_text
 from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.report.text import amount, many, plain, price
 from pinchbench.results.compare.paired_difference import Pair, untested_difference
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pinchbench.events import Event
+    from pinchbench.report.terminal.line_format import Cell
     from pinchbench.report.terminal.run_progress import Counts
     from pinchbench.results.compare.choice import Choice
     from pinchbench.results.compare.verdict import SequentialComparison
@@ -38,15 +39,15 @@ REFRESH_S = 0.5
 TABLE_S = 60.0  # between two tables where nothing is redrawn
 NAME_WIDTH = 12  # columns of a variant's name where the terminal is narrow
 COLUMNS = (
-    Column(name="variant", least=NAME_WIDTH),
-    Column(name="done", is_right=True),
-    Column(name="score (95 %)", rank=1),
-    Column(name="difference (95 %)"),
-    Column(name="excl.", is_right=True),
-    Column(name="cost", is_right=True, rank=2),
-    Column(name="running", is_right=True, rank=3),
-    Column(name="tokens", is_right=True, rank=4),
-    Column(name="", least=0, rank=5),
+    Column("variant", least=NAME_WIDTH),
+    Column("done", is_right=True),
+    Column("score (95 %)", rank=1),
+    Column("difference (95 %)"),
+    Column("excl.", is_right=True),
+    Column("cost", is_right=True, rank=2),
+    Column("running", is_right=True, rank=3),
+    Column("tokens", is_right=True, rank=4),
+    Column("", least=0, rank=5),
 )
 LEGEND = "?: undecided so far, 0 is in the interval. excl.: trials that are in no score."
 
@@ -171,15 +172,15 @@ def _live_row(name: str, row: _Row, baseline: _Row | None, compared: SequentialC
     excluded = counts.ungraded + counts.infrastructure + counts.untrusted + counts.missing + counts.skipped
     interval = "" if known.low is None else f" ({known.low:.2f}, {known.high:.2f})"
     return [
-        Cell(text=plain(name), style="bold"),
-        Cell(text=f"{counts.done}/{progress.trials}" if progress.trials else "–"),
-        Cell(text="–" if known.mean is None else f"{known.mean:.2f}{interval}"),
+        (plain(name), "bold"),
+        f"{counts.done}/{progress.trials}" if progress.trials else "–",
+        "–" if known.mean is None else f"{known.mean:.2f}{interval}",
         _difference(counts, baseline) if compared is None else _weighed_cell(compared),
-        Cell(text=str(excluded)),
-        Cell(text="–" if usage.known_cost_usd is None else price(usage.known_cost_usd)),
-        Cell(text=str(len(progress.slots))),
-        Cell(text=amount(usage.total_tokens)),
-        Cell(text=_verdict(compared) or ("ended" if row.has_left else plain(state)), style="dim"),
+        str(excluded),
+        "–" if usage.known_cost_usd is None else price(usage.known_cost_usd),
+        str(len(progress.slots)),
+        amount(usage.total_tokens),
+        (_verdict(compared) or ("ended" if row.has_left else plain(state)), "dim"),
     ]
 
 
@@ -190,27 +191,27 @@ def _verdict(compared: SequentialComparison | None) -> str:
 def _difference(counts: Counts, baseline: _Row | None) -> Cell:
     """Return the difference to the baseline on the tasks that both have a score for by now."""
     if baseline is None:
-        return Cell(text="baseline", style="dim")
+        return "baseline", "dim"
     others = baseline.progress.counts.scores
     both = [Pair(a=tuple(others[task]), b=tuple(own)) for task, own in counts.scores.items() if task in others]
     one = untested_difference(both)
     if one.mean is None:
-        return Cell(text="–")
+        return "–"
     if one.low is None or one.high is None:
-        return Cell(text=f"? {_two_digits(one.mean)}", style="yellow")
+        return f"? {_two_digits(one.mean)}", "yellow"
     return _interval(one.mean, one.low, one.high, is_open=one.low <= 0.0 <= one.high)
 
 
 def _weighed_cell(compared: SequentialComparison) -> Cell:
     is_open = compared.verdict is SequentialVerdict.OPEN
     if compared.mean is None:
-        return Cell(text="–")
+        return "–"
     return _interval(compared.mean, compared.low, compared.high, is_open=is_open)
 
 
 def _interval(mean: float, low: float, high: float, *, is_open: bool) -> Cell:
     text = f"{_two_digits(mean)} ({_two_digits(low)}, {_two_digits(high)})"
-    return Cell(text=f"{'?' if is_open else ' '} {text}", style="yellow" if is_open else "bold")
+    return f"{'?' if is_open else ' '} {text}", "yellow" if is_open else "bold"
 
 
 def _two_digits(value: float) -> str:

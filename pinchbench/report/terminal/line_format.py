@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 from rich.text import Text
@@ -13,6 +13,8 @@ from pinchbench.report.text import amount, duration, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from rich.console import Console
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -56,7 +58,11 @@ def grade_text(grade: Grade) -> Text:
 GAP = "  "
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+# a single-line text without control characters, perhaps with the name of its rich style
+Cell: TypeAlias = "str | tuple[str, str]"
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column: `least` is the width in terminal columns that it can be truncated to, None if it can't be truncated.
 
@@ -65,17 +71,10 @@ class Column:
     """
 
     name: str
+    _: KW_ONLY
     is_right: bool = False
     least: int | None = None
     rank: int = 0
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cell:
-    """A single-line text without control characters, and the name of its rich style."""
-
-    text: str = ""
-    style: str = ""
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, width: int) -> list[Text]:
@@ -83,7 +82,7 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, width:
 
     If columns were omitted, a last line names them.
     """
-    texts = [[column.name for column in columns], *([cell.text for cell in row] for row in rows)]
+    texts = [[column.name for column in columns], *(list(map(_text_of, row)) for row in rows)]
     widths = [max(cell_len(row[place]) for row in texts) for place in range(len(columns))]
     shown = list(range(len(columns)))
     for leaver in sorted((place for place in shown if columns[place].rank), key=lambda place: -columns[place].rank):
@@ -95,7 +94,7 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], *, width:
         if least is not None:
             over = max(0, _too_wide(columns, widths, shown, width=width, cut=False))
             widths[place] = max(min(least, widths[place]), widths[place] - over)
-    head = [Cell(text=column.name, style="bold") for column in columns]
+    head = [(column.name, "bold") for column in columns]
     omitted = [column.name for place, column in enumerate(columns) if column.name and place not in shown]
     note = [Text(f"no room for: {', '.join(omitted)}", style="dim")] if omitted else []
     return [*(_line(columns, widths, shown, row) for row in (head, *rows)), *note]
@@ -110,16 +109,25 @@ def _too_wide(columns: Sequence[Column], widths: Sequence[int], shown: Sequence[
     return sum(taken) + len(GAP) * (len(shown) - 1) - width
 
 
+def _text_of(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else cell[0]
+
+
 def _line(columns: Sequence[Column], widths: Sequence[int], shown: Sequence[int], row: Sequence[Cell]) -> Text:
     parts: list[str | tuple[str, str]] = []
     for place in shown:
-        cell, room = row[place], widths[place]
-        text = cell.text
+        room, text = widths[place], _text_of(row[place])
         if cell_len(text) > room:
             text = set_cell_size(text, room - 1) + "…"
         space = " " * (room - cell_len(text))
         before, after = (space, "") if columns[place].is_right else ("", space)
-        parts += [GAP if parts else "", before, (text, cell.style) if cell.style else text, after]
+        style = "" if isinstance(row[place], str) else row[place][1]
+        parts += [GAP if parts else "", before, (text, style) if style else text, after]
     line = Text.assemble(*parts)
     line.rstrip()
     return line
+
+
+def print_table(console: Console, columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> None:
+    """Print rows below their head, as one text: a table of rich's takes far longer."""
+    console.print(Text("\n").join(aligned(columns, rows, width=console.width)), soft_wrap=True, no_wrap=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pinchbench.report.terminal.line_format import Cell, Column, aligned
+from pinchbench.report.terminal.line_format import Column, aligned, print_table
 from pinchbench.report.text import duration, many, plain, price, shorten
 
 if TYPE_CHECKING:
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 
     from pinchbench.model.task import Task
     from pinchbench.model.trial import Trial
+    from pinchbench.report.terminal.line_format import Cell
     from pinchbench.results.run_list import RunEntry
     from pinchbench.results.task_statistics import Item, ItemStatistics, Value
 
 PLAN_COLUMNS = (
-    Column(name="trial", least=12),
-    Column(name="category"),
-    Column(name="grading"),
-    *(Column(name=name, is_right=True) for name in ("files", "turns", "limit", "expected")),
+    Column("trial", least=12),
+    Column("category"),
+    Column("grading"),
+    *(Column(name, is_right=True) for name in ("files", "turns", "limit", "expected")),
 )
 
 
@@ -51,9 +52,7 @@ def print_plan(
     """
     columns = PLAN_COLUMNS if expected_s else PLAN_COLUMNS[:-1]
     rows = [_plan_row(trial, expected_s)[: len(columns)] for trial in trials]
-    # all rows as one text: a rich table takes longer than reading the suite
-    table = Text("\n").join(aligned(columns, rows, width=console.width))
-    console.print(table, no_wrap=True, overflow="ellipsis")
+    print_table(console, columns, rows)
     likely = "" if expected_run_s is None else f", and about {duration(expected_run_s)} going by earlier runs"
     likely += "" if expected_usd is None else f", at about ${expected_usd:.2f} without a judge"
     judging = f" {judging}" if judging else ""
@@ -66,9 +65,9 @@ def print_plan(
     )
 
 
-def _plan_row(trial: Trial, expected_s: Mapping[str, float]) -> list[Cell]:
+def _plan_row(trial: Trial, expected_s: Mapping[str, float]) -> tuple[str, ...]:
     task = trial.task
-    texts = (
+    return (
         plain(str(trial.key)),
         plain(task.category),
         task.grading_type.value,
@@ -77,7 +76,6 @@ def _plan_row(trial: Trial, expected_s: Mapping[str, float]) -> list[Cell]:
         duration(trial.timeout_s),
         duration(expected_s[task.task_id]) if task.task_id in expected_s else "",
     )
-    return [Cell(text=text) for text in texts]
 
 
 def _turns(task: Task) -> str:
@@ -92,19 +90,19 @@ MIN_NAME = 12
 STYLES = {"complete": "green", "unfinished": "yellow", "interrupted": "yellow", "running": "cyan"}
 # a narrow terminal omits the columns with the highest rank first
 HISTORY_COLUMNS = (
-    Column(name="run"),
-    Column(name="model", least=MIN_NAME),
-    Column(name="date", rank=5),  # the run's id contains it too, in UTC
-    Column(name="suite", least=MIN_NAME, rank=8),
-    Column(name="score", is_right=True),
-    Column(name="interval", rank=3),
-    Column(name="trials", is_right=True, rank=1),
-    Column(name="passed", is_right=True, rank=4),
-    Column(name="excluded", is_right=True, rank=2),
-    Column(name="cost", is_right=True, rank=2),
-    Column(name="time", is_right=True, rank=6),
-    Column(name="openclaw", rank=7),
-    Column(name="state"),
+    Column("run"),
+    Column("model", least=MIN_NAME),
+    Column("date", rank=5),  # the run's id contains it too, in UTC
+    Column("suite", least=MIN_NAME, rank=8),
+    Column("score", is_right=True),
+    Column("interval", rank=3),
+    Column("trials", is_right=True, rank=1),
+    Column("passed", is_right=True, rank=4),
+    Column("excluded", is_right=True, rank=2),
+    Column("cost", is_right=True, rank=2),
+    Column("time", is_right=True, rank=6),
+    Column("openclaw", rank=7),
+    Column("state"),
 )
 
 
@@ -126,9 +124,9 @@ def _unreadable(run: RunEntry) -> Text:
     return Text.assemble(f"{plain(run.run)}  ", ("can't be read", "red"), f": {plain(run.problem)}")
 
 
-def _run_cells(run: RunEntry, timezone: tzinfo | None) -> list[Cell]:
+def _run_cells(run: RunEntry, timezone: tzinfo | None) -> tuple[Cell, ...]:
     score = run.score
-    texts = (
+    return (
         plain(run.run_id),
         shorten(plain(run.model), MAX_MODEL, end=MAX_MODEL // 2),
         run_date(run.created_at, timezone),
@@ -141,8 +139,8 @@ def _run_cells(run: RunEntry, timezone: tzinfo | None) -> list[Cell]:
         price(run.cost_usd),
         duration(run.duration_s),
         plain(run.openclaw),
+        (run.state.value, STYLES[run.state.value]),
     )
-    return [*(Cell(text=text) for text in texts), Cell(text=run.state.value, style=STYLES[run.state.value])]
 
 
 def _scores(run: RunEntry) -> str:
@@ -165,33 +163,26 @@ def run_date(at: float, timezone: tzinfo | None = None) -> str:
 
 def history_legend(runs: Sequence[RunEntry]) -> str:
     """Explain differing columns of trials and the problems of runs; empty if there is nothing to explain."""
-    lines = []
+    lines = [f"{plain(run.run_id)}: {remark}." for run in runs for remark in _history_remarks(run)]
     if any(run.excluded for run in runs):
-        lines.append(
+        lines.insert(
+            0,
             "trials: those in the score, of those planned; "
-            "excluded: those without a score, with an infrastructure failure or with untrusted evidence."
+            "excluded: those without a score, with an infrastructure failure or with untrusted evidence.",
         )
-    lines += [
-        f"{plain(run.run_id)}: {', '.join(f'{plain(name)} {_score(mean)}' for name, mean in run.suites.items())}."
-        for run in runs
-        if run.suites
-    ]
-    lines += [
-        f"{plain(run.run_id)}: {many(run.caused_by_agent, 'trial')} without a score that the agent may have caused;"
-        f" counted as 0, the score would be {run.score_if_zero:.3f}."
-        for run in runs
-        if run.caused_by_agent and run.score_if_zero is not None
-    ]
-    lines += [
-        f"{plain(run.run_id)}: {many(run.reused, 'trial')} reused from earlier runs." for run in runs if run.reused
-    ]
-    lines += [
-        f"{plain(run.run_id)}: not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the "
-        f"differences."
-        for run in runs
-        if run.is_altered
-    ]
     return "\n".join(lines)
+
+
+def _history_remarks(run: RunEntry) -> Iterator[str]:
+    if run.suites:
+        yield ", ".join(f"{plain(name)} {_score(mean)}" for name, mean in run.suites.items())
+    if run.caused_by_agent and run.score_if_zero is not None:
+        caused = f"{many(run.caused_by_agent, 'trial')} without a score that the agent may have caused"
+        yield f"{caused}; counted as 0, the score would be {run.score_if_zero:.3f}"
+    if run.reused:
+        yield f"{many(run.reused, 'trial')} reused from earlier runs"
+    if run.is_altered:
+        yield f"not what the runner wrote; `pinchbench-async verify {plain(run.run)}` names the differences"
 
 
 def no_runs(folder: str, *, model: str) -> str:
@@ -205,27 +196,27 @@ MIN_TASK = 14  # columns
 NONE = "–"
 # a narrow terminal omits the columns with the highest rank first
 ITEM_COLUMNS = (
-    Column(name="task", least=MIN_TASK),
-    Column(name="category", least=MIN_TASK, rank=3),
-    Column(name="mean (95 %)"),
-    Column(name="discrimination"),
-    Column(name="noise share"),
-    Column(name="variants", is_right=True, rank=2),
-    Column(name="trials", is_right=True, rank=1),
+    Column("task", least=MIN_TASK),
+    Column("category", least=MIN_TASK, rank=3),
+    Column("mean (95 %)"),
+    Column("discrimination"),
+    Column("noise share"),
+    Column("variants", is_right=True, rank=2),
+    Column("trials", is_right=True, rank=1),
 )
 
 
 def print_item_statistics(console: Console, statistics: ItemStatistics, categories: Mapping[str, str]) -> None:
     """Print a line for each task with its intervals, then what could not be estimated and why."""
     rows = [_item_row(item, categories.get(item.task_id, "")) for item in statistics.items]
-    console.print(Text("\n").join(aligned(ITEM_COLUMNS, rows, width=console.width)), soft_wrap=True, no_wrap=True)
+    print_table(console, ITEM_COLUMNS, rows)
     console.print()
     for sentence in _item_sentences(statistics):
         console.print(Text(sentence, style="dim"), soft_wrap=not console.is_terminal, highlight=False)
 
 
-def _item_row(item: Item, category: str) -> list[Cell]:
-    texts = (
+def _item_row(item: Item, category: str) -> tuple[str, ...]:
+    return (
         plain(item.task_id),
         plain(category),
         _interval(item.mean),
@@ -234,7 +225,6 @@ def _item_row(item: Item, category: str) -> list[Cell]:
         str(item.subjects),
         str(item.trials),
     )
-    return [Cell(text=text) for text in texts]
 
 
 def _item_sentences(statistics: ItemStatistics) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pinchbench.defaults import DEMO_MODELS
 from pinchbench.model.ending import Reason
 from pinchbench.report.remarks import failure_text, remarks
 from pinchbench.report.sentences import score_sentences
-from pinchbench.report.terminal.line_format import Cell, Column, aligned
+from pinchbench.report.terminal.line_format import Column, aligned
 from pinchbench.report.text import amount, clock, fold, many, plain, price
 from pinchbench.results.overview import Kind, overview
 from pinchbench.results.paths import RunFiles
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
+    from pinchbench.report.terminal.line_format import Cell
     from pinchbench.results.overview import Failure, Overview, Row
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.statistics import Estimate
@@ -125,16 +126,16 @@ def _table(glance: Overview, data: Aggregate, width: int, detail: Detail) -> Ite
 
 def _columns(glance: Overview) -> tuple[Column, ...]:
     """Return the columns. On a narrow terminal, ids are shortened first, then redundant columns; never the scores."""
-    out = [Column(name="excluded", is_right=True)] if glance.whole.left_out else []
+    out = [Column("excluded", is_right=True)] if glance.whole.left_out else []
     return (
-        Column(name="task", least=MIN_ID_WIDTH),
-        Column(name="score", is_right=True),
-        Column(name="interval", rank=3),
-        Column(name="passed", is_right=True),
+        Column("task", least=MIN_ID_WIDTH),
+        Column("score", is_right=True),
+        Column("interval", rank=3),
+        Column("passed", is_right=True),
         *out,
-        Column(name="time", is_right=True, rank=2),
-        Column(name="tokens", is_right=True, rank=4),
-        Column(name="cost", is_right=True, rank=1),
+        Column("time", is_right=True, rank=2),
+        Column("tokens", is_right=True, rank=4),
+        Column("cost", is_right=True, rank=1),
     )
 
 
@@ -144,18 +145,18 @@ def _rows(glance: Overview, totals: Aggregate, detail: Detail) -> Iterator[list[
     has_categories = len(glance.categories) > 1
     for category in glance.categories if detail is not Detail.WHOLE else ():
         if len(category.tasks) == 1 and detail is Detail.TASKS:  # its row would say the same
-            yield _row(Cell(text=plain(category.tasks[0].name)), category.tasks[0], has_out=has_out)
+            yield _row(plain(category.tasks[0].name), category.tasks[0], has_out=has_out)
             continue
         if category.name is not None and has_categories:
             score = totals.categories[category.name].score
-            yield _row(Cell(text=plain(category.name), style="bold"), category.row, has_out=has_out, of=score)
+            yield _row((plain(category.name), "bold"), category.row, has_out=has_out, of=score)
         elif detail is Detail.CATEGORIES and has_categories:
-            yield _row(Cell(text="no category", style="bold"), category.row, has_out=has_out)
+            yield _row(("no category", "bold"), category.row, has_out=has_out)
         indent = "  " if category.name is not None and has_categories else ""
         for row in category.tasks if detail is Detail.TASKS else ():
-            yield _row(Cell(text=indent + plain(row.name)), row, has_out=has_out)
+            yield _row(indent + plain(row.name), row, has_out=has_out)
     ended = glance.whole.trials - totals.counts.reasons.get(Reason.INTERRUPTED, 0)  # stopped ones are run again
-    all_of_it = Cell(text=f"{ended} of {many(totals.counts.planned, 'trial')}", style="bold")
+    all_of_it = (f"{ended} of {many(totals.counts.planned, 'trial')}", "bold")
     # the score itself is the last sentence
     yield _row(all_of_it, replace(glance.whole, score=None), has_out=has_out, is_whole=True)
 
@@ -165,26 +166,24 @@ def _row(name: Cell, row: Row, *, has_out: bool, of: Estimate | None = None, is_
     interval = "" if of is None or of.low is None or of.high is None else f"{of.low:.2f}–{of.high:.2f}"
     return [
         name,
-        Cell() if is_whole else _score_cell(row),
-        Cell(text=interval),
+        "" if is_whole else _score_cell(row),
+        interval,
         _passed_cell(row),
-        *([Cell(text=str(row.left_out or ""), style="yellow")] if has_out else []),
-        *map(_plain_cell, (clock(row.time_s), amount(row.usage.total_tokens), price(row.usage.known_cost_usd))),
+        *([(str(row.left_out or ""), "yellow")] if has_out else []),
+        clock(row.time_s),
+        amount(row.usage.total_tokens),
+        price(row.usage.known_cost_usd),
     ]
-
-
-def _plain_cell(text: str) -> Cell:
-    return Cell(text=text)
 
 
 def _score_cell(row: Row) -> Cell:
     if row.score is not None:
-        return Cell(text=f"{row.score:.2f}", style="bold")
-    return Cell(text="ungraded", style="yellow") if row.ungraded else Cell(text="–", style="dim")
+        return f"{row.score:.2f}", "bold"
+    return ("ungraded", "yellow") if row.ungraded else ("–", "dim")
 
 
 def _passed_cell(row: Row) -> Cell:
     if not row.scored:
-        return Cell(text="–", style="dim")
+        return "–", "dim"
     style = "green" if row.passed == row.scored else "yellow" if row.passed else "red"
-    return Cell(text=f"{row.passed} of {row.scored}", style=style)
+    return f"{row.passed} of {row.scored}", style

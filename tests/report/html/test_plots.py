@@ -34,7 +34,7 @@ def test_a_dot_is_at_its_score_and_its_whiskers_end_at_its_interval() -> None:
         picture.left + length / 4,
         picture.end,
     ]
-    assert [label.text for label in picture.labels[-3:]] == ["1", "0.50", "3 tasks"]
+    assert [label.text for label in picture.labels[:1] + picture.labels[-2:]] == ["n", "0.50", "3 tasks"]
 
 
 def test_a_forest_plot_of_zeros_and_of_the_widest_differences_can_be_drawn() -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from pinchbench.report.terminal.line_format import Cell, Column, aligned
+from pinchbench.report.terminal.line_format import Column, aligned
 
 COLUMNS = (
-    Column(name="name", least=6),
-    Column(name="score", is_right=True),
-    Column(name="more", rank=1),
-    Column(name="most", rank=2),
+    Column("name", least=6),
+    Column("score", is_right=True),
+    Column("more", rank=1),
+    Column("most", rank=2),
 )
 ROWS = [
-    [Cell(text="a long name"), Cell(text="1.00"), Cell(text="xx"), Cell(text="yy")],
-    [Cell(text="b")] + [Cell()] * 3,
+    ["a long name", "1.00", "xx", "yy"],
+    ["b", "", "", ""],
 ]
 
 
@@ -37,7 +37,7 @@ def test_names_are_cut_first_then_columns_go_by_rank_and_the_others_stay(width: 
 
 
 def test_characters_of_two_columns_keep_the_columns_straight() -> None:
-    wide = [[Cell(text="漢字"), Cell(text="1"), Cell(), Cell()], [Cell(text="abcd"), Cell(text="2"), Cell(), Cell()]]
+    wide = [["漢字", "1", "", ""], ["abcd", "2", "", ""]]
 
     _, first, second = aligned(COLUMNS, wide, width=80)
 
