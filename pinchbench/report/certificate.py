@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from pinchbench.report.html.document import PageLook, write_document
+from pinchbench.report.html.document import PageLook, PageSection, write_document
 from pinchbench.report.text import many
 from pinchbench.results.judge_certificate import FEWEST_TASKS, TOO_LITTLE, Aspect
 
@@ -78,6 +78,7 @@ def print_certificate(console: Console, certificate: JudgeCertificate) -> None:
 
 
 LOOK = PageLook(template="judge.html.j2")
+FAULT = "fault"
 
 
 def write_certificate_page(certificate: JudgeCertificate, path: Path) -> None:
@@ -87,7 +88,7 @@ def write_certificate_page(certificate: JudgeCertificate, path: Path) -> None:
 
 def _finding(measure: Measure) -> str:
     if measure.is_fault:
-        return "fault"
+        return FAULT
     if not measure.tasks:
         return "not measured"
     return TOO_LITTLE if measure.low is None else "no fault found"
@@ -95,35 +96,39 @@ def _finding(measure: Measure) -> str:
 
 def certificate_values(certificate: JudgeCertificate) -> dict[str, object]:
     """Return what the page of a certificate shows."""
+    measured = PageSection(
+        id="measured",
+        title="Measured",
+        sentences=(
+            "Means over tasks with 95 % intervals; a fault is a whole interval beyond what is tolerated.",
+            *(f"Not measured: {sentence}" for sentence in certificate.not_measured),
+        ),
+        columns=("aspect", "verdict", "measured (95 %)", "tolerated", "tasks", "what it is"),
+        rows=tuple(
+            (str(one.aspect), _finding(one), value_text(one), tolerated_text(one), str(one.tasks), MEANINGS[one.aspect])
+            for one in certificate.measures
+        ),
+        bad=FAULT,
+    )
+    scores = PageSection(
+        id="scores",
+        title="Scores",
+        sentences=("The mean of the votes on each unchanged piece of work.",),
+        columns=("task", "work", "stated range", "score", "in range"),
+        rows=tuple(
+            (
+                one.task_id,
+                one.work,
+                f"{one.low:g} to {one.high:g}",
+                "–" if one.score is None else f"{one.score:.2f}",
+                "no" if one.score is not None and not one.low <= one.score <= one.high else "yes",
+            )
+            for one in certificate.scores
+        ),
+    )
     return {
         "verdict": verdict_text(certificate),
-        "identifier": certificate.identifier,
-        "earlier": certificate.earlier,
+        "certificate": certificate,
         "made": f"{datetime.fromtimestamp(certificate.made_at, UTC):%Y-%m-%d %H:%M} UTC",
-        "about": {name: str(value) for name, value in certificate.judge.items()},
-        "prompt_version": certificate.prompt_version,
-        "votes": certificate.votes,
-        "tasks": len(certificate.tasks),
-        "measures": [
-            {
-                "aspect": str(one.aspect),
-                "finding": _finding(one),
-                "value": value_text(one),
-                "tolerated": tolerated_text(one),
-                "tasks": one.tasks,
-                "meaning": MEANINGS[one.aspect],
-            }
-            for one in certificate.measures
-        ],
-        "not_measured": certificate.not_measured,
-        "scores": [
-            {
-                "task_id": one.task_id,
-                "work": one.work,
-                "range": f"{one.low:g} to {one.high:g}",
-                "score": "–" if one.score is None else f"{one.score:.2f}",
-                "is_outside": one.score is not None and not one.low <= one.score <= one.high,
-            }
-            for one in certificate.scores
-        ],
+        "sections": (measured, scores),
     }

@@ -10,7 +10,7 @@ import msgspec
 from pinchbench.report.comparison_sentences import left_out_text
 from pinchbench.report.cost_reasons import why_dearer
 from pinchbench.report.sentences import kinship_sentences
-from pinchbench.report.text import amount, clock, duration, many, plain, price
+from pinchbench.report.text import amount, clock, duration, many, plain, price, some
 from pinchbench.report.what_went_wrong import sheet_of, worst_words
 from pinchbench.results.compare.choice import METHOD
 from pinchbench.results.compare.comparison import unlike_settings
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 DECIDED = (
     "This experiment ended when it was decided: its verdicts and intervals, which hold at any time, take the place of"
     " tests. Two models that share a rank can't be distinguished."
+)
+READING = (
+    "Cost per solved task: of all trials, for each that passed. Times are the agent's, in min:s; half of the trials take"
+    " the median or less. Tokens: of a trial. Cached: the part of the prompts that came from the provider's cache."
 )
 MUCH_LESS = 0.8  # times as much money or time: more is no reason to take a model that scores less
 PARTS = ((0, 1, 2, 3, 4), (0, 7, 8, 9, 10, 11), (0, 5, 6, 12))  # columns that fit a terminal of 80, by their places
@@ -112,7 +116,7 @@ def _best(choice: Choice) -> str:
 def _named(candidates: Sequence[Candidate]) -> str:
     names = [one.label for one in candidates]
     if len(names) > MOST_NAMED:
-        return f"{', '.join(names[:MOST_NAMED])} and {len(names) - MOST_NAMED} more"
+        return some(names, MOST_NAMED)
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -161,27 +165,19 @@ def _what_would_change_it(choice: Choice) -> Iterator[str]:
 
 def notes(choice: Choice) -> tuple[str, ...]:
     """Say how to read the table, who judged, and what is in no score."""
-    return tuple(_notes(choice))
-
-
-def _notes(choice: Choice) -> Iterator[str]:
-    first = choice.candidates[0]
-    if not choice.refused:
-        yield DECIDED if choice.is_sequential else METHOD
-    yield from _caveats(choice)
-    if not choice.refused:
-        k = first.k
-        all_pass = f"pass^{k}: how often all of {k} trials of a task pass" if k > 1 else "Passed: how often one does"
-        yield (
-            f"Scores are means over the {many(choice.tasks, 'task')} for which all have one; a task is solved in a"
-            f" trial that scores {choice.threshold:g} or more. {all_pass}."
-        )
-    yield (
-        "Cost per solved task: of all trials, for each that passed. Times are the agent's, in min:s; half of the trials"
-        " take the median or less. Tokens: of a trial. Cached: the part of the prompts that came from the provider's"
-        " cache."
+    k = choice.candidates[0].k
+    all_pass = f"pass^{k}: how often all of {k} trials of a task pass" if k > 1 else "Passed: how often one does"
+    scores = (
+        f"Scores are means over the {many(choice.tasks, 'task')} for which all have one; a task is solved in a"
+        f" trial that scores {choice.threshold:g} or more. {all_pass}."
     )
-    yield from _judged(choice)
+    return (
+        *(() if choice.refused else (DECIDED if choice.is_sequential else METHOD,)),
+        *_caveats(choice),
+        *(() if choice.refused else (scores,)),
+        READING,
+        *_judged(choice),
+    )
 
 
 def _caveats(choice: Choice) -> Iterator[str]:
@@ -198,8 +194,7 @@ def _caveats(choice: Choice) -> Iterator[str]:
         yield from side_warnings(one.side, one.label)
     for phrase in dict.fromkeys(choice.unpaired.values()):
         ids = [task_id for task_id, why in choice.unpaired.items() if why == phrase]
-        more = f" and {len(ids) - MOST_NAMED} more" if len(ids) > MOST_NAMED else ""
-        yield f"Not counted, {phrase}: {', '.join(ids[:MOST_NAMED])}{more}."
+        yield f"Not counted, {phrase}: {some(ids, MOST_NAMED)}."
 
 
 def _judged(choice: Choice) -> Iterator[str]:

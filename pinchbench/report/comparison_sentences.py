@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pinchbench.report.text import many
+from pinchbench.report.text import many, some
 from pinchbench.results.compare.verdict import UNPAIRED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import LeftOut
@@ -22,7 +22,7 @@ def unpaired_sentences(comparison: Comparison) -> Iterator[str]:
     for why in dict.fromkeys(comparison.unpaired.values()):
         named = [task_id for task_id, reason in comparison.unpaired.items() if reason is why]
         phrase = UNPAIRED[why].format(a=comparison.a.label, b=comparison.b.label)
-        yield f"Not compared, {phrase}: {_named(named)}."
+        yield f"Not compared, {phrase}: {some(named, MOST_NAMED)}."
 
 
 def flip_sentences(comparison: Comparison) -> Iterator[str]:
@@ -37,9 +37,9 @@ def flip_sentences(comparison: Comparison) -> Iterator[str]:
         f" both {counts[True, True]}, neither {counts[False, False]}."
     )
     if now_passed:
-        yield f"Only {b} passes {len(now_passed)}: {_named(now_passed)}."
+        yield f"Only {b} passes {len(now_passed)}: {some(now_passed, MOST_NAMED)}."
     if now_failed:
-        yield f"Only {a} passes {len(now_failed)}: {_named(now_failed)}."
+        yield f"Only {a} passes {len(now_failed)}: {some(now_failed, MOST_NAMED)}."
 
 
 def significance_sentences(comparison: Comparison) -> Iterator[str]:
@@ -70,8 +70,3 @@ def left_out_text(left_out: LeftOut) -> str:
         (left_out.not_run, "not run"),
     )
     return ", ".join(f"{number} {name}" for number, name in parts if number)
-
-
-def _named(task_ids: Sequence[str]) -> str:
-    more = len(task_ids) - MOST_NAMED
-    return ", ".join(task_ids[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

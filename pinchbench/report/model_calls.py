@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from pinchbench.model.facts import PrefixCause
-from pinchbench.report.text import amount, duration, many, plain
+from pinchbench.report.text import amount, duration, many, plain, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,9 +100,8 @@ def _others(facts: Iterable[WireFacts], asked: str) -> Iterator[str]:
     answered = Counter(name for one in facts for name in one.models)
     others = [(name, number) for name, number in answered.most_common() if _plain_name(name) != _plain_name(asked)]
     if others:
-        named = ", ".join(f"{plain(name, width=80)} ({many(number, 'trial')})" for name, number in others[:MOST_NAMED])
-        more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
-        yield f"models that answered instead of {plain(asked, width=80)}: {named}{more}"
+        named = some([f"{plain(name, width=80)} ({many(number, 'trial')})" for name, number in others], MOST_NAMED)
+        yield f"models that answered instead of {plain(asked, width=80)}: {named}"
 
 
 def _plain_name(model: str) -> str:

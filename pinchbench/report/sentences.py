@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.facts import HIGH_LOAD, FindingKind
-from pinchbench.report.text import duration, many, plain, words
+from pinchbench.report.text import duration, many, plain, some, words
 from pinchbench.results.compare.verdict import PRIVATE, describe_difference
 from pinchbench.results.disturbances import disturbances_of
 from pinchbench.results.judge_agreement import FEWEST_TRIALS
@@ -100,13 +100,13 @@ def control_sentences(data: Aggregate) -> tuple[str, ...]:
 def entry_sentences(control: ControlEntry, score: Estimate | None) -> Iterator[str]:
     """Yield a sentence for each thing that the user has asked for or said; without `score`, none is about the mean."""
     if control.skipped:
-        yield f"Skipped by the user, and in no score: {_some([_skipped(one) for one in control.skipped])}."
+        yield f"Skipped by the user, and in no score: {some([_skipped(one) for one in control.skipped], MOST_ENTRIES)}."
     if control.requeued:
         without = control.score_without_requeued
         trials = len({(one.task_id, one.repetition) for one in control.requeued})
         yield (
             f"Retried by hand: {many(trials, 'trial')}. With these retries the score is {_score(score)}, without"
-            f" {_score(without)}. {_some([_requeued(one) for one in control.requeued])}."
+            f" {_score(without)}. {some([_requeued(one) for one in control.requeued], MOST_ENTRIES)}."
         )
     if control.overridden:
         mean = (
@@ -116,7 +116,7 @@ def entry_sentences(control: ControlEntry, score: Estimate | None) -> Iterator[s
         )
         yield (
             f"Graded by hand: {many(len(control.overridden), 'trial')}. {mean}"
-            f"{_some([_overridden(one) for one in control.overridden])}."
+            f"{some([_overridden(one) for one in control.overridden], MOST_ENTRIES)}."
         )
     yield from (f"Note: {_note(one)}" for one in control.notes[:MOST_ENTRIES])
     if (more := len(control.notes) - MOST_ENTRIES) > 0:
@@ -127,11 +127,6 @@ def _score(score: Estimate | None) -> str:
     if score is not None and score.mean is None and score.trials:
         return "not computed across suites"
     return "none" if score is None or score.mean is None else f"{score.mean:.3f} ({many(score.trials, 'trial')})"
-
-
-def _some(named: Sequence[str]) -> str:
-    more = len(named) - MOST_ENTRIES
-    return ", ".join(named[:MOST_ENTRIES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _name(task_id: str, repetition: int) -> str:
@@ -186,8 +181,7 @@ def caused_by_agent_sentence(data: Aggregate) -> str:
     caused = data.possibly_caused_by_agent
     if not caused.trials or caused.score_if_zero is None:
         return ""
-    more = len(caused.trials) - MOST_CAUSED
-    named = ", ".join(map(_caused_trial, caused.trials[:MOST_CAUSED])) + (f" and {more} more" if more > 0 else "")
+    named = some([_caused_trial(one) for one in caused.trials], MOST_CAUSED)
     return (
         f"{many(len(caused.trials), 'trial')} without a score that the agent may have caused: its evidence can't be"
         f" trusted, or every attempt failed while other trials worked. Not in the score; counted as 0, the score"
@@ -231,8 +225,7 @@ def witness_sentences(outcomes: Sequence[Outcome]) -> Iterator[str]:
 
 
 def _named(keys: Sequence[TrialKey]) -> str:
-    more = f" and {len(keys) - MOST_FINDINGS} more" if len(keys) > MOST_FINDINGS else ""
-    return f"{many(len(keys), 'trial')} ({plain(', '.join(map(str, keys[:MOST_FINDINGS])))}{more})"
+    return f"{many(len(keys), 'trial')} ({plain(some([str(key) for key in keys], MOST_FINDINGS))})"
 
 
 MOST_FINDINGS = 5  # trials
@@ -267,15 +260,11 @@ def _waited(trials: tuple[LoadedTrial, ...], *, is_serial: bool) -> Iterator[str
 
 def _loaded(trials: list[LoadedTrial]) -> str:
     named = [
-        f"{one.task_id}@{one.repetition}" + (f" of {one.variant}" if one.variant else "") + f" ({_longest(one)})"
-        for one in trials[:MOST_LOADED]
+        f"{one.task_id}@{one.repetition}{f' of {one.variant}' if one.variant else ''}"
+        f" (waited for {WAITED_FOR[one.waited_for]} {one.share:.0%} of its time)"
+        for one in trials
     ]
-    more = f" and {len(trials) - MOST_LOADED} more" if len(trials) > MOST_LOADED else ""
-    return f"{', '.join(named)}{more}"
-
-
-def _longest(trial: LoadedTrial) -> str:
-    return f"waited for {WAITED_FOR[trial.waited_for]} {trial.share:.0%} of its time"
+    return some(named, MOST_LOADED)
 
 
 def _renamed(one: Renamed) -> str:
@@ -291,12 +280,7 @@ def node_sentences(nodes: Mapping[str, NodeTimes]) -> Iterator[str]:
     """Yield sentences on the nodes of a run, and on those that were slower; nothing for a run of one machine."""
     if not nodes:
         return
-    parts = (
-        f"{name}{_hardware(one)}: {many(one.trials, 'trial')}, median {duration(one.execution_time_median)}"
-        f"{_node_waited(one)}"
-        for name, one in nodes.items()
-    )
-    yield f"Nodes: {'; '.join(parts)}."
+    yield f"Nodes: {'; '.join(_node(name, one) for name, one in nodes.items())}."
     for name, one in nodes.items():
         if one.is_slow:
             yield (
@@ -305,16 +289,16 @@ def node_sentences(nodes: Mapping[str, NodeTimes]) -> Iterator[str]:
             )
 
 
-def _hardware(one: NodeTimes) -> str:
-    if not one.hardware:
-        return ""
+def _node(name: str, one: NodeTimes) -> str:
     made_of = one.hardware
-    return f" ({made_of.cpus} × {made_of.processor}, {made_of.memory_bytes / 2**30:.0f} GiB, {made_of.kernel})"
-
-
-def _node_waited(one: NodeTimes) -> str:
+    hardware = (
+        f" ({made_of.cpus} × {made_of.processor}, {made_of.memory_bytes / 2**30:.0f} GiB, {made_of.kernel})"
+        if made_of
+        else ""
+    )
     high = [f"{name} {share * 100:.0f} %" for name, share in (one.waited or {}).items() if share >= HIGH_WAIT]
-    return f", waiting for {', '.join(high)} of the time" if high else ""
+    waited = f", waiting for {', '.join(high)} of the time" if high else ""
+    return f"{name}{hardware}: {many(one.trials, 'trial')}, median {duration(one.execution_time_median)}{waited}"
 
 
 MOST_DIVERGED = 10  # trials
@@ -392,10 +376,9 @@ def agreement_sentence(agreement: JudgeAgreement, interval: tuple[float, float] 
         few = f"{many(agreement.trials, 'trial')}, and {FEWEST_TRIALS} are needed"
         return f"Agreement of the judges: too few trials to tell ({few})."
     known = sorted((one.alpha, name) for name, one in agreement.criteria.items() if one.alpha is not None)
-    shown = ", ".join(f"{plain(words(name))} {alpha:.2f}" for alpha, name in known[:MOST_CRITERIA])
-    more = f" and {len(known) - MOST_CRITERIA} more" if len(known) > MOST_CRITERIA else ""
+    shown = some([f"{plain(words(name))} {alpha:.2f}" for alpha, name in known], MOST_CRITERIA)
     alpha = "undefined, as all grades are the same" if agreement.alpha is None else f"{agreement.alpha:.2f}"
     if interval is not None:
         alpha += f" (95 % interval {interval[0]:.2f} to {interval[1]:.2f})"
-    by_criterion = f"; by criterion: {shown}{more}" if shown else ""
+    by_criterion = f"; by criterion: {shown}" if shown else ""
     return f"Agreement of the judges on {agreement.trials} trials (Krippendorff's alpha): {alpha}{by_criterion}."

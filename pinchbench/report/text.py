@@ -113,6 +113,12 @@ def many(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{plural}"
 
 
+def some(names: Sequence[str], most: int) -> str:
+    """Join the first `most` names, and say how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
 def words(name: str) -> str:
     """Return the name of a reason in words: `no transcript` for `no_transcript`."""
     return name.replace("_", " ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.results.finished_run import PastRun
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.call_facts import ProtocolName, TokenLogprob, Tool
+    from pinchbench.wire.protocols.call_facts import ProtocolName, Tool
 
 # OpenClaw 2026.9.6 ends each request with one message of its own on running commands, which it does not send again.
 MOST_TRANSIENT = 2
@@ -31,16 +31,10 @@ MOST_TRANSIENT = 2
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """A complete reply of the model.
+    """A complete reply of the model, to the exchange `number` in a turn, whose request names the model `requested`.
 
-    Attributes:
-        number: that of the exchange.
-        turn: the index of the trial's turn.
-        protocol: the protocol of the exchange.
-        requested: the model that the request names.
-        prompt: how many messages of the segment the model had when it replied.
-        transient: messages that stood after those in its prompt, and that later requests leave out.
-        reply: what it replied.
+    `prompt` is how many messages of the segment the model had when it replied; `transient` are messages that stood
+    after those in its prompt, and that later requests leave out.
     """
 
     number: int
@@ -72,12 +66,11 @@ class Segment:
     calls: list[Call] = field(default_factory=list)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Segments:
+class Segments(NamedTuple):
     """The conversations of a trial, in the order of their first replies. `failed` counts calls without a reply."""
 
     segments: tuple[Segment, ...]
-    failed: int = 0
+    failed: int
 
 
 def segments_of(exchanges: Iterable[Exchange]) -> Segments:
@@ -111,7 +104,7 @@ def segments_of(exchanges: Iterable[Exchange]) -> Segments:
             reply=facts.reply,
         )
         segment.calls.append(call)
-    return Segments(segments=tuple(segments), failed=failed)
+    return Segments(tuple(segments), failed)
 
 
 def _extended(segments: list[Segment], said: Conversation) -> Segment:
@@ -164,6 +157,7 @@ def _essence(message: Message) -> tuple[str, list[tuple[str, str]]]:
 Json: TypeAlias = dict[str, object]
 
 SCHEMA = 1
+USAGE = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens", "total_tokens")
 
 
 def rl_lines(run: PastRun) -> Iterator[str]:
@@ -216,7 +210,7 @@ def _line(run: PastRun, outcome: Outcome) -> Json:
         # without its path, which differs from machine to machine
         problem = reader.problem.removeprefix(f"{_recording(run, outcome)}: ")
     calls = [call for segment in found.segments for call in segment.calls]
-    used = [call.reply.usage for call in calls if call.reply.usage is not None]
+    used = [usage for call in calls if (usage := call.reply.usage) is not None]
     return {
         "schema": SCHEMA,
         "run_id": run.facts.run_id,
@@ -259,21 +253,11 @@ def _reply(call: Call, before: int) -> Json:
         "stop_reason": reply.stop_reason or None,
         "usage": None if reply.usage is None else _usage(reply.usage),
         "cost_usd": reply.cost_usd,
-        **_tokens(reply),
-    }
-
-
-def _tokens(reply: ReplyFacts) -> Json:
-    """Return what the provider gave of tokens: null, never an empty list, where it gave nothing."""
-    return {
+        # null, never an empty list, where the provider gave nothing
         "prompt_token_ids": reply.prompt_token_ids or None,
         "token_ids": reply.token_ids or None,
-        "logprobs": [_logprob(one) for one in reply.logprobs] or None,
+        "logprobs": [{"token": one.token, "logprob": one.logprob, "id": one.id} for one in reply.logprobs] or None,
     }
-
-
-def _logprob(one: TokenLogprob) -> Json:
-    return {"token": one.token, "logprob": one.logprob, "id": one.id}
 
 
 def _message(message: Message) -> Json:
@@ -300,10 +284,4 @@ def _tool(tool: Tool) -> Json:
 
 
 def _usage(usage: Usage) -> Json:
-    return {
-        "input_tokens": usage.input_tokens,
-        "cache_read_tokens": usage.cache_read_tokens,
-        "cache_write_tokens": usage.cache_write_tokens,
-        "output_tokens": usage.output_tokens,
-        "total_tokens": usage.total_tokens,
-    }
+    return {name: getattr(usage, name) for name in USAGE}

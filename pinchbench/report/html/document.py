@@ -134,6 +134,7 @@ class PageSection:
         sentences: paragraphs in plain text; text in backticks is shown as code.
         columns: the heads of the table. Its first column names the row.
         rows: as many texts a row as there are columns. A column of numbers, with units, aligns to the right.
+        bad: the text of cells that stands out, as a badge.
     """
 
     id: str
@@ -141,6 +142,7 @@ class PageSection:
     sentences: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    bad: str = ""
 
     @property
     def are_numbers(self) -> list[bool]:

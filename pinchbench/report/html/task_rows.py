@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.run_state import TrialState
+    from pinchbench.results.statistics import Estimate
 
 POSSIBLY = ", possibly caused by the agent"
 
@@ -42,15 +43,11 @@ class Stage(StrEnum):
     @property
     def badge(self) -> str:
         """The look of its badge: `good`, `bad`, `warn`, or none for a trial that goes on."""
-        match self:
-            case Stage.PASSED:
-                return "good"
-            case Stage.FAILED:
-                return "bad"
-            case Stage.UNGRADED | Stage.EXCLUDED | Stage.STOPPED:
-                return "warn"
-            case Stage.RUNNING | Stage.GRADING | Stage.WAITING:
-                return ""
+        return {
+            Stage.PASSED: "good",
+            Stage.FAILED: "bad",
+            **dict.fromkeys((Stage.UNGRADED, Stage.EXCLUDED, Stage.STOPPED), "warn"),
+        }.get(self, "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,12 +58,12 @@ class TrialRow:
     href: str
     state: Stage
     reason: str
-    score: float | None
-    time_s: float | None
-    tokens: int
-    cost_usd: float
-    attempts: int
-    note: str
+    score: float | None = None
+    time_s: float | None = None
+    tokens: int = 0
+    cost_usd: float = 0.0
+    attempts: int = 0
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -82,9 +79,7 @@ class TaskRow:
     anchor: str
     category: str
     grading: str
-    score: float | None
-    low: float | None
-    high: float | None
+    score: Estimate
     states: tuple[tuple[Stage, int], ...]
     rank: float
     scored: int
@@ -140,7 +135,6 @@ def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> 
     )
     facts = run.facts.tasks.get(task_id)
     scores = [trial.score for trial in trials if trial.score is not None]
-    score = estimate([scores])
     states = Counter(trial.state for trial in trials)
     times = [trial.time_s for trial in trials if trial.time_s is not None]
     return TaskRow(
@@ -149,9 +143,7 @@ def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> 
         anchor=f"{prefix}task/{safe_line(task_id)}",
         category=safe_line(facts.category) if facts is not None else "",
         grading=facts.grading_type.value if facts is not None else "",
-        score=score.mean,
-        low=score.low,
-        high=score.high,
+        score=estimate([scores]),
         states=tuple((state, states[state]) for state in Stage if states[state]),
         rank=states[Stage.PASSED] / len(trials) if scores else -1.0,
         scored=len(scores),
@@ -185,12 +177,6 @@ def trial_row(
             href=url if now is Stage.RUNNING else "",
             state=now or (Stage.EXCLUDED if is_skipped else Stage.STOPPED),
             reason="" if now else "skipped by the user" if is_skipped else "not run",
-            score=None,
-            time_s=None,
-            tokens=0,
-            cost_usd=0.0,
-            attempts=0,
-            note="",
         )
     one = attempts.counting
     score = trial_score(one, grade)

@@ -13,13 +13,13 @@ from pinchbench.report.choice_text import answers, columns, notes, rows
 from pinchbench.report.comparison_sentences import left_out_text, significance_sentences, unpaired_sentences
 from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, reason_texts, reasons_of
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
-from pinchbench.report.html.plots import Label, VariantPoint, draw_forest, draw_trade_off, pareto_front
+from pinchbench.report.html.plots import VariantPoint, draw_forest, draw_trade_off, pareto_front
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.side_by_side import embedded_pairs, pair_list
 from pinchbench.report.html.task_rows import anchor_of, href
 from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, verdict_name, verdicts_of
 from pinchbench.report.sentences import MEMORISATION, memorisation_sentences
-from pinchbench.report.text import folded, many, short_names
+from pinchbench.report.text import many
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.choice import choice_of
 from pinchbench.results.compare.samples import LeftOut, Spent
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     from pinchbench.results.finished_run import PastRun
 
     Link: TypeAlias = Callable[[PastRun, TrialKey | None], str]
-
-
-CARD_NAME = 40  # characters of a name
-CHARACTERS = 115  # of a line of the card
-CHARACTER, LINE, BORDER = 7.2, 20.0, 16.0  # pixels
 
 
 def choice_sections(choice: Choice) -> tuple[PageSection, ...]:
@@ -76,47 +71,9 @@ def side_sections(sides: Sequence[Sample]) -> Iterator[PageSection]:
 
 def choice_page(choice: Choice) -> str:
     """Return the page."""
+    name, size = ", ".join(one.label for one in choice.candidates), many(len(choice.candidates), "model")
     look = PageLook(template="choice.html.j2")
-    return "".join(
-        render(look, name=_name(choice), size=many(len(choice.candidates), "model"), sections=choice_sections(choice))
-    )
-
-
-def _name(choice: Choice) -> str:
-    return ", ".join(one.label for one in choice.candidates)
-
-
-def choice_card(choice: Choice) -> str:
-    """Return the answers and the table, with what it rests on in a few words, as an SVG image."""
-    first, *others = answers(choice)
-    labels = list(_lines([(first, "name"), *((one, "ink") for one in others)], top=BORDER + LINE / 2))
-    names = short_names([safe_line(one.label) for one in choice.candidates], CARD_NAME)
-    table = [columns(choice), *((names[safe_line(row[0])], *row[1:]) for row in rows(choice))]
-    top = labels[-1].y + 1.5 * LINE
-    right = BORDER
-    for place, column in enumerate(zip(*table, strict=True)):
-        right += (max(map(len, column)) + (2 if place else 0)) * CHARACTER
-        labels += [
-            Label(
-                x=right if place else BORDER,
-                y=top + number * LINE,
-                text=text,
-                anchor="end" if place else "start",
-                look="ink" if number else "soft",
-            )
-            for number, text in enumerate(column)
-        ]
-    labels += _lines([(notes(choice)[0], "soft")], top=top + (len(table) + 0.5) * LINE)
-    width = max(right, CHARACTERS * CHARACTER) + BORDER
-    look = PageLook(template="choice.svg.j2")
-    return "".join(render(look, name=_name(choice), texts=labels, width=width, height=labels[-1].y + LINE))
-
-
-def _lines(texts: list[tuple[str, str]], *, top: float) -> Iterator[Label]:
-    """Yield the texts in lines that fit the card."""
-    lines = [(line, look) for text, look in texts for line in folded(safe_line(text), CHARACTERS).split("\n")]
-    for number, (line, look) in enumerate(lines):
-        yield Label(x=BORDER, y=top + number * LINE, text=line, look=look)
+    return "".join(render(look, name=name, size=size, sections=choice_sections(choice)))
 
 
 LOOK = PageLook(template="experiment.html.j2", styles=(*STYLES, "experiment.css"), scripts=(*SCRIPTS, "experiment.js"))

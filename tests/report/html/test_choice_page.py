@@ -1,4 +1,4 @@
-"""The page and the card on which a model is chosen, in a real browser."""
+"""The page on which a model is chosen, in a real browser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from past_experiments import write_variants
 from pinchbench.experiment.experiment_page import read_experiment_runs
 from pinchbench.report.choice_text import answers, columns
 from pinchbench.report.html.safe_text import safe_line
-from pinchbench.report.html.variants_page import choice_card, choice_page
+from pinchbench.report.html.variants_page import choice_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,15 +53,3 @@ def test_a_phone_and_a_desk_show_the_answers_and_the_table_without_scrolling_sid
         assert violations(page) == []
         assert watched.complaints == []
         assert watched.requests == []
-
-
-def test_no_text_of_the_card_leaves_it(browser: Browser, choice: Choice, tmp_path: Path) -> None:
-    path = tmp_path / "card.svg"
-    path.write_text(choice_card(choice), encoding="utf-8")
-    with opened(browser, path) as watched:
-        outside = watched.page.evaluate(
-            "(([card]) => [...card.querySelectorAll('text')].map(one => one.getBBox()).filter(box => box.x < 0 ||"
-            " box.y < 0 || box.x + box.width > card.viewBox.baseVal.width || box.y + box.height >"
-            " card.viewBox.baseVal.height))([document.documentElement]).length"
-        )
-        assert outside == 0
