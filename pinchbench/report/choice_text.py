@@ -26,8 +26,9 @@ DECIDED = (
     " tests. Two models that share a rank can't be distinguished."
 )
 READING = (
-    "Cost per solved task: of all trials, for each that passed. Times are the agent's, in min:s; half of the trials take"
-    " the median or less. Tokens: of a trial. Cached: the part of the prompts that came from the provider's cache."
+    "Cost per solved task: of all trials, for each that passed. Times are the agent's, in min:s; half of the trials"
+    " take the median or less. Tokens: of a trial. Cached: the part of the prompts that came from the provider's"
+    " cache."
 )
 MUCH_LESS = 0.8  # times as much money or time: more is no reason to take a model that scores less
 PARTS = ((0, 1, 2, 3, 4), (0, 7, 8, 9, 10, 11), (0, 5, 6, 12))  # columns that fit a terminal of 80, by their places
