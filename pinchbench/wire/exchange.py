@@ -14,6 +14,7 @@ from pinchbench.wire.wire_messages import CallFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from pinchbench.wire.request_route import Header
 
@@ -53,8 +54,8 @@ class DivergenceNote(msgspec.Struct, frozen=True, kw_only=True):
     repeated: bool = False
 
 
-class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """A request and its reply. Keys are already masked in headers, and tokens of slots are not part of the path.
+class ExchangeHead(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of an exchange besides its bodies. Keys are already masked in headers.
 
     Attributes:
         number: counts the exchanges of a trial from 1, in the order in which they began.
@@ -62,15 +63,13 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
         turn: the index of the trial's turn in which it began.
         provider: the id of the provider in OpenClaw's configuration, such as `anthropic`.
         method: the HTTP method.
-        path: path and query as the provider received them.
+        path: path and query as the provider received them, without tokens of slots.
         request_headers: pairs of a lower-case name and a value, in the order sent.
-        request: the body of the request.
         sent_s: when the request had been passed on, in seconds since the exchange began; what a queue of the wire
             added is in it.
         queued_s: how long the wire held the request back, in seconds.
         status: the HTTP status of the reply; 0 if there was none.
         reply_headers: as `request_headers`.
-        chunks: the body of the reply, in the order of arrival.
         ended_s: when the exchange ended, in seconds since it began.
         end: how it ended.
         error: why it did not complete; empty if it did.
@@ -85,17 +84,27 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     method: str
     path: str
     request_headers: tuple[tuple[str, str], ...] = ()
-    request: bytes = b""
     sent_s: float = 0.0
     queued_s: float = 0.0
     status: int = 0
     reply_headers: tuple[tuple[str, str], ...] = ()
-    chunks: tuple[Chunk, ...] = ()
     ended_s: float = 0.0
     end: ExchangeEnd = ExchangeEnd.COMPLETE
     error: str = ""
     served: int | None = None
     divergence: DivergenceNote | None = None
+
+
+def head_of(known: object) -> dict[str, Any]:
+    """Return the fields of a head that a value has as its attributes."""
+    return {name: getattr(known, name) for name in ExchangeHead.__struct_fields__}
+
+
+class Exchange(ExchangeHead, frozen=True, kw_only=True):
+    """A request and its reply: the body of the request, and that of the reply in the order of its arrival."""
+
+    request: bytes = b""
+    chunks: tuple[Chunk, ...] = ()
 
     @property
     def reply(self) -> bytes:
@@ -129,47 +138,34 @@ class Allowance:
 
 
 class Draft:
-    """Collects an exchange. Its owner calls `discard` when the exchange has been written."""
+    """Collects an exchange (see `ExchangeHead`). Its owner calls `discard` when that has been written."""
 
     def __init__(self, allowance: Allowance, *, provider: str, method: str) -> None:
-        """Begin the exchange now; `assign` says whose it is."""
+        """Begin the exchange now; `assign` says whose it is, before anything is added."""
         self._allowance = allowance
-        self._provider, self._method = provider, method
         self._exceed: Callable[[str], None] = lambda _: None
-        self._number, self._trial, self.turn = 0, "", 0
+        self._trial = ""
         self._clock = time.monotonic()
-        self.began_at = time.time()
         self._request: list[bytes] = []
-        self._request_bytes = 0
-        self._reply_bytes = 0
-        self._reserved_bytes = 0
+        self._request_bytes = self._reply_bytes = self._reserved_bytes = 0
         self._chunks: list[Chunk] = []
         self._is_finished = False
-        self._ended_s = 0.0
-        self._end = ExchangeEnd.COMPLETE
-        self._error = ""
-        self.path = ""
+        self.is_refused = False  # and so no exchange
+        self.number = self.turn = 0
+        self.began_at = time.time()
+        self.provider, self.method, self.path = provider, method, ""
         self.request_headers: tuple[tuple[str, str], ...] = ()
         self.reply_headers: tuple[tuple[str, str], ...] = ()
-        self.sent_s = 0.0
-        self.queued_s = 0.0
+        self.sent_s = self.queued_s = self.ended_s = 0.0
         self.status = 0
+        self.end = ExchangeEnd.COMPLETE
+        self.error = ""
         self.served: int | None = None
         self.divergence: DivergenceNote | None = None
-        self.is_refused = False  # and so no exchange
 
-    def assign(
-        self, allowance: Allowance, *, number: int, trial: str, turn: int, exceed: Callable[[str], None]
-    ) -> bool:
-        """Set whose exchange it is, and its number there; return whether what is kept so far fits in its `allowance`.
-
-        `exceed` is called with what the trial used if that is too much.
-        """
-        self._number, self._trial, self.turn, self._exceed = number, trial, turn, exceed
-        reserved_bytes = self._reserved_bytes
-        self.discard()
-        self._allowance = allowance
-        return self._reserves(reserved_bytes)
+    def assign(self, *, number: int, trial: str, turn: int, exceed: Callable[[str], None]) -> None:
+        """Set whose exchange it is, and its number there; `exceed` is called with what it uses if that is too much."""
+        self.number, self._trial, self.turn, self._exceed = number, trial, turn, exceed
 
     @property
     def elapsed_s(self) -> float:
@@ -205,41 +201,21 @@ class Draft:
 
     def finish(self, end: ExchangeEnd = ExchangeEnd.COMPLETE, error: str = "") -> None:
         """End the exchange now. Nothing happens if it has ended."""
-        if self._is_finished:
-            return
-        self._is_finished = True
-        self._ended_s, self._end, self._error = self.elapsed_s, end, error
+        if not self._is_finished:
+            self._is_finished = True
+            self.ended_s, self.end, self.error = self.elapsed_s, end, error
 
     def exchange(self) -> Exchange:
         """Return the finished exchange."""
-        return Exchange(
-            number=self._number,
-            began_at=self.began_at,
-            turn=self.turn,
-            provider=self._provider,
-            method=self._method,
-            path=self.path,
-            request_headers=self.request_headers,
-            request=b"".join(self._request),
-            sent_s=self.sent_s,
-            queued_s=self.queued_s,
-            status=self.status,
-            reply_headers=self.reply_headers,
-            chunks=tuple(self._chunks),
-            ended_s=self._ended_s,
-            end=self._end,
-            error=self._error,
-            served=self.served,
-            divergence=self.divergence,
-        )
+        return Exchange(**head_of(self), request=b"".join(self._request), chunks=tuple(self._chunks))
 
     @property
     def failure(self) -> CallFailed | None:
         """How the finished exchange failed, for people; None if it did not, or if the client left."""
-        is_complete = self._end in (ExchangeEnd.COMPLETE, ExchangeEnd.CLIENT_LEFT)
+        is_complete = self.end in (ExchangeEnd.COMPLETE, ExchangeEnd.CLIENT_LEFT)
         if is_complete and self.status < HTTPStatus.BAD_REQUEST:
             return None
-        return CallFailed(trial=self._trial, number=self._number, status=self.status)
+        return CallFailed(trial=self._trial, number=self.number, status=self.status)
 
     def discard(self) -> None:
         """Return what was reserved."""
@@ -250,9 +226,6 @@ class Draft:
         if body_bytes > BODY_BYTES:
             self._exceed(f"a request or reply of more than {BODY_BYTES // MIB} MiB")
             return False
-        return self._reserves(size_bytes)
-
-    def _reserves(self, size_bytes: int) -> bool:
         if not self._allowance.take(size_bytes):
             self._exceed(f"more than {TOTAL_BYTES // MIB} MiB of requests and replies at a time")
             return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -22,30 +21,7 @@ if TYPE_CHECKING:
 
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.protocols.encoding import Headers
-    from pinchbench.wire.protocols.json_values import Object
-
-
-class Protocol(typing.Protocol):
-    """Reads what requests and replies say. Nothing raises: what a body does not say is empty.
-
-    Attributes:
-        end_mark: the data of the event that ends a stream and is no JSON; empty if there is none.
-    """
-
-    name: ProtocolName
-    end_mark: bytes
-
-    def read_request(self, path: str, body: Object) -> RequestFacts:
-        """Read path and body of a request."""
-
-    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
-        """Read one event of a streamed reply."""
-
-    def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
-        """Read a reply that is not streamed."""
-
-    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
-        """Return whether a stream whose events are all read is complete without a mark of its end."""
+    from pinchbench.wire.protocols.reply_builder import Protocol
 
 
 ANTHROPIC = AnthropicMessages()

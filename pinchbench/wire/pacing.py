@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import OrderedDict, deque
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -88,11 +87,6 @@ class Permit:
         self._pacer.on_refusal(self, retry_after_s)
 
 
-@dataclass(kw_only=True, slots=True, eq=False)
-class _Waiter:
-    admitted: anyio.Event
-
-
 class Pacer:
     """Admits requests to one provider. Each trial has a queue, and the queues take turns. Not thread-safe."""
 
@@ -100,7 +94,7 @@ class Pacer:
         """`changed` is called with the window when a refusal has changed it."""
         self._window = Window(max_requests)
         self._in_flight = 0
-        self._queues: OrderedDict[str, deque[_Waiter]] = OrderedDict()
+        self._queues: OrderedDict[str, deque[anyio.Event]] = OrderedDict()
         self._changed = changed
 
     @property
@@ -153,21 +147,21 @@ class Pacer:
             self._changed(self._window.requests)
 
     async def _wait(self, trial: str) -> None:
-        waiter = _Waiter(admitted=anyio.Event())
-        self._queues.setdefault(trial, deque()).append(waiter)
+        admitted = anyio.Event()
+        self._queues.setdefault(trial, deque()).append(admitted)
         try:
-            while not waiter.admitted.is_set():
+            while not admitted.is_set():
                 # Nobody else wakes the queue at the end of a pause: each waiter does.
                 paused_until = self._window.paused_until
                 is_paused = anyio.current_time() < paused_until
                 with CancelScope(deadline=paused_until if is_paused else math.inf):
-                    await waiter.admitted.wait()
+                    await admitted.wait()
                 self._admit()
         except BaseException:
-            if waiter.admitted.is_set():
+            if admitted.is_set():
                 self.release()
             else:
-                self._forget(trial, waiter)
+                self._forget(trial, admitted)
             raise
 
     def _has_room(self) -> bool:
@@ -176,14 +170,14 @@ class Pacer:
     def _admit(self) -> None:
         while self._queues and self._has_room():
             trial, queue = next(iter(self._queues.items()))
-            queue.popleft().admitted.set()
+            queue.popleft().set()
             self._in_flight += 1
             self._queues.move_to_end(trial)
             if not queue:
                 del self._queues[trial]
 
-    def _forget(self, trial: str, waiter: _Waiter) -> None:
+    def _forget(self, trial: str, admitted: anyio.Event) -> None:
         queue = self._queues[trial]
-        queue.remove(waiter)
+        queue.remove(admitted)
         if not queue:
             del self._queues[trial]

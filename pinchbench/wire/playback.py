@@ -45,19 +45,10 @@ class Choice:
 class Playback:
     """The recorded replies of one trial. Requests may come in parallel; they are matched one at a time."""
 
-    def __init__(
-        self,
-        replay: Replay,
-        *,
-        policy: DivergencePolicy,
-        fork_at: int | None = None,
-        fork_turn: int | None = None,
-    ) -> None:
-        """Serve what was recorded; see `messages.ReplaySource`."""
+    def __init__(self, replay: Replay, source: ReplaySource) -> None:
+        """Serve what was recorded as the source says."""
         self._replay = replay
-        self._policy = policy
-        self._fork_at = fork_at
-        self._fork_turn = fork_turn
+        self._source = source
         self._lock = anyio.Lock()
         self._is_live = False
         self._recorded_places: dict[str, str] = {}
@@ -69,12 +60,7 @@ class Playback:
         recording = read_recording(Path(source.path)) if source.path is not None else Recording(exchanges=())
         if recording.problem:
             raise ValueError(recording.problem)
-        return cls(
-            Replay(recording.exchanges, source.simulated),
-            policy=source.policy,
-            fork_at=source.fork_at,
-            fork_turn=source.fork_turn,
-        )
+        return cls(Replay(recording.exchanges, source.simulated), source)
 
     async def choose(self, draft: Draft) -> Choice:
         """Return what a request that has been read gets. Once a model has answered, it answers all later requests."""
@@ -112,17 +98,17 @@ class Playback:
         note = found.note
         if found.recorded is not None and self._forks_at(found.recorded, draft.turn):
             return Choice(divergence=note, is_live=True)
-        match self._policy:
+        match self._source.policy:
             case DivergencePolicy.STOP:
                 return Choice(divergence=note)
             case DivergencePolicy.CONTINUE:
                 return Choice(divergence=note, exchange=found.recorded)
             case _:
-                assert_never(self._policy)
+                assert_never(self._source.policy)
 
     def _forks_at(self, recorded: Exchange, turn: int) -> bool:
-        is_at_request = self._fork_at is not None and recorded.number >= self._fork_at
-        return is_at_request or (self._fork_turn is not None and turn >= self._fork_turn)
+        at, in_turn = self._source.fork_at, self._source.fork_turn
+        return (at is not None and recorded.number >= at) or (in_turn is not None and turn >= in_turn)
 
 
 def _places(path: str, body: bytes) -> dict[str, str]:

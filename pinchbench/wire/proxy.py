@@ -12,13 +12,7 @@ import anyio
 import h11
 from anyio import CancelScope, create_memory_object_stream, fail_after, to_thread
 
-from pinchbench.wire.allow_list import (
-    NotAllowedError,
-    canonical_target,
-    named_models,
-    require_endpoint,
-    require_models,
-)
+from pinchbench.wire.allow_list import NotAllowedError, canonical_target, named_models, require_endpoint, require_models
 from pinchbench.wire.exchange import Draft, ExchangeEnd
 from pinchbench.wire.forward import Call, Relay, Upstream
 from pinchbench.wire.http1 import LOST, Inbound
@@ -33,13 +27,7 @@ from pinchbench.wire.request_route import (
     with_key,
 )
 from pinchbench.wire.transport import NewConnections
-from pinchbench.wire.wire_messages import (
-    CallUsed,
-    Held,
-    LimitExceeded,
-    PaceChanged,
-    RequestRefused,
-)
+from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, PaceChanged, RequestRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -94,25 +82,14 @@ class Proxy:
         return tuple(self._leases)
 
     def lease(
-        self,
-        token: str,
-        *,
-        trial: str,
-        recorder: Recorder | None = None,
-        playback: Playback | None = None,
+        self, token: str, *, trial: str, recorder: Recorder | None = None, playback: Playback | None = None
     ) -> None:
         """Let a token's requests pass. Raises ValueError if it has a lease already."""
         if token in self._leases:
             raise ValueError("the token has a lease already")
         # Bounded by the allowance of the drafts in it.
         send, receive = create_memory_object_stream[Draft](float("inf"))
-        lease = TrialLease(
-            token=token,
-            trial=trial,
-            recorder=recorder,
-            playback=playback,
-            drafts=send,
-        )
+        lease = TrialLease(token=token, trial=trial, recorder=recorder, playback=playback, drafts=send)
         self._leases[token] = lease
         self._group.start_soon(self._write, lease, receive)
 
@@ -208,16 +185,10 @@ class Proxy:
         if head.http_version < b"1.1":
             return await inbound.refuse(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "The wire speaks HTTP/1.1 only.")
         draft = Draft(lease.allowance, provider=route.provider, method=head.method.decode("latin-1"))
-        try:
-            is_own = await self._owns_connection(lease, inbound.stream)
-        except BaseException:  # such as of a client that has gone
-            draft.discard()
-            raise
+        is_own = await self._owns_connection(lease, inbound.stream)
         if self._leases.get(lease.token) is not lease:  # it may have been released meanwhile
-            draft.discard()
             return await inbound.refuse(HTTPStatus.NOT_FOUND, NO_TRIAL)
         if not is_own:
-            draft.discard()
             return await inbound.refuse(HTTPStatus.FORBIDDEN, NOT_OPENCLAW)
         return await self._exchange(inbound, head, route, lease, upstream, draft=draft)
 
@@ -242,22 +213,15 @@ class Proxy:
     ) -> bool:
         provider, token = upstream.provider, route.token
         if lease.exceeded:
-            draft.discard()
             return await inbound.refuse(HTTPStatus.FORBIDDEN, f"The trial has used {lease.exceeded}.")
         try:
             rest = canonical_target(route.rest or "/")
             require_endpoint(head.method.decode("latin-1"), rest, provider.api)
         except NotAllowedError as error:
-            draft.discard()
             return await self._forbid(inbound, lease, error)
         lease.exchanges += 1
-        is_kept = draft.assign(
-            lease.allowance,
-            number=lease.exchanges,
-            trial=lease.trial,
-            turn=lease.turn,
-            exceed=partial(self._exceed, lease),
-        )
+        exceed = partial(self._exceed, lease)
+        draft.assign(number=lease.exchanges, trial=lease.trial, turn=lease.turn, exceed=exceed)
         target = upstream.origin.path + rest
         draft.path = recorded_target(target, token=token, secret=upstream.secret)
         headers = request_headers(head.headers.raw_items(), origin=upstream.origin, token=token, key=provider.key)
@@ -265,7 +229,7 @@ class Proxy:
         stays_open = False
         with self._ending(lease, draft):
             try:
-                if not is_kept or not await inbound.read_rest(draft.add_request):
+                if not await inbound.read_rest(draft.add_request):
                     draft.finish(ExchangeEnd.CLIENT_LEFT, f"the trial used {lease.exceeded}")
                     return False
                 if lease.playback is not None:

@@ -13,7 +13,7 @@ import zstandard
 
 from pinchbench.decoding import decode_json
 from pinchbench.files.beneath import open_regular
-from pinchbench.wire.exchange import Chunk, DivergenceNote, Exchange, ExchangeEnd
+from pinchbench.wire.exchange import Chunk, Exchange, ExchangeHead, head_of
 from pinchbench.wire.redact import redact
 
 if TYPE_CHECKING:
@@ -46,34 +46,14 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tail: int = 0
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Line(ExchangeHead, frozen=True, kw_only=True, omit_defaults=True):
     """An exchange as it is written. `sizes` are those of its chunks, and `gaps_us` the microseconds before each."""
 
     format: int = FORMAT
-    number: int
-    began_at: float
-    turn: int = 0
-    provider: str
-    method: str
-    path: str
-    request_headers: tuple[tuple[str, str], ...] = ()
     request: _Body = _Body()
-    sent_s: float = 0.0
-    queued_s: float = 0.0
-    status: int = 0
-    reply_headers: tuple[tuple[str, str], ...] = ()
     reply: _Body = _Body()
     sizes: tuple[int, ...] = ()
     gaps_us: tuple[int, ...] = ()
-    ended_s: float = 0.0
-    end: ExchangeEnd = ExchangeEnd.COMPLETE
-    error: str = ""
-    served: int | None = None
-    divergence: DivergenceNote | None = None
-
-
-# What a line and an exchange have in common.
-SAME = tuple(name for name in _Line.__struct_fields__ if name in Exchange.__struct_fields__ and name != "request")
 
 
 class RecordingWriter:
@@ -120,13 +100,12 @@ class RecordingWriter:
         """
         back, head = self._nearest(exchange.request)
         clean = redact(exchange, self._secrets, clean_bytes=head)
-        gaps_us = _gaps_us(clean)
         line = _Line(
-            **{name: getattr(clean, name) for name in SAME},
+            **head_of(clean),
             request=self._difference(clean.request, back),
             reply=_body(clean.reply),
             sizes=tuple(len(chunk.data) for chunk in clean.chunks),
-            gaps_us=gaps_us,
+            gaps_us=_gaps_us(clean),
         )
         data = msgspec.json.encode(line) + b"\n"
         self._write(self._compressor.compress(data))
@@ -299,11 +278,7 @@ def _exchange(line: _Line, earlier: deque[bytes]) -> Exchange:
         if not (head >= 0 and tail >= 0 and head + tail <= len(base)):
             raise ValueError("a request repeats more of an earlier one than there is")
         request = base[:head] + request + base[len(base) - tail :]
-    return Exchange(
-        **{name: getattr(line, name) for name in SAME},
-        request=request,
-        chunks=_chunks(_data(line.reply), line),
-    )
+    return Exchange(**head_of(line), request=request, chunks=_chunks(_data(line.reply), line))
 
 
 def _chunks(reply: bytes, line: _Line) -> tuple[Chunk, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from pinchbench.decoding import decode_json
+from pinchbench.redaction import MASK
 from pinchbench.wire.exchange import Chunk
 from pinchbench.wire.protocols.encoding import ENCODING, Unreadable, decoded, encoding_of
 from pinchbench.wire.protocols.json_values import writable
@@ -34,36 +35,25 @@ FIELDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Occurrence:
-    """Where a text was found: the start and the end of each of its pieces, in their order."""
-
-    text: bytes
-    places: tuple[tuple[int, int], ...]
-
-
-def occurrences(data: bytes, texts: Sequence[bytes]) -> Iterator[Occurrence]:
-    """Yield where texts are that a model wrote token by token: each event has a few characters of them.
+def occurrences(data: bytes, text: bytes) -> Iterator[list[tuple[int, int]]]:
+    """Yield where a text is that a model wrote token by token, as the start and the end of each of its pieces.
 
     The values of one key, such as `content`, are joined over all events and searched.
 
     Args:
         data: The body of a reply: JSON, or events with JSON.
-        texts: What is searched, as JSON writes it. Not empty ones.
+        text: What is searched, as JSON writes it. Not an empty one.
     """
     for name, field in FIELDS.items():
-        if not texts or name not in data:
+        joined = b"".join(field.findall(data)) if name in data else b""
+        at = joined.find(text)
+        if at < 0:
             continue
-        joined = b"".join(field.findall(data))
-        found = [text for text in texts if text in joined]
-        if found:
-            spans = [match.span(1) for match in field.finditer(data)]
-            starts = [0, *accumulate(end - start for start, end in spans)]
-            for text in found:
-                at = joined.find(text)
-                while at >= 0:
-                    yield Occurrence(text=text, places=tuple(_places(at, at + len(text), spans, starts)))
-                    at = joined.find(text, at + len(text))
+        spans = [match.span(1) for match in field.finditer(data)]
+        starts = [0, *accumulate(end - start for start, end in spans)]
+        while at >= 0:
+            yield list(_places(at, at + len(text), spans, starts))
+            at = joined.find(text, at + len(text))
 
 
 def substituted(data: bytes, texts: Mapping[bytes, bytes]) -> bytes:
@@ -76,12 +66,12 @@ def substituted(data: bytes, texts: Mapping[bytes, bytes]) -> bytes:
     edits: dict[tuple[int, int], bytes] = {}
     taken: list[tuple[int, int]] = []
     for text in sorted(filter(None, texts), key=len, reverse=True):
-        whole = (Occurrence(text=text, places=(found.span(),)) for found in re.finditer(re.escape(text), data))
-        for occurrence in (*whole, *occurrences(data, [text])):
-            if any(start < end_ and start_ < end for start, end in occurrence.places for start_, end_ in taken):
+        whole = ([found.span()] for found in re.finditer(re.escape(text), data))
+        for places in (*whole, *occurrences(data, text)):
+            if any(start < end_ and start_ < end for start, end in places for start_, end_ in taken):
                 continue
-            taken.extend(occurrence.places)
-            for index, place in enumerate(occurrence.places):
+            taken.extend(places)
+            for index, place in enumerate(places):
                 edits[place] = texts[text] if index == 0 else b""
     parts: list[bytes] = []
     at = 0
@@ -103,7 +93,6 @@ def _places(start: int, end: int, spans: Sequence[tuple[int, int]], starts: Sequ
         index += 1
 
 
-MASK = "[key]"
 # Headers whose value is a key. The scheme before it is kept: it says how OpenClaw logs in.
 KEY_HEADER = re.compile(r"^(?:proxy-)?authorization$|^(?:set-)?cookie$|(?:^|[-_])(?:api-?key|key|token|secret)$")
 SCHEME = re.compile(r"^(?:Bearer|Basic)\s+", re.IGNORECASE)
@@ -181,12 +170,8 @@ def _masked(data: bytes, patterns: Sequence[bytes], *, start: int = 0) -> bytes:
 
 def _masked_chunks(chunks: Sequence[Chunk], patterns: Sequence[bytes]) -> tuple[Chunk, ...]:
     whole = b"".join(chunk.data for chunk in chunks)
-    clean = _masked(whole, patterns)
-    masked = bytearray(clean)
-    for occurrence in occurrences(clean, patterns):
-        for start, end in occurrence.places:
-            masked[start:end] = b"*" * (end - start)
-    return tuple(chunks) if masked == whole else _with_data(chunks, bytes(masked))
+    masked = _masked_pieces(_masked(whole, patterns), partial(_masked, patterns=patterns))
+    return tuple(chunks) if masked == whole else _with_data(chunks, masked)
 
 
 def _with_data(chunks: Sequence[Chunk], whole: bytes) -> tuple[Chunk, ...]:
@@ -209,16 +194,16 @@ def masked_exchange(exchange: Exchange, mask: Callable[[bytes], bytes]) -> Excha
 
 
 def _masked_pieces(data: bytes, mask: Callable[[bytes], bytes]) -> bytes:
+    """Mask what a model wrote token by token; `mask` returns as many bytes as it is given."""
     masked = bytearray(data)
     for name, field in FIELDS.items():
-        if name not in data:
-            continue
-        spans = [match.span(1) for match in field.finditer(data)]
-        starts = [0, *accumulate(end - start for start, end in spans)]
-        joined = b"".join(data[start:end] for start, end in spans)
+        joined = b"".join(field.findall(data)) if name in data else b""
         if (clean := mask(joined)) != joined:
-            for (start, end), at in zip(spans, starts, strict=False):
+            at = 0
+            for match in field.finditer(data):
+                start, end = match.span(1)
                 masked[start:end] = clean[at : at + end - start]
+                at += end - start
     return bytes(masked)
 
 

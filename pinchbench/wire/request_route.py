@@ -11,13 +11,13 @@ from urllib.parse import quote, unquote, urlsplit
 import msgspec
 
 from pinchbench.decoding import decode_json
+from pinchbench.redaction import MASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Header = tuple[bytes, bytes]
 
-MASK = "[key]"
 KEY_HEADERS = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key"})
 KEY_PARAMETER = "key"
 GEMINI_PATH = re.compile(r"/v1(?:alpha|beta)/models(?:/|$)|:(?:g|streamG)enerateContent$")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 def _draft(allowance: Allowance, exceed: Callable[[str], None] = pytest.fail) -> Draft:
     draft = Draft(allowance, provider="openai", method="POST")
-    draft.assign(allowance, number=1, trial="task/1", turn=0, exceed=exceed)
+    draft.assign(number=1, trial="task/1", turn=0, exceed=exceed)
     return draft
 
 
@@ -46,20 +46,6 @@ async def test_what_is_kept_of_a_trials_exchanges_has_a_limit_and_is_given_back(
     assert used == ["more than 128 MiB of requests and replies at a time"]
     one.discard()
     assert _draft(allowance).add_request(b"1")
-
-
-async def test_an_exchange_counts_for_its_trial_alone_once_that_is_known() -> None:
-    unowned, own = Allowance(10), Allowance(10)
-    used: list[str] = []
-    first, second = (Draft(unowned, provider="openai", method="POST") for _ in range(2))
-    assert first.add_request(b"1234567")
-    assert first.assign(own, number=1, trial="task/1", turn=0, exceed=pytest.fail)
-    assert second.add_request(b"1234567890")
-    assert not second.assign(own, number=2, trial="task/1", turn=0, exceed=used.append)
-    assert used == ["more than 128 MiB of requests and replies at a time"]
-    first.discard()
-    second.discard()
-    assert [allowance.take(size) for allowance in (unowned, own) for size in (10, 1)] == [True, False] * 2
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,9 @@ async def played(
     ):
         proxy = Proxy([provider], report=lambda _: None, group=group)
         kept = Kept()
-        playback = Playback(Replay(exchanges), policy=policy, fork_at=fork_at, fork_turn=fork_turn)
+        playback = Playback(
+            Replay(exchanges), ReplaySource(path=None, policy=policy, fork_at=fork_at, fork_turn=fork_turn)
+        )
         proxy.lease(TOKEN, trial="task", recorder=kept, playback=playback)
         proxy.set_turn(TOKEN, turn)
         group.start_soon(serve_clients, listener, proxy.serve)

@@ -132,9 +132,9 @@ def streamed(*texts: str) -> bytes:
 def test_an_occurrence_names_the_place_of_each_piece() -> None:
     data = streamed("a sec", "ret b")
 
-    [found] = occurrences(data, [b"secret"])
+    [places] = occurrences(data, b"secret")
 
-    assert [data[start:end] for start, end in found.places] == [b"sec", b"ret"]
+    assert [data[start:end] for start, end in places] == [b"sec", b"ret"]
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from pinchbench.wire.protocols.json_values import (
     text_at,
 )
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
+from pinchbench.wire.protocols.reply_builder import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,11 +29,10 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
-class AnthropicMessages:
+class AnthropicMessages(Protocol):
     """`POST …/messages`. Its stream ends with `message_stop`; input usage comes first and output usage last."""
 
     name = ProtocolName.ANTHROPIC
-    end_mark = b""
 
     def read_request(self, path: str, body: Object) -> RequestFacts:
         """Read the body of a request."""
@@ -74,11 +74,6 @@ class AnthropicMessages:
             _read_block(block, index, reply, is_start=False)
         reply.stop_reason = text_at(body, "stop_reason")
         reply.complete = bool(reply.stop_reason)
-
-    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
-        """Return False: a stream always ends with an event of its own."""
-        del reply, closed_cleanly
-        return False
 
 
 def _report_usage(reported: Object, reply: ReplyBuilder) -> None:

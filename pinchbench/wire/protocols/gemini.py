@@ -29,7 +29,7 @@ from pinchbench.wire.protocols.json_values import (
     text_at,
 )
 from pinchbench.wire.protocols.openai_chat import attachment_of, read_tool
-from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
+from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,11 +40,10 @@ if TYPE_CHECKING:
 MODEL = re.compile(r"/models/([^/:?]+)(?::|$)")
 
 
-class Gemini:
+class Gemini(Protocol):
     """`POST …/models/MODEL:streamGenerateContent`. Its stream has no mark of its end but the finish reason."""
 
     name = ProtocolName.GEMINI
-    end_mark = b""
 
     def read_request(self, path: str, body: Object) -> RequestFacts:
         """Read path and body of a request."""
@@ -77,11 +76,6 @@ class Gemini:
         reply.complete = bool(reply.stop_reason)
         for token in objects_at(object_at(candidate, "logprobsResult"), "chosenCandidates"):
             _read_token(token, reply)
-
-    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
-        """Return whether the finish reason came."""
-        del closed_cleanly
-        return reply.complete
 
 
 def _read_part(part: Object, reply: ReplyBuilder) -> None:

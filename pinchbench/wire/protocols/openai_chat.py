@@ -32,7 +32,7 @@ from pinchbench.wire.protocols.json_values import (
     text_at,
     writable,
 )
-from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
+from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +47,7 @@ REASONING = ("reasoning_content", "reasoning", "reasoning_text", "thinking")  # 
 FINISHES = frozenset({"stop", "end", "length", "tool_calls", "tool_call", "function_call", "content_filter"})
 
 
-class OpenAIChat:
+class OpenAIChat(Protocol):
     """`POST …/chat/completions`. Its stream ends with `[DONE]`; usage comes in a chunk after the finish reason."""
 
     name = ProtocolName.OPENAI_CHAT

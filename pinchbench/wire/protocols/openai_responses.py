@@ -29,7 +29,7 @@ from pinchbench.wire.protocols.openai_chat import (
     split_system,
     text_of,
 )
-from pinchbench.wire.protocols.reply_builder import ReplyBuilder, usage_of_call
+from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,11 +45,10 @@ CALLS = frozenset({"function_call", "custom_tool_call"})
 RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
-class OpenAIResponses:
+class OpenAIResponses(Protocol):
     """`POST …/responses`. Its stream ends with `response.completed`, `.incomplete` or `.failed`."""
 
     name = ProtocolName.OPENAI_RESPONSES
-    end_mark = b""
 
     def read_request(self, path: str, body: Object) -> RequestFacts:
         """Read the body of a request."""
@@ -105,11 +104,6 @@ class OpenAIResponses:
         reply.complete = status not in ("", "in_progress", "queued")
         if reply.is_empty:
             _read_output(objects_at(body, "output"), reply)
-
-    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
-        """Return False: a stream always ends with an event of its own."""
-        del reply, closed_cleanly
-        return False
 
 
 def _read_names(response: Object, reply: ReplyBuilder) -> None:

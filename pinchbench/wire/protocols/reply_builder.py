@@ -1,14 +1,20 @@
-"""A reply that is put together from events, in the order of their arrival."""
+"""A reply that is put together from events in the order of their arrival, and what a protocol does for that."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, Role, TokenLogprob, ToolCall
 from pinchbench.wire.protocols.json_values import writable
+
+if TYPE_CHECKING:
+    from pinchbench.wire.protocols.call_facts import ProtocolName, RequestFacts
+    from pinchbench.wire.protocols.json_values import Object
 
 
 @dataclass(kw_only=True, slots=True)
@@ -121,6 +127,34 @@ class ReplyBuilder:
         if self._first_content_s is None:
             self._first_content_s = self.at_s
         self._last_content_s = self.at_s
+
+
+class Protocol(ABC):
+    """Reads what requests and replies say. Nothing raises: what a body does not say is empty.
+
+    Attributes:
+        end_mark: the data of the event that ends a stream and is no JSON; empty if there is none.
+    """
+
+    name: ClassVar[ProtocolName]
+    end_mark: ClassVar[bytes] = b""
+
+    @abstractmethod
+    def read_request(self, path: str, body: Object) -> RequestFacts:
+        """Read path and body of a request."""
+
+    @abstractmethod
+    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
+        """Read one event of a streamed reply."""
+
+    @abstractmethod
+    def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
+        """Read a reply that is not streamed."""
+
+    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
+        """Return whether a stream whose events are all read is complete without a mark of its end."""
+        del reply, closed_cleanly
+        return False
 
 
 def usage_of_call(*, prompt: int, output: int, cached: int = 0, written: int = 0, total: int = 0) -> Usage:
