@@ -18,7 +18,8 @@ from pinchbench.sandbox.sandbox_spec import SandboxSpec, make_spec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-ENTER = Path(pinchbench.__file__).parent / "sandbox" / "enter.py"
+ENTER = Path(__file__).with_name("enter_sandbox.py")
+PACKAGES = Path(pinchbench.__file__).parents[1]
 PYTHON = Path(sys.executable).resolve()
 SYSTEM_PYTHON = Path("/usr/bin/python3")  # for the ordinary user, who may not see root's own
 ORDINARY_USER = 1000
@@ -62,7 +63,7 @@ class Trial:
             file.write(json.dumps(job).encode())
             file.seek(0)
             fd = os.dup(file.fileno())
-        return [str(self.python), "-I", "-S", str(ENTER), str(fd)], fd
+        return [str(self.python), "-I", "-S", str(ENTER), str(PACKAGES), str(fd)], fd
 
     def start(
         self, argv: Sequence[str], spec: SandboxSpec | None = None, kept: Sequence[int] = ()

@@ -249,7 +249,7 @@ class OpenClawAgent:
             return progress.waited_s() - waited_before_s
 
         async with create_task_group() as group:
-            group.start_soon(_pass_on, stop_signal, own)
+            group.start_soon(stop_signal.pass_on, own)
             group.start_soon(self._follow_session, progress, own)
             for output in outputs:
                 group.start_soon(output.follow)
@@ -353,8 +353,3 @@ async def _close(progress: Progress) -> None:
     """Close the stores of all sessions, and remove the links to their databases."""
     for session in progress.sessions:
         await session.store.close()
-
-
-async def _pass_on(stop_signal: StopSignal, own: StopSignal) -> None:
-    await stop_signal.stop.wait()
-    own.stop.set()

@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from pinchbench.files.folders import replaced_file
 from pinchbench.model.task import HOME_FOLDERS
-from pinchbench.openclaw.command import TurnCommand, is_long, preloaded, turn_argv
+from pinchbench.openclaw.command import is_long, preloaded, turn_argv
 from pinchbench.openclaw.gateway_trial import GATEWAY_ENV, LINK_PORT, SHUT_DOWN_S, plugin_mount
 from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.process.spec import Limits, ProcessSpec
@@ -63,7 +63,8 @@ class AgentProcesses:
     async def of_turn(self, turn: Turn, session_id: str, left_s: float) -> ProcessSpec:
         """Return the process of a turn, which has `left_s` seconds. Raises OSError if its message can't be written."""
         message = turn.prompt_in(self.seen_workspace)
-        command = TurnCommand(
+        argv = turn_argv(
+            self.openclaw.program,
             agent_id=self.home.agent_id,
             session_id=session_id,
             message=message,
@@ -72,13 +73,12 @@ class AgentProcesses:
             thinking=self.thinking,
         )
         env = {**self.home.env, **self.task.env}
-        argv = turn_argv(self.openclaw.program, command)
         if is_long(message):
             folder = self.files.folder if self.home.sandbox is None else self.home.state_dir
             file = folder / f"message-{session_id}.txt"
             await to_thread.run_sync(_write_message, file, message)
             if self.openclaw.message_file:
-                argv = turn_argv(self.openclaw.program, command, message_file=file)
+                argv[-1] = f"--message-file={file}"
             else:
                 argv[-1] = "--message="
                 env = preloaded(env, file)

@@ -54,18 +54,6 @@ class OpenClaw:
         return shlex.join([*words, *arguments])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TurnCommand:
-    """The arguments of one turn: agent, session, message, time limit and options."""
-
-    agent_id: str
-    session_id: str
-    message: str
-    timeout_s: float
-    local: bool
-    thinking: str | None = None
-
-
 def model_slug(model: str) -> str:
     """Return the model's name for use in file names: all except ASCII letters, digits, `_` and `-` becomes `-`."""
     return re.sub(r"[^A-Za-z0-9_-]", "-", model)
@@ -85,23 +73,30 @@ def agent_id(model: str, slot: int = 1) -> str:
     return name + suffix
 
 
-def turn_argv(program: Path, turn: TurnCommand, *, message_file: Path | None = None) -> list[str]:
-    """Return the command line of a turn.
+def turn_argv(
+    program: Path,
+    *,
+    agent_id: str,
+    session_id: str,
+    message: str,
+    timeout_s: float,
+    local: bool,
+    thinking: str | None = None,
+) -> list[str]:
+    """Return the command line of a turn, whose last argument is the message.
 
-    With `message_file`, OpenClaw reads the message from that file (in releases that support `--message-file`). Values
-    are joined with `=`, so that a prompt that begins with a dash is not parsed as an option. OpenClaw's own time limit
-    is set higher than ours, so that ours applies.
+    Values are joined with `=`, so that a prompt that begins with a dash is not parsed as an option. OpenClaw's own time
+    limit is set higher than ours, so that ours applies.
     """
-    message = f"--message={turn.message}" if message_file is None else f"--message-file={message_file}"
     return [
         str(program),
         "agent",
-        *(["--local"] if turn.local else []),
-        f"--agent={turn.agent_id}",
-        f"--session-id={turn.session_id}",
-        *([f"--thinking={turn.thinking}"] if turn.thinking else []),
-        f"--timeout={int(turn.timeout_s + OWN_LIMIT_MARGIN_S)}",
-        message,
+        *(["--local"] if local else []),
+        f"--agent={agent_id}",
+        f"--session-id={session_id}",
+        *([f"--thinking={thinking}"] if thinking else []),
+        f"--timeout={int(timeout_s + OWN_LIMIT_MARGIN_S)}",
+        f"--message={message}",
     ]
 
 

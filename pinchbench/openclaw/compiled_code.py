@@ -29,7 +29,7 @@ from pinchbench.files.user_data import cache_dir
 from pinchbench.llm.demo.loopback_server import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.model.trial import TrialKey
-from pinchbench.openclaw.command import TurnCommand, turn_argv
+from pinchbench.openclaw.command import turn_argv
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
@@ -181,11 +181,16 @@ async def play_demo_turn(
                 sandbox = None
         home = replace(clone(template, root, provider), sandbox=sandbox)
         await home.prepare(workspace)
-        turn = TurnCommand(
-            agent_id=home.agent_id, session_id="session", message="Do it.", timeout_s=FILL_LIMIT_S, local=True
+        argv = turn_argv(
+            openclaw.program,
+            agent_id=home.agent_id,
+            session_id="session",
+            message="Do it.",
+            timeout_s=FILL_LIMIT_S,
+            local=True,
         )
         spec = ProcessSpec(
-            argv=turn_argv(openclaw.program, turn),
+            argv=argv,
             cwd=workspace,
             env=home.env,
             stdout=folder / "stdout",

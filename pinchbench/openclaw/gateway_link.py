@@ -199,7 +199,7 @@ class GatewayLink:
             with suppress(BrokenResourceError, ClosedResourceError):
                 async for data in stream:
                     for line in splitter.feed(data):
-                        self._read(line.data)
+                        self._read(line)
             self._stream = None
             self.closed.set()
             self._note_change()

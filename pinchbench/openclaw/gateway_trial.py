@@ -171,7 +171,7 @@ async def _run(
             return player.starting_s() + player.idle_s + progress.waited_s()
 
         async with create_task_group() as group:
-            group.start_soon(_pass_on, stop_signal, own)
+            group.start_soon(stop_signal.pass_on, own)
             group.start_soon(_follow, progress)
             group.start_soon(_play, player, own, failures)
             for output in outputs:
@@ -229,11 +229,6 @@ async def _follow(progress: Progress) -> None:
         for session in list(progress.sessions):
             await progress.read_on(session)
         await anyio.sleep(next_look_s())
-
-
-async def _pass_on(stop_signal: StopSignal, own: StopSignal) -> None:
-    await stop_signal.stop.wait()
-    own.stop.set()
 
 
 MESSENGER = Path(__file__).with_name("messenger")  # our chat channel, a plugin of OpenClaw

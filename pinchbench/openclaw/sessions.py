@@ -89,7 +89,7 @@ class JsonlStore:
         """Return the lines completed since the last poll. Continues to read within a long line."""
         for _ in range(LOOKS_AT_ONCE):
             data = await self._follower.read()
-            lines = [line.data for line in self._splitter.feed(data)]
+            lines = self._splitter.feed(data)
             if lines or not data:
                 return lines
         return []
@@ -111,11 +111,11 @@ def read_lines(path: Path, copy: Copy | None = None, *, within: Path | None = No
         while chunk := file.read(READ_BYTES):
             if copy is not None:
                 copy(chunk)
-            yield from (line.data for line in splitter.feed(chunk))
+            yield from splitter.feed(chunk)
     if (last := splitter.finish()) is not None:
         if copy is not None:
             copy(b"\n")
-        yield last.data
+        yield last
 
 
 def _splitter() -> LineSplitter:

@@ -60,9 +60,9 @@ class AwakeTime:
     began is unknown, and it must not make a time limit expire. Clocks that jump back add nothing.
     """
 
-    def __init__(self, first: Reading, *, gap_s: float = GAP_S) -> None:
-        """Start with both sums at zero."""
-        self.awake_s = 0.0
+    def __init__(self, first: Reading, *, gap_s: float = GAP_S, passed_s: float = 0.0) -> None:
+        """Start with `passed_s` seconds awake."""
+        self.awake_s = passed_s
         self.asleep_s = 0.0
         self._last = first
         self._gap_s = gap_s
@@ -80,24 +80,13 @@ class AwakeTime:
             self.asleep_s += suspended_s
 
 
-class AwakeTimer:
+class AwakeTimer(AwakeTime):
     """Waits for events with time limits that count only the time in which this process is awake."""
 
     def __init__(self, clocks: Clocks, *, passed_s: float = 0.0) -> None:
         """Start counting at `passed_s` seconds."""
+        super().__init__(clocks.read(), gap_s=clocks.gap_s, passed_s=passed_s)
         self._clocks = clocks
-        self._passed_s = passed_s
-        self._wakefulness = AwakeTime(clocks.read(), gap_s=clocks.gap_s)
-
-    @property
-    def awake_s(self) -> float:
-        """The time for which this process has been awake, in seconds, including `passed_s`."""
-        return self._passed_s + self._wakefulness.awake_s
-
-    @property
-    def asleep_s(self) -> float:
-        """The time for which this process has been suspended or stopped, in seconds."""
-        return self._wakefulness.asleep_s
 
     async def wait(self, *events: Event, until_s: float, held_s: Callable[[], float] = lambda: 0.0) -> bool:
         """Wait until one of the events is set. Returns False if `awake_s - held_s()` reaches `until_s` before that.
@@ -110,22 +99,17 @@ class AwakeTimer:
                 return False
             with move_on_after(min(left_s, self._clocks.tick_s)):
                 await _first(*events)
-            self._wakefulness.feed(self._clocks.read())
+            self.feed(self._clocks.read())
         return True
 
 
 async def _first(*events: Event) -> None:
     """Wait until one of the events is set."""
-    [last, *others] = events
-    if not others:
-        await last.wait()
-        return
     async with create_task_group() as group:
 
         async def wait(event: Event) -> None:
             await event.wait()
             group.cancel_scope.cancel()
 
-        for event in others:
+        for event in events:
             group.start_soon(wait, event)
-        await wait(last)

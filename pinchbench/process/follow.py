@@ -44,13 +44,13 @@ class Follower:
         failure: the error of the last read, if the machine rather than the file caused it (see `MACHINE_ERRORS`).
     """
 
-    def __init__(self, path: Path, *, from_byte: int = 0, within: Path | None = None) -> None:
-        """Start at offset `from_byte`. The file is not opened before the first `read`."""
+    def __init__(self, path: Path, *, within: Path | None = None) -> None:
+        """Start at the beginning. The file is not opened before the first `read`."""
         self._path = path
         self._within = within
         self._file: AsyncBufferedReader | None = None
         self._inode = 0
-        self._offset = from_byte
+        self._offset = 0
         self.failure: OSError | None = None
 
     async def __aenter__(self) -> Self:
@@ -61,8 +61,7 @@ class Follower:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file, also when cancelled."""
-        with move_on_after(CLOSE_LIMIT_S, shield=True):
-            await self.close()
+        await self.close()
 
     async def close(self) -> None:
         """Close the file, also when cancelled. A later `read` opens it again and continues where the last one ended."""
@@ -135,19 +134,11 @@ class Follower:
         return await self._file.read(CHUNK_BYTES)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Line:
-    """One line without its newline. `cut_bytes` is the number of bytes dropped because the line was too long."""
-
-    data: bytes
-    cut_bytes: int = 0
-
-
 class LineSplitter:
     r"""Split a stream of byte chunks on `\n`, holding at most `max_line_bytes` of an unfinished line.
 
     Only the head of a longer line is returned, once its end has been read, so memory use is bounded. Other separators
-    don't end a line: JSON text may contain U+2028.
+    don't end a line: JSON text may contain U+2028. Lines are returned without their newlines.
     """
 
     def __init__(self, *, max_line_bytes: int, head_bytes: int | None = None) -> None:
@@ -158,9 +149,9 @@ class LineSplitter:
         self._max = max_line_bytes
         self._head = max_line_bytes if head_bytes is None else min(head_bytes, max_line_bytes)
         self._held = bytearray()
-        self._cut = 0
+        self._is_cut = False
 
-    def feed(self, chunk: bytes) -> list[Line]:
+    def feed(self, chunk: bytes) -> list[bytes]:
         """Process a chunk and return the lines that it completes."""
         *ended, rest = chunk.split(b"\n")
         lines = []
@@ -170,24 +161,22 @@ class LineSplitter:
         self._hold(rest)
         return lines
 
-    def finish(self) -> Line | None:
+    def finish(self) -> bytes | None:
         """Return the unfinished last line, if there is one, and reset the splitter."""
-        return self._take() if self._held or self._cut else None
+        return self._take() if self._held else None
 
     def _hold(self, part: bytes) -> None:
-        if self._cut:
-            self._cut += len(part)
+        if self._is_cut:
             return
-        over = len(self._held) + len(part) - self._max
+        self._is_cut = len(self._held) + len(part) > self._max
         self._held += part[: self._max - len(self._held)]
-        if over > 0:
-            self._cut = over + len(self._held) - self._head
+        if self._is_cut:
             del self._held[self._head :]
 
-    def _take(self) -> Line:
-        line = Line(data=bytes(self._held), cut_bytes=self._cut)
+    def _take(self) -> bytes:
+        line = bytes(self._held)
         self._held.clear()
-        self._cut = 0
+        self._is_cut = False
         return line
 
 
@@ -213,7 +202,7 @@ class Output:
         """
         data = await self.follower.read()
         for line in self.splitter.feed(data[:SHOWN_BYTES]):
-            self.take(line.data.decode("utf-8", "replace"))
+            self.take(line.decode("utf-8", "replace"))
         if len(data) > SHOWN_BYTES:
             left_out = len(data) - SHOWN_BYTES + self.follower.skip(SHOWN_BYTES)
             self.take(f"… {left_out} bytes are not shown; {self.path} has them all")
@@ -236,4 +225,4 @@ class Output:
         if self.follower.failure is not None:
             raise self.follower.failure
         if (rest := self.splitter.finish()) is not None:
-            self.take(rest.data.decode("utf-8", "replace"))
+            self.take(rest.decode("utf-8", "replace"))

@@ -7,14 +7,14 @@ import os
 import sys
 import time
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 MARKER = "PINCHBENCH_TRIAL"
 RUNNER = "PINCHBENCH_RUNNER"  # contains the identity of the runner
@@ -78,12 +78,16 @@ def find_marked(prefix: str) -> list[psutil.Process]:
     Processes of other users are skipped, because their environment can't be read. Blocks for some milliseconds, or for
     `EXEC_S` if the environment of a process stays empty.
     """
+    return _find(lambda _, env: f"{env.get(MARKER, '')}/".startswith(f"{prefix}/"))
+
+
+def _find(is_wanted: Callable[[psutil.Process, Mapping[str, str]], bool]) -> list[psutil.Process]:
+    """Return the processes that are wanted, judging by their environments, except zombies."""
     found = []
     due = time.monotonic() + EXEC_S
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            marker = _environment(process, due).get(MARKER, "")
-            if (marker == prefix or marker.startswith(f"{prefix}/")) and process.status() != psutil.STATUS_ZOMBIE:
+            if is_wanted(process, _environment(process, due)) and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
 
@@ -117,12 +121,6 @@ def _environment(process: psutil.Process, due: float) -> dict[str, str]:
     return env
 
 
-def _is_zombie(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.Error, OSError):
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
-    return True
-
-
 def end_orphaned() -> int:
     """End this user's trials whose runners have died, and return how many processes were killed. Blocks.
 
@@ -135,21 +133,14 @@ def end_orphaned() -> int:
 
 def _find_orphaned() -> list[psutil.Process]:
     """Return the marked processes whose runner has died, and the children of their guardians, except zombies."""
-    gone: dict[str, bool] = {}
+    is_gone = cache(_is_gone)
+
+    def is_orphaned(process: psutil.Process, env: Mapping[str, str]) -> bool:
+        is_of_trial = MARKER in env and RUNNER in env
+        return is_of_trial and process.uids().real == os.getuid() and is_gone(env[RUNNER])
+
     spared = _self_and_parents()
-    due = time.monotonic() + EXEC_S
-    found = []
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error, OSError):
-            env = _environment(process, due)
-            if MARKER not in env or RUNNER not in env or process.uids().real != os.getuid():
-                continue
-            runner = env[RUNNER]
-            if runner not in gone:
-                gone[runner] = _is_gone(runner)
-            if gone[runner] and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-    return [process for process in _with_children(found) if process.pid not in spared]
+    return [process for process in _with_children(_find(is_orphaned)) if process.pid not in spared]
 
 
 def _with_children(processes: list[psutil.Process]) -> list[psutil.Process]:

@@ -158,3 +158,8 @@ class StopSignal:
         """Create missing events; must be called inside an event loop."""
         self.stop = stop or Event()
         self.hurry = hurry or Event()
+
+    async def pass_on(self, other: StopSignal) -> None:
+        """Stop what another signal stops, once this one is set."""
+        await self.stop.wait()
+        other.stop.set()

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import time
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from pinchbench.process.leftovers import end_marked
 from pinchbench.process.spec import EndReason, Leftover, ProcessEnd, StopSignal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import BinaryIO, Literal
 
@@ -124,19 +124,19 @@ class _Turn:
                     group.start_soon(self._watch, limit, timeout_s, held_s)
                     try:
                         # raised by anyio if the guardian exits just before it is killed
-                        with suppress(ProcessLookupError), self._guarded:
-                            async with _open_files(spec) as (stdin, stdout, stderr):
-                                await run_process(
-                                    guardian_command(self.level, link.theirs.fileno()),
-                                    stdin=stdin,
-                                    stdout=stdout,
-                                    stderr=stderr,
-                                    cwd=spec.cwd,
-                                    env=guardian_env(spec),
-                                    pass_fds=(link.theirs.fileno(),),
-                                    start_new_session=True,
-                                    check=False,
-                                )
+                        with suppress(ProcessLookupError), self._guarded, ExitStack() as stack:
+                            stdin, stdout, stderr = await to_thread.run_sync(_open_files, spec, stack)
+                            await run_process(
+                                guardian_command(self.level, link.theirs.fileno()),
+                                stdin=stdin,
+                                stdout=stdout,
+                                stderr=stderr,
+                                cwd=spec.cwd,
+                                env=guardian_env(spec),
+                                pass_fds=(link.theirs.fileno(),),
+                                start_new_session=True,
+                                check=False,
+                            )
                     except (OSError, ValueError) as error:  # too many processes, or a missing folder or file
                         link.failure = {"message": str(error)}
                     finally:
@@ -226,14 +226,7 @@ def _load(report: Mapping[str, object]) -> LoadFacts | None:
     return LoadFacts(measured_s=float(str(report["ran_s"])), **times) if is_measured else None  # type: ignore[arg-type]
 
 
-@asynccontextmanager
-async def _open_files(spec: ProcessSpec) -> AsyncGenerator[tuple[BinaryIO, BinaryIO, BinaryIO]]:
-    """Open the process's stdin, stdout and stderr for the block. Raises OSError if one can't be opened."""
-    with ExitStack() as stack:
-        yield await to_thread.run_sync(_open_now, spec, stack)
-
-
-def _open_now(spec: ProcessSpec, stack: ExitStack) -> tuple[BinaryIO, BinaryIO, BinaryIO]:
+def _open_files(spec: ProcessSpec, stack: ExitStack) -> tuple[BinaryIO, BinaryIO, BinaryIO]:
     """Open the process's stdin, stdout and stderr, which `stack` closes. Blocks. Raises OSError if one can't be opened.
 
     An agent may have replaced a file with a named pipe, whose opening must not wait for a process at its other end, or

@@ -1,7 +1,6 @@
 """Starts a program in namespaces of its own, in which nothing exists but what a plan lists.
 
-Standard library only. Called by the guardian (`start`), or run as `python -I -S enter.py FD`, which reads a JSON object
-with `plan`, `argv` and `env` from the file descriptor FD and exits like the program (128 + n after a signal n).
+Standard library only.
 
 The first process of the PID namespace is the starter's direct child. It starts the program, reaps orphans, passes on
 signals that come from outside, forwards connections to the model, and reports the end. It can be neither killed nor
@@ -9,7 +8,7 @@ traced from inside. The kernel kills it when the *thread* that started it ends, 
 """
 
 # pathlib is slow to import
-# ruff: noqa: PTH100, PTH102, PTH103, PTH106, PTH110, PTH112, PTH120, PTH123, PTH208, PTH211
+# ruff: noqa: PTH102, PTH103, PTH106, PTH110, PTH112, PTH120, PTH123, PTH208, PTH211
 
 from __future__ import annotations
 
@@ -22,9 +21,6 @@ import signal
 import struct
 import sys
 from functools import partial
-
-if __name__ == "__main__":  # an isolated Python has only the standard library on its path
-    sys.path.append(os.path.abspath(f"{__file__}/../../.."))
 
 from pinchbench.sandbox import kernel, system_calls
 from pinchbench.sandbox.forked import CANNOT_START, find_program, fork_program, spawn_program
@@ -364,26 +360,3 @@ def _end_all() -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
             os.waitpid(-1, 0)
-
-
-def main() -> None:
-    """Run one program; see the module's docstring."""
-    with os.fdopen(int(sys.argv[1]), "rb") as file:
-        job = json.load(file)
-    signal.pthread_sigmask(signal.SIG_BLOCK, PASSED_ON)  # until there is a process to pass them on to
-    try:
-        entered = start(job["plan"], job["argv"], job["env"])
-    except (EnterError, OSError) as error:
-        sys.stderr.write(f"The sandbox can't be entered: {error}\n")
-        sys.exit(CANNOT_START)
-    for number in PASSED_ON:
-        signal.signal(number, lambda received, _: os.kill(entered.pid, received))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, PASSED_ON)
-    _, status = os.waitpid(entered.pid, 0)
-    entered.read_report()
-    code = os.waitstatus_to_exitcode(status)
-    sys.exit(code if code >= 0 else 128 - code)
-
-
-if __name__ == "__main__":
-    main()

@@ -12,8 +12,6 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinchbench.model.facts import Integrity
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -50,6 +48,10 @@ class Finding:
     attempt: Attempt
     target: str
 
+    def __str__(self) -> str:
+        """Describe the attempt in a few words."""
+        return f"attempted {self.attempt}: {self.target}"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Facts:
@@ -68,17 +70,8 @@ class Facts:
     is_network_open: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Verdict:
-    """A trial's integrity with its reasons."""
-
-    integrity: Integrity
-    findings: tuple[Finding, ...] = ()
-    reasons: tuple[str, ...] = ()
-
-
-def examine(commands: Iterable[str], paths: Iterable[str], facts: Facts) -> Verdict:
-    """Judge the shell `commands` and the `paths` of an agent's tool calls."""
+def examine(commands: Iterable[str], paths: Iterable[str], facts: Facts) -> tuple[Finding, ...]:
+    """Return the attempts in the shell `commands` and the `paths` of an agent's tool calls, and in what is known."""
     found: dict[Finding, None] = {}
     for command in commands:
         found |= dict.fromkeys(_in_command(command, facts))
@@ -88,9 +81,7 @@ def examine(commands: Iterable[str], paths: Iterable[str], facts: Facts) -> Verd
     if not facts.is_network_open:
         found |= dict.fromkeys(Finding(attempt=Attempt.DESTINATION, target=name) for name in facts.lookups)
     found |= dict.fromkeys(Finding(attempt=Attempt.REQUEST, target=text) for text in facts.refused)
-    findings = tuple(found)[:MAX_FINDINGS]
-    attempts = tuple(f"attempted {finding.attempt}: {finding.target}" for finding in findings)
-    return Verdict(integrity=Integrity.PROBED if findings else Integrity.CLEAN, findings=findings, reasons=attempts)
+    return tuple(found)[:MAX_FINDINGS]
 
 
 def _in_command(command: str, facts: Facts) -> Iterable[Finding]:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from pinchbench.openclaw.command import (
     LONG_MESSAGE,
     MAX_AGENT_ID,
-    TurnCommand,
     agent_id,
     model_slug,
     preloaded,
@@ -25,16 +24,13 @@ from pinchbench.openclaw.command import (
 PROGRAM = Path("/opt/openclaw")
 
 
-def turn(
-    message: str = "Hi", *, local: bool = True, thinking: str | None = None, timeout_s: float = 90.7
-) -> TurnCommand:
-    return TurnCommand(
-        agent_id="bench-x", session_id="s_1", message=message, timeout_s=timeout_s, local=local, thinking=thinking
-    )
+def turn(*, local: bool = True, thinking: str | None = None) -> list[str]:
+    names = {"agent_id": "bench-x", "session_id": "s_1", "message": "Hi"}
+    return turn_argv(PROGRAM, **names, timeout_s=90.7, local=local, thinking=thinking)
 
 
 def test_a_turn_goes_to_its_agent_and_session_with_openclaws_own_limit_beyond_ours() -> None:
-    assert turn_argv(PROGRAM, turn()) == [
+    assert turn() == [
         "/opt/openclaw",
         "agent",
         "--local",
@@ -46,7 +42,7 @@ def test_a_turn_goes_to_its_agent_and_session_with_openclaws_own_limit_beyond_ou
 
 
 def test_through_a_gateway_there_is_no_local_and_thinking_is_passed_on() -> None:
-    argv = turn_argv(PROGRAM, turn(local=False, thinking="high"))
+    argv = turn(local=False, thinking="high")
     assert "--local" not in argv
     assert "--thinking=high" in argv
 

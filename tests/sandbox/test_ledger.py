@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pinchbench.model.facts import Integrity
 from pinchbench.sandbox.ledger import Attempt, Facts, examine
 
 FACTS = Facts(own_dirs=("/workspace", "/state", "/home/agent"))
@@ -29,9 +28,8 @@ FACTS = Facts(own_dirs=("/workspace", "/state", "/home/agent"))
     ],
 )
 def test_an_attempt_makes_a_trial_probed(command: str, attempt: Attempt, target: str) -> None:
-    verdict = examine([command], [], FACTS)
-    assert verdict.integrity is Integrity.PROBED
-    assert (attempt, target) in [(finding.attempt, finding.target) for finding in verdict.findings]
+    findings = examine([command], [], FACTS)
+    assert (attempt, target) in [(finding.attempt, finding.target) for finding in findings]
 
 
 @pytest.mark.parametrize(
@@ -51,23 +49,22 @@ def test_an_attempt_makes_a_trial_probed(command: str, attempt: Attempt, target:
     ],
 )
 def test_ordinary_work_is_clean(command: str) -> None:
-    assert examine([command], ["notes.txt", "/workspace/a", "./b"], FACTS).reasons == ()
+    assert examine([command], ["notes.txt", "/workspace/a", "./b"], FACTS) == ()
 
 
 def test_a_path_of_a_file_tool_counts_like_one_in_a_command() -> None:
-    verdict = examine([], ["../../etc/passwd", "/var/results/x.json"], FACTS)
-    assert [finding.target for finding in verdict.findings] == ["../../etc/passwd", "/var/results/x.json"]
+    findings = examine([], ["../../etc/passwd", "/var/results/x.json"], FACTS)
+    assert [finding.target for finding in findings] == ["../../etc/passwd", "/var/results/x.json"]
 
 
 def test_destinations_count_only_where_the_network_is_closed() -> None:
     facts = Facts(own_dirs=("/workspace",), lookups=("example.com",), is_network_open=True)
-    assert examine(["curl https://example.com"], [], facts).integrity is Integrity.CLEAN
+    assert examine(["curl https://example.com"], [], facts) == ()
     closed = Facts(own_dirs=("/workspace",), lookups=("example.com",))
-    assert examine([], [], closed).reasons == ("attempted destination: example.com",)
+    assert [*map(str, examine([], [], closed))] == ["attempted destination: example.com"]
 
 
 def test_what_the_wire_refused_is_an_attempt_whatever_the_network() -> None:
     facts = Facts(own_dirs=("/workspace",), refused=("model stronger", "a connection by curl"), is_network_open=True)
-    verdict = examine([], [], facts)
-    assert verdict.integrity is Integrity.PROBED
-    assert verdict.reasons == ("attempted request: model stronger", "attempted request: a connection by curl")
+    attempts = [str(finding) for finding in examine([], [], facts)]
+    assert attempts == ["attempted request: model stronger", "attempted request: a connection by curl"]

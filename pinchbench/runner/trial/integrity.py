@@ -8,7 +8,7 @@ import msgspec
 
 from pinchbench.defaults import Network
 from pinchbench.files.archive import unpacked
-from pinchbench.model.facts import SandboxFacts
+from pinchbench.model.facts import Integrity, SandboxFacts
 from pinchbench.sandbox.ledger import Facts, examine
 from pinchbench.suite.check_code import find_canary
 from pinchbench.transcripts import read_conversation
@@ -54,11 +54,12 @@ def read_integrity(
         refused=tuple(refused),
         is_network_open=network is Network.OPEN,
     )
-    verdict = examine(_texts(calls, COMMAND_KEYS), _texts(calls, PATH_KEYS), facts)
-    if verdict.findings:
-        lines = (msgspec.json.encode(one) for one in verdict.findings)
+    findings = examine(_texts(calls, COMMAND_KEYS), _texts(calls, PATH_KEYS), facts)
+    if findings:
+        lines = (msgspec.json.encode(one) for one in findings)
         evidence.ledger.write_bytes(b"".join(line + b"\n" for line in lines))
-    return SandboxFacts(network=network.value, integrity=verdict.integrity, attempts=verdict.reasons[:MAX_TOLD])
+    integrity = Integrity.PROBED if findings else Integrity.CLEAN
+    return SandboxFacts(network=network.value, integrity=integrity, attempts=tuple(map(str, findings[:MAX_TOLD])))
 
 
 def _calls(transcript: Path) -> list[ToolCall]:
