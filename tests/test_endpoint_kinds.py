@@ -169,7 +169,7 @@ def test_what_a_server_says_of_window_thinking_and_images_is_what_openclaw_gets(
 def test_a_reply_without_usage_counts_and_its_use_is_unknown_not_nothing(kind: Kind) -> None:
     found = measure([kind.answer()])
 
-    assert (found.unreported, found.usage.requests, found.failed) == (1, 0, ())
+    assert (found.facts.unreported, found.facts.usage.requests, found.failed) == (1, 0, ())
     assert witnessed(Reason.COMPLETED, "", found, turn=0, timed_out=False)[0] is Reason.COMPLETED
 
 

@@ -10,9 +10,11 @@ from operator import attrgetter, itemgetter
 from statistics import median
 from typing import TYPE_CHECKING
 
+from pinchbench.model.facts import WireFacts
 from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.prompt_prefix import prompt_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +26,7 @@ FULL_TOKEN_CHARACTERS = 6  # honest prompts have at most 5 a token, and fewer wi
 LEAST_WINDOW = 1024  # servers that count fewer tokens count something else, such as what was not cached
 FEWEST_TRUNCATED = 3
 BYTES_OF_A_TOKEN = 4  # of a request in English with code, as JSON
+DIGITS = 3
 RUN = re.compile(r"(.)\1{3,}", re.DOTALL)  # of one character, such as of spaces, which is one token
 
 
@@ -48,44 +51,29 @@ class FailedCall:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Measurements:
-    """What the exchanges of a trial say. Figures that nothing is known of are None.
+    """What the exchanges of a trial say.
 
     Attributes:
-        calls: requests to a model, failed ones included.
+        facts: the figures. `first_token_s` is from sending a request to the first text, reasoning or tool call.
+            `output_tokens_per_s` counts from the first content on; reasoning that a provider does not show counts as
+            output but comes before, so that such models seem faster than they are. What a cut reply used and did not
+            report is unknown.
         failed: the calls without a complete reply.
         first_at: when the first call began, in seconds since the epoch; 0 if there is none.
         last: the number of the last call that OpenClaw did not give up before a byte of the reply came; 0 if there is
             none.
         last_turn: the index of its turn.
         silent_s: how long OpenClaw waited for the first byte of a later call that it gave up.
-        usage: as the provider reported it, of all calls that have some; `requests` counts these. What a cut reply used
-            and did not report is unknown.
-        unreported: calls with a reply but without usage.
-        models: the models that answered, as the provider names them, in the order of their first reply.
-        first_token_median_s: from sending a request to the first text, reasoning or tool call, of streamed replies.
-        output_tokens_per_s: of complete streamed replies, from the first content on. Reasoning that a provider does not
-            show counts as output but comes before, so that such models seem faster than they are.
-        model_s: while at least one request was at the provider.
-        queued_s: while the wire held requests back, summed.
-        gaps_s: while no exchange was going on between two of the same turn: tools, or OpenClaw itself.
         truncated_to: the window of tokens to which the server truncated longer prompts; 0 if it did not.
     """
 
-    calls: int = 0
+    facts: WireFacts
     failed: tuple[FailedCall, ...] = ()
     first_at: float = 0.0
     last: int = 0
     last_turn: int = 0
     silent_s: float = 0.0
-    usage: Usage = Usage()
-    unreported: int = 0
-    models: tuple[str, ...] = ()
-    first_token_median_s: float | None = None
-    output_tokens_per_s: float | None = None
-    model_s: float = 0.0
-    queued_s: float = 0.0
     truncated_to: int = 0
-    gaps_s: float = 0.0
 
     @property
     def last_failure(self) -> FailedCall | None:
@@ -124,23 +112,33 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
     waits_s = list(_first_token_s(calls))
     last = max((one for one in calls if not one.is_given_up), key=attrgetter("ended_at"), default=None)
     given_up = [one.exchange for one in calls if one.is_given_up and (last is None or one.ended_at > last.ended_at)]
-    return Measurements(
+    failed = tuple(_failed_calls(calls))
+    facts = WireFacts(
         calls=len(calls),
-        failed=tuple(_failed_calls(calls)),
+        failed=tuple(call.status for call in failed),
+        usage=sum(used, Usage()),
+        unreported=sum(reply.message is not None and not (reply.usage and reply.usage.has_tokens) for reply in replies),
+        models=tuple(dict.fromkeys(reply.model for reply in replies if reply.model)),
+        first_token_s=round(median(waits_s), DIGITS) if waits_s else None,
+        output_tokens_per_s=_output_rate(calls),
+        model_s=_sum(end - begin for begin, end in _united(every, from_sent=True)),
+        queued_s=_sum(one.queued_s for one in every),
+        between_s=_sum(_gaps_s(every)),
+        prompts=prompt_facts(every),
+    )
+    return Measurements(
+        facts=facts,
+        failed=failed,
         first_at=min((one.exchange.began_at for one in calls), default=0.0),
         last=0 if last is None else last.exchange.number,
         last_turn=0 if last is None else last.exchange.turn,
         silent_s=max((one.ended_s - one.sent_s for one in given_up), default=0.0),
-        usage=sum(used, Usage()),
-        unreported=sum(reply.message is not None and not (reply.usage and reply.usage.has_tokens) for reply in replies),
-        models=tuple(dict.fromkeys(reply.model for reply in replies if reply.model)),
-        first_token_median_s=median(waits_s) if waits_s else None,
-        output_tokens_per_s=_output_rate(calls),
-        model_s=math.fsum(end - begin for begin, end in _united(every, from_sent=True)),
-        queued_s=math.fsum(one.queued_s for one in every),
         truncated_to=_window(one.facts for one in calls),
-        gaps_s=math.fsum(_gaps_s(every)),
     )
+
+
+def _sum(seconds: Iterable[float]) -> float:
+    return round(math.fsum(seconds), DIGITS)
 
 
 def estimated_usage(exchange: Exchange) -> Usage:
@@ -216,7 +214,7 @@ def _output_rate(calls: Iterable[_Call]) -> float | None:
             if took_s > 0:
                 tokens += reply.usage.output_tokens
                 seconds += took_s
-    return tokens / seconds if seconds else None
+    return round(tokens / seconds, DIGITS) if seconds else None
 
 
 def _united(exchanges: Iterable[Exchange], *, from_sent: bool) -> list[tuple[float, float]]:

@@ -46,9 +46,9 @@ def test_tokens_and_cost_are_those_of_the_provider() -> None:
     )
     zeros: dict[str, object] = {"usage": {"prompt_tokens": None, "completion_tokens": 0}}
 
-    assert measure([call(1, began_at=0, said=zeros)]).unreported == 1
-    assert (found.calls, found.unreported) == (3, 1)
-    assert found.usage == Usage(
+    assert measure([call(1, began_at=0, said=zeros)]).facts.unreported == 1
+    assert (found.facts.calls, found.facts.unreported) == (3, 1)
+    assert found.facts.usage == Usage(
         requests=2, input_tokens=12, output_tokens=50, cache_read_tokens=8, total_tokens=70, cost_usd=0.5
     )
 
@@ -59,14 +59,14 @@ def test_times_to_the_first_token_leave_out_what_the_wire_held_back() -> None:
 
     found = measure(held)
 
-    assert (found.first_token_median_s, found.queued_s) == (10.5, 10.0)
+    assert (found.facts.first_token_s, found.facts.queued_s) == (10.5, 10.0)
 
 
 def test_output_speed_is_that_from_the_first_content_on() -> None:
     at_once = call(2, began_at=10, first_s=1.0, last_s=1.0, said=usage(999))
 
-    assert measure([call(1, began_at=0, said=usage(20)), at_once]).output_tokens_per_s == 10.0
-    assert measure([at_once]).output_tokens_per_s is None
+    assert measure([call(1, began_at=0, said=usage(20)), at_once]).facts.output_tokens_per_s == 10.0
+    assert measure([at_once]).facts.output_tokens_per_s is None
 
 
 def test_time_in_the_model_is_counted_once_where_calls_overlap() -> None:
@@ -74,8 +74,8 @@ def test_time_in_the_model_is_counted_once_where_calls_overlap() -> None:
 
     found = measure(calls)
 
-    assert found.model_s == 6 + 4 + 4
-    assert found.gaps_s == 4.0  # what is between two turns is not the agent's time
+    assert found.facts.model_s == 6 + 4 + 4
+    assert found.facts.between_s == 4.0  # what is between two turns is not the agent's time
 
 
 def test_the_queue_of_the_wire_is_neither_in_the_model_nor_in_a_gap() -> None:
@@ -83,7 +83,7 @@ def test_the_queue_of_the_wire_is_neither_in_the_model_nor_in_a_gap() -> None:
 
     found = measure([call(1, began_at=0), held])
 
-    assert (found.model_s, found.gaps_s, found.queued_s) == (4 + 3, 1.0, 1.0)
+    assert (found.facts.model_s, found.facts.between_s, found.facts.queued_s) == (4 + 3, 1.0, 1.0)
 
 
 def test_failed_calls_are_named() -> None:
@@ -102,7 +102,7 @@ def test_failed_calls_are_named() -> None:
         FailedCall(number=2, turn=0, status=200, end=ExchangeEnd.CUT),
         FailedCall(number=4, turn=0, status=0, end=ExchangeEnd.NOT_REACHED, error="no route"),
     )
-    assert found.calls == 4
+    assert found.facts.calls == 4
 
 
 def prompts(*reported: tuple[int, int], filler: str = "some words ") -> list[Exchange]:

@@ -368,11 +368,11 @@ async def _with_wire(outcome: Outcome, result: TaskResult, wire: ModelWire, turn
         read = await to_thread.run_sync(read_wire, evidence, outcome.session_ids, replayed)
     except (OSError, PinchBenchError) as error:
         return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
-    outcome = replace(outcome, wire=read.facts, replay=read.replay, findings=(*outcome.findings, *read.findings))
+    outcome = replace(outcome, wire=read.found.facts, replay=read.replay, findings=(*outcome.findings, *read.findings))
     if read.events is not None:
         outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
         if not outcome.usage.requests:
-            outcome = replace(outcome, usage=read.facts.usage, models=read.facts.models)
+            outcome = replace(outcome, usage=read.found.facts.usage, models=read.found.facts.models)
         outcome = _without_excuse(outcome, read.found, is_ours=result.is_ours)
     if wire.has_failed:
         return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
@@ -387,7 +387,7 @@ async def _with_wire(outcome: Outcome, result: TaskResult, wire: ModelWire, turn
         is_concurrent=result.is_concurrent,
     )
     outcome = replace(outcome, reason=reason, note=said[:MAX_NOTE])
-    if outcome.reason.is_valid and outcome.usage.requests and not read.facts.calls:
+    if outcome.reason.is_valid and outcome.usage.requests and not read.found.facts.calls:
         note = "the transcript has answers of a model, but no request went through the wire"
         return replace(outcome, reason=Reason.EVIDENCE_LOST, note=note)
     return with_start(outcome, read.found)

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, assert_never
 from anyio import current_time
 
 from pinchbench.model.ending import Reason
-from pinchbench.model.facts import ReplayFacts, WireFacts
+from pinchbench.model.facts import ReplayFacts
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.sessions import read_lines
 from pinchbench.openclaw.transcript import TranscriptReader
 from pinchbench.transcript_lines import parse_line
 from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.measure import measure
-from pinchbench.wire.prompt_prefix import prompt_facts
+from pinchbench.wire.measure import DIGITS, measure
 from pinchbench.wire.provider_fault import situation_of
 from pinchbench.wire.recording import read_recording
 from pinchbench.wire.wire_messages import (
@@ -47,22 +46,17 @@ if TYPE_CHECKING:
     from pinchbench.wire.wire_messages import WireEvent
 
 
-DIGITS = 3
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WireReading:
     """What a recording says.
 
     Attributes:
-        facts: the figures of the attempt.
         replay: how its requests compare with those it replays; None without a replay.
         found: what the calls measure.
         findings: how OpenClaw's store differs from the transcript.
         events: how many events the transcript has, and `tool_calls` how many calls; None if it is the store's own.
     """
 
-    facts: WireFacts
     found: Measurements
     replay: ReplayFacts | None = None
     findings: tuple[Finding, ...] = ()
@@ -80,21 +74,8 @@ def read_wire(evidence: Evidence, session_ids: Collection[str] = (), replayed: P
     """
     exchanges = read_recording(evidence.wire).exchanges
     found = measure(exchanges)
-    facts = WireFacts(
-        calls=found.calls,
-        failed=tuple(call.status for call in found.failed),
-        usage=found.usage,
-        unreported=found.unreported,
-        models=found.models,
-        first_token_s=_rounded(found.first_token_median_s),
-        output_tokens_per_s=_rounded(found.output_tokens_per_s),
-        model_s=round(found.model_s, DIGITS),
-        queued_s=round(found.queued_s, DIGITS),
-        between_s=round(found.gaps_s, DIGITS),
-        prompts=prompt_facts(exchanges),
-    )
     replay = _replay_facts(exchanges, read_recording(replayed).exchanges) if replayed is not None else None
-    reading = WireReading(facts=facts, found=found, replay=replay)
+    reading = WireReading(found=found, replay=replay)
     thread = read_thread(exchanges, session_ids)
     return _witness(evidence, thread, reading) if thread.steps else reading
 
@@ -175,10 +156,10 @@ def witnessed(
         return Reason.PROMPT_TRUNCATED, f"of each long prompt, the server read at most {found.truncated_to:,} tokens"
     # where several sessions called, the last call need not be that of the one that failed
     is_seen = is_concurrent and reason is Reason.PROVIDER_ERROR and any(map(_is_providers, found.failed))
-    if reason not in JUDGED or not found.calls or is_seen:
+    if reason not in JUDGED or not found.facts.calls or is_seen:
         return reason, note
     if not found.last:
-        silence = f"not one byte of a reply came to {found.calls} requests"
+        silence = f"not one byte of a reply came to {found.facts.calls} requests"
         return (Reason.NO_REPLY if timed_out else Reason.PROVIDER_ERROR), silence
     failure = found.last_failure
     if failure is not None and failure.end is not ExchangeEnd.CLIENT_LEFT:
@@ -194,7 +175,7 @@ def witnessed(
 
 def with_start(outcome: Outcome, found: Measurements) -> Outcome:
     """Return the outcome with how long OpenClaw's own start took, which its note names if that made it late (pure)."""
-    if outcome.wire is None or not found.calls:
+    if outcome.wire is None or not found.facts.calls:
         return outcome
     start_s = round(max(0.0, found.first_at - outcome.started_at - outcome.setup_s), DIGITS)
     note = outcome.note
@@ -234,10 +215,6 @@ def _replay_facts(exchanges: Sequence[Exchange], recorded: Sequence[Exchange]) -
         unused=sum(one.number not in served for one in recorded),
         first=f"request {notes[0][0]}: {notes[0][1].summary}" if notes else "",
     )
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, DIGITS)
 
 
 MAX_REFUSED = 200  # a trial can name any number of them

@@ -146,7 +146,7 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
     assert asked.headers["authorization"] == f"Bearer {key}"
     assert asked.path == "/v1/chat/completions"
     read = read_wire(Evidence(folder=tmp_path))
-    facts = read.facts
+    facts = read.found.facts
     assert (facts.calls, facts.failed, facts.models, facts.usage.total_tokens) == (1, (), ("m-1",), 7)
     assert read.replay is None
     assert (read.events, [one.kind for one in read.findings]) == (1, [FindingKind.MISSING])  # OpenClaw has no store

@@ -114,7 +114,7 @@ def test_the_wire_decides_whose_doing_a_timeout_is(reason: Reason, exchanges: li
     ],
 )
 def test_what_a_model_did_with_truncated_prompts_says_nothing_about_it(reason: Reason, decided: Reason) -> None:
-    found = Measurements(calls=3, last=3, truncated_to=4096)
+    found = Measurements(facts=WireFacts(calls=3), last=3, truncated_to=4096)
     assert witnessed(reason, "", found, turn=0, timed_out=False)[0] is decided
     assert not Reason.PROMPT_TRUNCATED.is_valid
 
