@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -129,20 +129,6 @@ class Message:
     session: int = 1
 
 
-@dataclass(slots=True)
-class _Sessions:
-    """Numbers the sessions by the ids of their headers."""
-
-    ids: set[str] = field(default_factory=set)
-
-    def begin(self, session_id: str) -> None:
-        self.ids.add(session_id)
-
-    @property
-    def number(self) -> int:
-        return max(1, len(self.ids))
-
-
 def read_conversation(transcript: Path) -> tuple[Message, ...]:
     """Read a `transcript.jsonl`, even if damaged. Blocks. A missing transcript has no messages.
 
@@ -169,13 +155,14 @@ def _events(file: BinaryIO) -> Iterator[Event]:
 
 def conversation(events: Iterable[Event]) -> Iterator[Message]:
     """Yield the messages among the events of a transcript, without OpenClaw's internal ones. Pure."""
-    sessions = _Sessions()
+    ids: set[str] = set()  # of the sessions so far, by their headers
     for event in events:
+        session = max(1, len(ids))
         if "raw" in event and "parse_error" in event:
-            yield Message(role=Role.NOTE, text=writable(str(event["raw"])), session=sessions.number)
+            yield Message(role=Role.NOTE, text=writable(str(event["raw"])), session=session)
             continue
         if event.get("type") == "session":
-            sessions.begin(str(event.get("id")))
+            ids.add(str(event.get("id")))
             continue
         message = event.get("message")
         if event.get("type") != "message" or not isinstance(message, dict):
@@ -184,9 +171,9 @@ def conversation(events: Iterable[Event]) -> Iterator[Message]:
         at = written if math.isfinite(written) else None
         match message.get("role"):
             case "user":
-                yield Message(role=Role.USER, text=text_of(message), at=at, session=sessions.number)
+                yield Message(role=Role.USER, text=text_of(message), at=at, session=session)
             case "assistant" if message.get("provider") != INTERNAL_PROVIDER:
-                yield _assistant(message, at, sessions.number)
+                yield _assistant(message, at, session)
             case "toolResult":
                 yield Message(
                     role=Role.TOOL,
@@ -200,7 +187,7 @@ def conversation(events: Iterable[Event]) -> Iterator[Message]:
                         if part.get("type") == "image" and isinstance(data := part.get("data"), str)
                     ),
                     at=at,
-                    session=sessions.number,
+                    session=session,
                 )
             case _:
                 continue

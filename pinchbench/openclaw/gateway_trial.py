@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.sandbox_spec import Mount
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from pinchbench.model.task import Task
     from pinchbench.openclaw.agent_progress import Progress
@@ -131,68 +132,63 @@ async def run_in_gateway(
     fire. On return and on cancellation all its processes are dead.
     Raises GatewayError if it is not ready in time, ServiceError if a service does not take an event, and OSError.
     """
-    failure: Exception | None = None
-    try:
-        await _run(task, place, progress, timeout_s=timeout_s, stop_signal=stop_signal, outputs=outputs)
-    except* (PinchBenchError, OSError) as errors:
-        failure = _first(errors)
-    if failure is not None:
-        raise failure  # by itself, for those who know it by its class
-
-
-async def _run(
-    task: Task,
-    place: GatewayPlace,
-    progress: Progress,
-    *,
-    timeout_s: float,
-    stop_signal: StopSignal,
-    outputs: list[Output],
-) -> None:
     own = StopSignal(hurry=stop_signal.hurry)
     chat = ChatLog(path=place.files.chat)
     began = anyio.current_time()
     failures: list[Exception] = []
     watcher = _Watcher(progress=progress, chat=chat, store=place.store, own=own)
-    async with open_link(place.socket, watcher) as link:
-        names = (service.name for service in task.services)
-        ways = ((way.port, way.socket) for way in place.services)
-        player = TimelinePlayer(
-            link=link,
-            clock=place.clock,
-            chat=chat,
-            turns=task.turns,
-            workspace=place.seen_as,
-            before_turn=place.before_turn,
-            sockets=dict(zip(names, ways, strict=False)),
-        )
+    with _by_itself():
+        async with open_link(place.socket, watcher) as link:
+            names = (service.name for service in task.services)
+            ways = ((way.port, way.socket) for way in place.services)
+            player = TimelinePlayer(
+                link=link,
+                clock=place.clock,
+                chat=chat,
+                turns=task.turns,
+                workspace=place.seen_as,
+                before_turn=place.before_turn,
+                sockets=dict(zip(names, ways, strict=False)),
+            )
 
-        def held_s() -> float:
-            return player.starting_s() + player.idle_s + progress.waited_s()
+            def held_s() -> float:
+                return player.starting_s() + player.idle_s + progress.waited_s()
 
-        async with create_task_group() as group:
-            group.start_soon(stop_signal.pass_on, own)
-            group.start_soon(_follow, progress)
-            group.start_soon(_play, player, own, failures)
-            for output in outputs:
-                group.start_soon(output.follow)
-            end = await supervise(place.spec, timeout_s=timeout_s, held_s=held_s, stop_signal=own)
-            group.cancel_scope.cancel()
-        is_lost = player.is_lost
-        if link.ready.is_set():
-            with move_on_after(LAST_WORDS_S):
-                await link.closed.wait()
-        if end.reason is EndReason.STOPPED and not stop_signal.stop.is_set():
-            if failures and not is_lost:
-                raise failures[0]
-            end = _as_ended(end, watcher, is_finished=player.finished)
-        progress.note(end, began, held_s=held_s())
+            async with create_task_group() as group:
+                group.start_soon(stop_signal.pass_on, own)
+                group.start_soon(_follow, progress)
+                group.start_soon(_play, player, own, failures)
+                for output in outputs:
+                    group.start_soon(output.follow)
+                end = await supervise(place.spec, timeout_s=timeout_s, held_s=held_s, stop_signal=own)
+                group.cancel_scope.cancel()
+            is_lost = player.is_lost
+            if link.ready.is_set():
+                with move_on_after(LAST_WORDS_S):
+                    await link.closed.wait()
+            if end.reason is EndReason.STOPPED and not stop_signal.stop.is_set():
+                if failures and not is_lost:
+                    raise failures[0]
+                end = _as_ended(end, watcher, is_finished=player.finished)
+            progress.note(end, began, held_s=held_s())
     if not progress.sessions:
         progress.begin_session("none", place.store("none"))
     while [size for session in list(progress.sessions) if (size := await progress.read_on(session))]:
         pass
     for output in outputs:
         await output.finish()
+
+
+@contextmanager
+def _by_itself() -> Iterator[None]:
+    """Raise an expected error out of its group, for those who know it by its class."""
+    failure: Exception | None = None
+    try:
+        yield
+    except* (PinchBenchError, OSError) as errors:
+        failure = _first(errors)
+    if failure is not None:
+        raise failure
 
 
 def _as_ended(end: ProcessEnd, watcher: _Watcher, *, is_finished: bool) -> ProcessEnd:

@@ -28,7 +28,6 @@ from pinchbench.wire.transport import serve_clients
 from pinchbench.wire.tunnel import Tunnel
 from pinchbench.wire.wire_messages import (
     Answered,
-    Command,
     Configure,
     Failed,
     Lease,
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     import socket
 
     from anyio.abc import SocketListener, SocketStream, TaskGroup
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from anyio.streams.stapled import MultiListener
 
     from pinchbench.wire.tunnel import Authority
@@ -84,38 +82,36 @@ class _Server:
         self._lines = lines
         self._configure = configure
         self._secrets = tuple(one.key for one in configure.providers if is_key(one.key))
+        # Unbounded: reports are small, and nothing may wait for the runner to read them.
+        self._reports, self._to_send = create_memory_object_stream[Report](float("inf"))
 
     async def run(self) -> None:
         """Listen and obey until the runner has gone. Raises OSError, or ValueError for a bad base URL."""
         path = Path(self._configure.folder) / SOCKET_NAME
-        # Unbounded: reports are small, and nothing may wait for the runner to read them.
-        send, receive = create_memory_object_stream[Report](float("inf"))
         async with (
-            send,
+            self._reports,
             await create_tcp_listener(local_host="127.0.0.1") as tcp,
             await create_unix_listener(path, mode=SOCKET_MODE) as unix,
             create_task_group() as group,
         ):
             proxy = Proxy(
                 self._configure.providers,
-                report=send.send_nowait,
+                report=self._reports.send_nowait,
                 group=group,
                 reports_usage=self._configure.reports_usage,
                 max_recording_bytes=self._configure.max_recording_bytes,
             )
-            group.start_soon(self._send_reports, receive)
+            group.start_soon(self._send_reports)
             group.start_soon(serve_clients, tcp, proxy.serve)
             group.start_soon(serve_clients, unix, proxy.serve)
             port: int = tcp.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
             ready = Ready(port=port, socket=str(path))
-            send.send_nowait(await self._open_tunnel(ready, proxy, group, send))
-            await self._obey(proxy, group, send)
+            self._reports.send_nowait(await self._open_tunnel(ready, proxy, group))
+            await self._obey(proxy, group)
             await self._finish(proxy)
             group.cancel_scope.cancel()
 
-    async def _open_tunnel(
-        self, ready: Ready, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]
-    ) -> Ready:
+    async def _open_tunnel(self, ready: Ready, proxy: Proxy, group: TaskGroup) -> Ready:
         """Listen for clients that ask providers at their own addresses, if there are such providers."""
         providers = {one.host: one.id for one in self._configure.providers if one.host}
         if not providers:
@@ -126,20 +122,20 @@ class _Server:
         # The way out of an empty network leads here, so that nothing else can be reached through it.
         path = Path(self._configure.folder) / TUNNEL_SOCKET_NAME
         only_exit = await create_unix_listener(path, mode=SOCKET_MODE)
-        group.start_soon(_listen, only_exit, Tunnel(proxy, authority, providers, refused=send.send_nowait))
+        group.start_soon(_listen, only_exit, Tunnel(proxy, authority, providers, refused=self._reports.send_nowait))
         port: int = listener.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
         certificate = authority.pem.decode()
         return msgspec.structs.replace(ready, tunnel_port=port, tunnel_socket=str(path), certificate=certificate)
 
-    async def _send_reports(self, reports: MemoryObjectReceiveStream[Report]) -> None:
-        with reports:
-            async for report in reports:
+    async def _send_reports(self) -> None:
+        with self._to_send:
+            async for report in self._to_send:
                 try:
                     await self._stream.send(encode(report))
                 except LOST:
                     return  # the runner has gone, which ends the loop that reads from it
 
-    async def _obey(self, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]) -> None:
+    async def _obey(self, proxy: Proxy, group: TaskGroup) -> None:
         while True:
             try:
                 command = decode_command(await self._lines.receive_until(b"\n", MESSAGE_BYTES))
@@ -147,20 +143,17 @@ class _Server:
                 return
             except (msgspec.MsgspecError, anyio.DelimiterNotFound) as error:
                 raise ValueError(f"a message could not be read: {error}") from error
-            await self._do(command, proxy, group, send)
-
-    async def _do(self, command: Command, proxy: Proxy, group: TaskGroup, send: MemoryObjectSendStream[Report]) -> None:
-        match command:
-            case Configure():
-                raise ValueError("it was configured twice")
-            case Lease():
-                send.send_nowait(await self._lease(command, proxy))
-            case SetTurn():
-                proxy.set_turn(command.token, command.turn)
-            case Release():
-                group.start_soon(_release, proxy, command.token, send)
-            case _:
-                assert_never(command)
+            match command:
+                case Configure():
+                    raise ValueError("it was configured twice")
+                case Lease():
+                    self._reports.send_nowait(await self._lease(command, proxy))
+                case SetTurn():
+                    proxy.set_turn(command.token, command.turn)
+                case Release():
+                    group.start_soon(self._release, proxy, command.token)
+                case _:
+                    assert_never(command)
 
     async def _lease(self, command: Lease, proxy: Proxy) -> Answered:
         try:
@@ -171,15 +164,13 @@ class _Server:
             playback = None
             if command.replay is not None:
                 playback = await to_thread.run_sync(Playback.open, command.replay)
-            proxy.lease(
-                command.token,
-                trial=command.trial,
-                recorder=recorder,
-                playback=playback,
-            )
+            proxy.lease(command.token, trial=command.trial, recorder=recorder, playback=playback)
         except (OSError, ValueError) as error:
             return Answered(token=command.token, problem=str(error))
         return Answered(token=command.token)
+
+    async def _release(self, proxy: Proxy, token: str) -> None:
+        self._reports.send_nowait(Answered(token=token, problem=await proxy.release(token)))
 
     async def _finish(self, proxy: Proxy) -> None:
         with move_on_after(END_LIMIT_S, shield=True):
@@ -205,7 +196,3 @@ def _authority(hosts: tuple[str, ...]) -> Authority:
 async def _listen(listener: SocketListener | MultiListener[SocketStream], tunnel: Tunnel) -> None:
     async with listener:
         await serve_clients(listener, tunnel.serve)
-
-
-async def _release(proxy: Proxy, token: str, send: MemoryObjectSendStream[Report]) -> None:
-    send.send_nowait(Answered(token=token, problem=await proxy.release(token)))
