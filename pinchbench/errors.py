@@ -29,6 +29,13 @@ def expected_error(error: BaseException) -> PinchBenchError | None:
     return None
 
 
+def first_error(error: BaseException) -> BaseException:
+    """Return the first error of a group, however deep it is; any other error as it is."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
 def exit_code_of(error: BaseException) -> int:
     """Return the code that the program exits with because of an error."""
     if isinstance(error, KeyboardInterrupt):

@@ -55,7 +55,7 @@ from pinchbench.cluster.node_messages import (
 )
 from pinchbench.config.run_config import RunConfig
 from pinchbench.decoding import convert
-from pinchbench.errors import PinchBenchError
+from pinchbench.errors import PinchBenchError, first_error
 from pinchbench.events import Notice
 from pinchbench.files.folders import remove_folder
 from pinchbench.model.trial import Attempt, TrialEvents
@@ -153,7 +153,7 @@ async def serve(stream: UNIXSocketStream) -> None:
                     try:
                         await _run(inbox, outbox)
                     except* PinchBenchError as errors:
-                        outbox.put(Refused(why=_first(errors)))
+                        outbox.put(Refused(why=str(first_error(errors))))
                     except* Exception:  # noqa: BLE001 - a bug is reported to the runner: nobody reads what is printed here
                         outbox.put(Refused(why=f"It failed: {traceback.format_exc()[-MAX_WHY:]}"))
                 group.cancel_scope.cancel()
@@ -180,13 +180,6 @@ async def take_in(stream: UNIXSocketStream, sender: MemoryObjectSendStream[ToNod
                 if not isinstance(message, Beat):
                     await sender.send(message)
     lease.cancel()
-
-
-def _first(errors: BaseExceptionGroup[PinchBenchError]) -> str:
-    error: BaseException = errors
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return str(error)
 
 
 async def _run(inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox) -> None:

@@ -21,12 +21,11 @@ from pinchbench.files.archive import END_MARK, LeftOut, open_archive
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-    from types import TracebackType
-    from typing import Self
 
     from pinchbench.files.archive import Kept
 
-SMALL_BYTES = 256 * 1024  # of a tar that is compressed in one go
+# As for 1 MiB, whatever the size: else zstd makes itself ready for more, in each of the threads that keep a workspace.
+PARAMETERS = zstandard.ZstdCompressionParameters.from_level(3, source_size=1024 * 1024, write_checksum=True)
 # Errors of one path that the agent itself can bring about: permissions, something that vanished or was replaced, a
 # loop of links, a nesting deeper than a path can name, a device or socket without a driver or reader. All others are
 # the machine's (no descriptors, no memory, a failing disk, a stale mount): they must never look like an empty
@@ -88,7 +87,7 @@ def _new_archive(archive: Path) -> Iterator[tarfile.TarFile]:
     try:
         with os.fdopen(number, "wb") as file:
             with (
-                _Packed(file) as packed,
+                zstandard.ZstdCompressor(compression_params=PARAMETERS).stream_writer(file, closefd=False) as packed,
                 # not tarfile's own stream mode: it writes once more when it is collected after an error
                 tarfile.open(
                     fileobj=cast("BinaryIO", packed),
@@ -108,46 +107,6 @@ def _new_archive(archive: Path) -> Iterator[tarfile.TarFile]:
         with suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
         raise
-
-
-class _Packed:
-    """Takes a tar and writes it compressed. Of a small one, the compressor learns the size before it begins.
-
-    Not knowing it, zstd makes itself ready for megabytes, in each of the threads that keep a workspace.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self._held = bytearray()
-        self._stream: zstandard.ZstdCompressionWriter | None = None
-        self._written = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._stream is not None:
-            self._stream.__exit__(kind, error, trace)  # type: ignore[no-untyped-call]
-        elif kind is None:
-            self._file.write(zstandard.ZstdCompressor(write_checksum=True).compress(self._held))
-
-    def tell(self) -> int:
-        return self._written
-
-    def write(self, data: bytes) -> int:
-        self._written += len(data)
-        if self._stream is not None:
-            self._stream.write(data)
-            return len(data)
-        self._held += data
-        if len(self._held) > SMALL_BYTES:
-            self._stream = zstandard.ZstdCompressor(write_checksum=True).stream_writer(self._file, closefd=False)
-            self._stream.__enter__()
-            self._stream.write(self._held)
-            self._held.clear()
-        return len(data)
 
 
 def _pack(workspace: Path, tar: tarfile.TarFile, left_out: LeftOut) -> None:

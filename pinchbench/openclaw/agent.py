@@ -19,12 +19,12 @@ from pinchbench.openclaw.agent_processes import AgentProcesses
 from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.conversation_user import ConversationUser, UserReply, after_user, ask_user
 from pinchbench.openclaw.gateway_trial import GatewayPlace, run_in_gateway
-from pinchbench.openclaw.session_export import Export, collect_sessions
+from pinchbench.openclaw.session_export import Export, export_sessions
 from pinchbench.openclaw.sessions import AnyStore, TranscriptLimitError
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.openclaw.trial_clock import NOTHING_SIMULATED
-from pinchbench.process.capacity import is_disk_full
+from pinchbench.process.capacity import find_full, is_disk_full
 from pinchbench.process.follow import Follower, Output, next_look_s
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
 from pinchbench.process.supervise import never_held, supervise
@@ -155,7 +155,7 @@ class OpenClawAgent:
         finally:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 await _close(progress)
-        exported, full = await self._collect(progress, files, workspace, evidence)
+        exported, full = await self._collect(progress, files, workspace)
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
         return replace(after_user(said, result), setup_s=setup_s)
 
@@ -191,19 +191,12 @@ class OpenClawAgent:
         store = AnyStore(self.home.state_dir, self.home.agent_id, session_id, links=self._links())
         progress.begin_session(session_id, store)
 
-    async def _collect(
-        self, progress: Progress, files: Evidence, workspace: Path, evidence: Path
-    ) -> tuple[Export | OSError, str]:
-        """Export what all sessions have, and say whether it was too much to keep."""
+    async def _collect(self, progress: Progress, files: Evidence, workspace: Path) -> tuple[Export | OSError, str]:
+        """Export what all sessions have, and describe the first folder on a full disk; empty if none is."""
         seen_as = workspace if self.home.sandbox is None else self.home.sandbox.seen_workspace(workspace)
         try:
-            return await to_thread.run_sync(
-                collect_sessions,
-                progress.sessions,
-                files,
-                (workspace, self.home.state_dir, evidence),
-                seen_as,
-            )
+            exported = await to_thread.run_sync(export_sessions, progress.sessions, files, seen_as)
+            return exported, await to_thread.run_sync(find_full, (workspace, self.home.state_dir, files.folder))
         finally:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 await _close(progress)  # reading has opened them again

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import create_task_group, move_on_after
 
-from pinchbench.errors import PinchBenchError
+from pinchbench.errors import PinchBenchError, first_error
 from pinchbench.openclaw.gateway_link import open_link
 from pinchbench.openclaw.play_timeline import ASSISTANT, ChatLog, TimelinePlayer
 from pinchbench.process.follow import next_look_s
@@ -135,7 +135,7 @@ async def run_in_gateway(
     own = StopSignal(hurry=stop_signal.hurry)
     chat = ChatLog(path=place.files.chat)
     began = anyio.current_time()
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
     watcher = _Watcher(progress=progress, chat=chat, store=place.store, own=own)
     with _by_itself():
         async with open_link(place.socket, watcher) as link:
@@ -182,11 +182,11 @@ async def run_in_gateway(
 @contextmanager
 def _by_itself() -> Iterator[None]:
     """Raise an expected error out of its group, for those who know it by its class."""
-    failure: Exception | None = None
+    failure: BaseException | None = None
     try:
         yield
     except* (PinchBenchError, OSError) as errors:
-        failure = _first(errors)
+        failure = first_error(errors)
     if failure is not None:
         raise failure
 
@@ -201,22 +201,16 @@ def _as_ended(end: ProcessEnd, watcher: _Watcher, *, is_finished: bool) -> Proce
     return replace(end, reason=EndReason.EXITED, exit_code=0 if is_finished else 1)
 
 
-async def _play(player: TimelinePlayer, own: StopSignal, failures: list[Exception]) -> None:
+async def _play(player: TimelinePlayer, own: StopSignal, failures: list[BaseException]) -> None:
     """Play the timeline, then end the gateway. What goes wrong is kept: a gateway that has ended says more about it."""
     try:
         await player.play()
     except* (PinchBenchError, OSError) as errors:
-        failures.append(_first(errors))
+        failures.append(first_error(errors))
         player.is_lost = player.link.has_ended
         if player.is_lost:  # then its process is about to exit, which says how
             await anyio.sleep(EXIT_LIMIT_S)
     own.stop.set()
-
-
-def _first(errors: BaseExceptionGroup[Exception]) -> Exception:
-    """Return the first error of a group, however deep it is."""
-    error = errors.exceptions[0]
-    return _first(error) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def _follow(progress: Progress) -> None:

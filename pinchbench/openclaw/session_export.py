@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.openclaw.sessions import MAX_TRANSCRIPT_BYTES, TranscriptLimitError
 from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader
-from pinchbench.process.capacity import find_full
 
 if TYPE_CHECKING:
     from pinchbench.openclaw.agent_progress import Session
@@ -32,25 +31,10 @@ class Export:
     elsewhere: str = ""
 
 
-def collect_sessions(
-    sessions: list[Session], files: Evidence, folders: tuple[Path, ...], seen_as: Path
-) -> tuple[Export | OSError, str]:
-    """Export the sessions and find a full disk. Blocks.
-
-    Returns the export, or the error that prevented it, and a description of the first of `folders` on a full disk
-    (empty if none). OpenClaw sees the workspace as `seen_as`.
-    """
-    exported = export_sessions(sessions, files)
-    if isinstance(exported, Export):
-        # the first one of each session, as it was read before the agent could write another one there
-        cwds = tuple(cwd for session in sessions for cwd in session.reader.facts.cwds[:1])
-        exported = replace(exported, elsewhere=elsewhere(cwds, seen_as))
-    return exported, find_full(folders)
-
-
-def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSError:
+def export_sessions(sessions: list[Session], files: Evidence, seen_as: Path) -> Export | OSError:
     """Write the transcript of all sessions to one file, unchanged line by line, and extract its facts. Blocks.
 
+    OpenClaw sees the workspace as `seen_as`.
     An OSError is returned, not raised: the trial has run, and its other results must not be lost.
     """
     whole, last, kind = TranscriptReader(), None, ""
@@ -77,10 +61,17 @@ def export_sessions(sessions: list[Session], files: Evidence) -> Export | OSErro
             files.transcript.unlink()
     except OSError as error:
         return error
-    return Export(facts=whole.facts, last_session=last.facts if last is not None else None, store=kind)
+    # the first one of each session, as it was read before the agent could write another one there
+    cwds = tuple(cwd for session in sessions for cwd in session.reader.facts.cwds[:1])
+    return Export(
+        facts=whole.facts,
+        last_session=last.facts if last is not None else None,
+        store=kind,
+        elsewhere=_elsewhere(cwds, seen_as),
+    )
 
 
-def elsewhere(cwds: tuple[str, ...], workspace: Path) -> str:
+def _elsewhere(cwds: tuple[str, ...], workspace: Path) -> str:
     """Return the first recorded working directory that is not the workspace; empty if there is none."""
     said = (cwd for cwd in cwds if cwd != str(workspace))  # cheaper than resolving links
     return next((cwd for cwd in said if not _is_same(cwd, workspace)), "")

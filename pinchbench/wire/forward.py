@@ -116,8 +116,10 @@ class Relay:
     async def _ask(self, call: Call, group: TaskGroup) -> bool:
         permit = await self._admitted(call)
         call.draft.queued_s += permit.queued_s
-        with call.upstream.pacer.released(permit):
+        try:
             return await _exchange(call, permit, group)
+        finally:
+            call.upstream.pacer.release()
 
     async def _admitted(self, call: Call) -> Permit:
         """Wait until the request may be sent."""
@@ -132,7 +134,7 @@ class Relay:
 
 async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
     """Ask the provider, pass its reply on, and return whether the client's connection stays open."""
-    fresh, targets = False, [call.target]
+    fresh, targets, pacer = False, [call.target], call.upstream.pacer
     while True:
         try:
             async with call.upstream.pool.connection(fresh=fresh) as connection:
@@ -149,15 +151,15 @@ async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
                     targets.append(redirected(call.upstream.origin, targets, response))
                     continue
                 if response.status_code == HTTP_TOO_MANY_REQUESTS:
-                    permit.refuse(retry_after_s(response.headers, now=time.time()))
+                    pacer.refuse(permit, retry_after_s(response.headers, now=time.time()))
                 else:
-                    permit.succeed()
+                    pacer.succeed()
                 return await _pass_on(call, connection, response)
         except NotReachedError as error:
             call.draft.finish(ExchangeEnd.NOT_REACHED, str(error))
             return False
         except RedirectError as error:
-            permit.succeed()
+            pacer.succeed()
             call.draft.finish(ExchangeEnd.NOT_REACHED, str(error))
             await call.inbound.stream.send(error_response(HTTPStatus.NOT_FOUND, str(error)))
             return False

@@ -17,7 +17,7 @@ from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.prompt_prefix import prompt_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.protocols.call_facts import Conversation, ExchangeFacts
@@ -89,10 +89,6 @@ class _Call:
     facts: ExchangeFacts
 
     @property
-    def is_failed(self) -> bool:
-        return not self.facts.reply.complete
-
-    @property
     def is_given_up(self) -> bool:
         """Whether OpenClaw closed the connection before a byte of the reply's body came."""
         return self.exchange.end is ExchangeEnd.CLIENT_LEFT and not self.exchange.chunks
@@ -109,10 +105,11 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
     calls = [one for one in read if one.facts.protocol is not None]
     replies = [one.facts.reply for one in calls]
     used = [reply.usage for reply in replies if reply.usage is not None]
-    waits_s = list(_first_token_s(calls))
+    firsts = ((call.facts.reply.first_content_s, call.exchange.sent_s) for call in calls)
+    waits_s = [max(0.0, first_s - sent_s) for first_s, sent_s in firsts if first_s is not None]
     last = max((one for one in calls if not one.is_given_up), key=attrgetter("ended_at"), default=None)
     given_up = [one.exchange for one in calls if one.is_given_up and (last is None or one.ended_at > last.ended_at)]
-    failed = tuple(_failed_calls(calls))
+    failed = tuple(_failed(call) for call in calls if not call.facts.reply.complete)
     facts = WireFacts(
         calls=len(calls),
         failed=tuple(call.status for call in failed),
@@ -137,6 +134,11 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
     )
 
 
+def _failed(call: _Call) -> FailedCall:
+    one, error = call.exchange, call.facts.reply.error or call.exchange.error
+    return FailedCall(number=one.number, turn=one.turn, status=one.status, end=one.end, error=error)
+
+
 def _sum(seconds: Iterable[float]) -> float:
     return round(math.fsum(seconds), DIGITS)
 
@@ -147,26 +149,6 @@ def estimated_usage(exchange: Exchange) -> Usage:
     said = "" if reply is None else reply.reasoning + reply.text + "".join(one.arguments for one in reply.tool_calls)
     prompt, output = sent // BYTES_OF_A_TOKEN, len(said.encode()) // BYTES_OF_A_TOKEN
     return Usage(requests=1, input_tokens=prompt, output_tokens=output, total_tokens=prompt + output)
-
-
-def _failed_calls(calls: Sequence[_Call]) -> Iterable[FailedCall]:
-    for call in calls:
-        if call.is_failed:
-            one = call.exchange
-            yield FailedCall(
-                number=one.number,
-                turn=one.turn,
-                status=one.status,
-                end=one.end,
-                error=call.facts.reply.error or one.error,
-            )
-
-
-def _first_token_s(calls: Iterable[_Call]) -> Iterable[float]:
-    for call in calls:
-        first_s = call.facts.reply.first_content_s
-        if first_s is not None:
-            yield max(0.0, first_s - call.exchange.sent_s)
 
 
 def _window(calls: Iterable[ExchangeFacts]) -> int:

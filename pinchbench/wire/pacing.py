@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
-from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
 from anyio import CancelScope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
 # Of the window, per refusal. Simulated, .85 and .1 used 88 % of a moving limit, .9 and .1 90 %, .9 and .2 93 %.
 DECREASE = 0.9
@@ -69,22 +69,12 @@ class Window:
         return True
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Permit:
-    """The right to have one request in flight. Its owner says what became of the request."""
+    """The right to have one request in flight: how long it waited in seconds, and when it may be sent."""
 
-    def __init__(self, pacer: Pacer, *, queued_s: float, began_at: float) -> None:
-        """Take how long the request waited, and when it may be sent."""
-        self._pacer = pacer
-        self.queued_s = queued_s
-        self.began_at = began_at
-
-    def succeed(self) -> None:
-        """Report that the provider has not refused the request."""
-        self._pacer.on_success()
-
-    def refuse(self, retry_after_s: float | None) -> None:
-        """Report a 429."""
-        self._pacer.on_refusal(self, retry_after_s)
+    queued_s: float
+    began_at: float
 
 
 class Pacer:
@@ -103,9 +93,9 @@ class Pacer:
         return sum(map(len, self._queues.values()))
 
     async def acquire(self, trial: str, *, waits: Callable[[], None] | None = None) -> Permit:
-        """Wait for this trial's turn. The caller has to `release` the permit; a cancelled caller has none.
+        """Wait for this trial's turn. The caller has to `release`, after it has said what became of the request.
 
-        `waits` is called if it is not this trial's turn at once.
+        A cancelled caller has no permit. `waits` is called if it is not this trial's turn at once.
         """
         began = anyio.current_time()
         if self._queues or not self._has_room():
@@ -115,27 +105,19 @@ class Pacer:
         else:
             self._in_flight += 1
         now = anyio.current_time()
-        return Permit(self, queued_s=now - began, began_at=now)
+        return Permit(queued_s=now - began, began_at=now)
 
     def release(self) -> None:
         """End a request."""
         self._in_flight -= 1
         self._admit()
 
-    @contextmanager
-    def released(self, permit: Permit) -> Generator[Permit]:
-        """Release a permit at the end of the block."""
-        try:
-            yield permit
-        finally:
-            self.release()
-
-    def on_success(self) -> None:
+    def succeed(self) -> None:
         """Count a request that was not refused."""
         self._window.succeed()
         self._admit()
 
-    def on_refusal(self, permit: Permit, retry_after_s: float | None) -> None:
+    def refuse(self, permit: Permit, retry_after_s: float | None) -> None:
         """Count a 429."""
         is_smaller = self._window.refuse(
             began_at=permit.began_at,

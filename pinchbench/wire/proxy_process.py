@@ -20,6 +20,7 @@ from anyio import (
 from anyio.abc import SocketAttribute, UNIXSocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from pinchbench.errors import first_error
 from pinchbench.redaction import is_key
 from pinchbench.wire.playback import Playback
 from pinchbench.wire.proxy import Proxy
@@ -71,7 +72,7 @@ async def serve_wire(control: socket.socket) -> None:
         try:
             await _Server(stream, lines, first).run()
         except* (OSError, ValueError) as errors:
-            await stream.send(encode(Failed(reason=_first_message(errors))))
+            await stream.send(encode(Failed(reason=str(first_error(errors)))))
 
 
 class _Server:
@@ -178,13 +179,6 @@ class _Server:
                 for token in proxy.tokens:
                     group.start_soon(partial(proxy.release, token))
         await proxy.close()
-
-
-def _first_message(errors: BaseExceptionGroup[OSError | ValueError]) -> str:
-    first: BaseException = errors
-    while isinstance(first, BaseExceptionGroup):
-        first = first.exceptions[0]
-    return str(first)
 
 
 def _authority(hosts: tuple[str, ...]) -> Authority:

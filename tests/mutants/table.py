@@ -207,8 +207,8 @@ MUTANTS = (
     ),
     Mutant(
         "time in the wire's own queue counts as the model's time to its first token",
-        "yield max(0.0, first_s - call.exchange.sent_s)",
-        "yield max(0.0, first_s)",
+        "waits_s = [max(0.0, first_s - sent_s)",
+        "waits_s = [max(0.0, first_s)",
         ("wire/test_measure",),
     ),
     Mutant(

@@ -31,7 +31,7 @@ def test_what_an_agent_put_in_the_transcripts_place_gives_way(tmp_path: Path, pl
     session.write_text(LINE, encoding="utf-8")
     files = Evidence(folder=tmp_path)
     plant(files.transcript)
-    exported = export_sessions([Session("s", AnyStore(tmp_path, "a", "s"))], files)
+    exported = export_sessions([Session("s", AnyStore(tmp_path, "a", "s"))], files, tmp_path)
     assert isinstance(exported, Export)
     assert (exported.facts.events, exported.store) == (1, "jsonl")
     assert files.transcript.read_text(encoding="utf-8") == LINE
@@ -46,8 +46,8 @@ def test_sessions_larger_than_what_is_kept_are_no_lost_evidence(
     session.parent.mkdir(parents=True)
     sessions = [Session("s", AnyStore(tmp_path, "a", "s"))]
     session.write_text(LINE * 3, encoding="utf-8")
-    assert isinstance(export_sessions(sessions, Evidence(folder=tmp_path)), Export)
+    assert isinstance(export_sessions(sessions, Evidence(folder=tmp_path), tmp_path), Export)
     session.write_text(LINE * 4, encoding="utf-8")
     files = Evidence(folder=tmp_path)
-    assert isinstance(export_sessions(sessions, files), TranscriptLimitError)
+    assert isinstance(export_sessions(sessions, files, tmp_path), TranscriptLimitError)
     assert files.transcript.stat().st_size <= 3 * len(LINE)  # which is what the wire is compared with

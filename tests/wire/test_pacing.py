@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -14,7 +15,7 @@ from anyio import create_task_group
 from pinchbench.wire.pacing import Pacer, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
 
 pytestmark = pytest.mark.anyio
@@ -44,13 +45,22 @@ def test_nothing_is_sent_before_what_retry_after_asks_for() -> None:
     assert window.has_room(0, now=4.0)
 
 
+@contextmanager
+def released(pacer: Pacer) -> Iterator[None]:
+    """Release a permit at the end of the block."""
+    try:
+        yield
+    finally:
+        pacer.release()
+
+
 async def test_trials_take_turns_and_requests_of_a_trial_keep_their_order() -> None:
     pacer = Pacer(1)
     order: list[str] = []
 
     async def ask(trial: str, name: str) -> None:
-        permit = await pacer.acquire(trial)
-        with pacer.released(permit):
+        await pacer.acquire(trial)
+        with released(pacer):
             order.append(name)
             await anyio.sleep(1)
 
@@ -67,7 +77,7 @@ async def test_the_time_in_the_queue_is_reported() -> None:
 
     async def ask() -> None:
         permit = await pacer.acquire("a")
-        with pacer.released(permit):
+        with released(pacer):
             waited.append(permit.queued_s)
             await anyio.sleep(5)
 
@@ -80,10 +90,10 @@ async def test_the_time_in_the_queue_is_reported() -> None:
 async def test_a_pause_ends_by_itself() -> None:
     pacer = Pacer()
     permit = await pacer.acquire("a")
-    with pacer.released(permit):
-        permit.refuse(7.0)
+    with released(pacer):
+        pacer.refuse(permit, 7.0)
     permit = await pacer.acquire("a")
-    with pacer.released(permit):
+    with released(pacer):
         assert permit.queued_s == pytest.approx(7)
 
 
@@ -116,7 +126,7 @@ async def test_a_smaller_window_is_reported_once() -> None:
     permits = [await pacer.acquire(str(number)) for number in range(10)]
     await anyio.sleep(1)
     for permit in permits[:3]:
-        permit.refuse(None)
+        pacer.refuse(permit, None)
         pacer.release()
     assert told == [9]
 
@@ -166,11 +176,11 @@ async def _paced_by_request(name: str, provider: Provider, pacer: Pacer) -> None
     """Ask and use tools in turn; only a request waits."""
     while True:
         permit = await pacer.acquire(name)
-        with pacer.released(permit):
+        with released(pacer):
             if await provider.ask():
-                permit.succeed()
+                pacer.succeed()
             else:
-                permit.refuse(RETRY_AFTER_S)
+                pacer.refuse(permit, RETRY_AFTER_S)
                 continue
         await anyio.sleep(TOOLS_S)
 
@@ -179,13 +189,13 @@ async def _paced_by_trial(name: str, provider: Provider, pacer: Pacer) -> None:
     """Let trials begin as the same pacing admits them; one that is refused waits, and goes on."""
     while True:
         permit = await pacer.acquire(name)
-        with pacer.released(permit):
+        with released(pacer):
             for _ in range(REQUESTS):
                 while not await provider.ask():
-                    permit.refuse(RETRY_AFTER_S)
-                    permit.began_at = anyio.current_time()
+                    pacer.refuse(permit, RETRY_AFTER_S)
+                    permit = replace(permit, began_at=anyio.current_time())
                     await anyio.sleep(RETRY_AFTER_S)
-                permit.succeed()
+                pacer.succeed()
                 await anyio.sleep(TOOLS_S)
 
 

@@ -129,10 +129,15 @@ async def add_agent(openclaw: OpenClaw, env: Mapping[str, str], agent_id: str, m
     args = ["agents", "add", agent_id, "--model", model, "--workspace", str(workspace), "--non-interactive"]
     done = await run_short(openclaw, args, env=env)
     if done.returncode != 0:
-        words = said(done, env)
-        raise OpenClawError(
-            f"`{openclaw.by_hand('agents', 'add', agent_id)}` failed (exit code {done.returncode}): {words[-500:]}"
-        )
+        raise failed(openclaw, done, env, "agents", "add", agent_id)
+
+
+def failed(
+    openclaw: OpenClaw, done: subprocess.CompletedProcess[bytes], env: Mapping[str, str], *arguments: str
+) -> OpenClawError:
+    """Return the error for a command of OpenClaw's that has failed."""
+    command = openclaw.by_hand(*arguments)
+    return OpenClawError(f"`{command}` failed (exit code {done.returncode}): {said(done, env)[-500:]}")
 
 
 def said(done: subprocess.CompletedProcess[bytes], env: Mapping[str, str]) -> str:

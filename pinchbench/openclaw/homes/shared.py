@@ -14,7 +14,7 @@ from anyio import to_thread
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.homes.credentials import user_state_dir
-from pinchbench.openclaw.homes.home_template import add_agent, said
+from pinchbench.openclaw.homes.home_template import add_agent, failed, said
 from pinchbench.openclaw.install import release_key
 from pinchbench.openclaw.short_command import run_short
 
@@ -96,9 +96,7 @@ class SharedHome:
         path = f"agents.entries.{self.agent_id}.workspace"
         done = await run_short(self.openclaw, ["config", "set", path, str(workspace)], env=self.env)
         if done.returncode != 0:
-            raise OpenClawError(
-                f"`{self.openclaw.by_hand('config', 'set', path)}` failed: {said(done, self.env)[-500:]}"
-            )
+            raise failed(self.openclaw, done, self.env, "config", "set", path)
 
     async def renew(self, workspace: Path) -> None:
         """Return None: the state is the user's own."""
@@ -166,10 +164,7 @@ async def _list_agents(openclaw: OpenClaw, env: Mapping[str, str]) -> list[Json]
     except (ValueError, RecursionError):
         agents = None
     if done.returncode != 0 or not isinstance(agents, list):
-        words = said(done, env)
-        raise OpenClawError(
-            f"`{openclaw.by_hand('agents', 'list')}` failed (exit code {done.returncode}): {words[-500:]}"
-        )
+        raise failed(openclaw, done, env, "agents", "list")
     return [one for one in agents if isinstance(one, dict)]
 
 
