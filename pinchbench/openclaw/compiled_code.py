@@ -37,6 +37,7 @@ from pinchbench.openclaw.homes.private import clone
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.user_state import PASSED
 from pinchbench.openclaw.install import STAGING
+from pinchbench.openclaw.short_command import last_line
 from pinchbench.process.spec import EndReason, ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level
@@ -56,7 +57,6 @@ DAY_S = 24 * 3600.0
 RETRY_S = DAY_S  # such a turn takes as long as a trial's: not in each run, but a busy machine has its quiet days
 UNUSED_S = 30 * DAY_S
 FILL_LIMIT_S = 300.0  # it takes 20 CPU-seconds; a loaded machine multiplies that
-MESSAGE_CHARACTERS = 200  # of what OpenClaw said last
 MODEL = "demo/oracle"
 SLOT = "slot"
 # Most trials use these tools, whose code is loaded with the first call of each.
@@ -223,9 +223,8 @@ async def _fill(place: Path, openclaw: OpenClaw, level: Level, base: Mapping[str
 def _problem(end: ProcessEnd, stderr: Path) -> str:
     if end.reason is not EndReason.EXITED:
         return f"a turn of the built-in model ended as {end.reason}" + (f" ({end.error})" if end.error else "")
-    text = stderr.read_text(encoding="utf-8", errors="replace") if stderr.exists() else ""
-    last = next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "no message")
-    return f"a turn of the built-in model ended with exit code {end.exit_code} ({last[:MESSAGE_CHARACTERS]})"
+    last = last_line(stderr.read_bytes() if stderr.exists() else b"")
+    return f"a turn of the built-in model ended with exit code {end.exit_code} ({last})"
 
 
 def _put(compiled: Path, place: Path) -> str:

@@ -12,19 +12,21 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from pinchbench.errors import OpenClawError, RunInterruptedError
+import anyio
+from anyio import create_task_group, open_signal_receiver
+
+from pinchbench.errors import OpenClawError, RunInterruptedError, first_error
 from pinchbench.files.user_data import cache_dir
 from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.short_command import last_line, run_guarded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from types import FrameType
+    from collections.abc import Callable, Mapping
 
     Run: TypeAlias = Callable[[list[str], Path, Mapping[str, str]], subprocess.CompletedProcess[bytes]]
 
@@ -114,12 +116,10 @@ def _take_the_packages(stage: Path, run: Run) -> None:
     env = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     try:
         done = run([*argv, PACKAGE + WANTED], stage, env)
-    except subprocess.TimeoutExpired as error:
-        raise OpenClawError(f"{PACKAGE} was not downloaded within {error.timeout:.0f} s; try again.") from error
+    except TimeoutError as error:
+        raise OpenClawError(f"{PACKAGE} was not downloaded within {INSTALL_LIMIT_S:.0f} s; try again.") from error
     if done.returncode != 0:
-        lines = (done.stdout + done.stderr).decode("utf-8", "replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "no message").strip()
-        raise _no_node(f"and the Python package {PACKAGE} can't be installed ({last[:300]})")
+        raise _no_node(f"and the Python package {PACKAGE} can't be installed ({last_line(done.stdout + done.stderr)})")
     (stage / NPM).parent.mkdir(parents=True)
     (package / MODULE / "bin" / "node").rename(stage / "bin" / "node")
     (package / MODULE / NPM).rename(stage / NPM)
@@ -154,13 +154,14 @@ NETWORK_ERRORS = (
     "ERR_SOCKET_TIMEOUT",
     "ENETUNREACH",
 )
+PROGRAM = Path("node_modules") / ".bin" / "openclaw"
 RELEASE = re.compile(r"\d{4}\.\d{1,2}\.\d{1,3}(-[A-Za-z0-9.]+)?")
 
 
 def managed(version: str) -> OpenClaw | None:
     """Return the managed install of a release; None if the release or the Node.js for it is not installed."""
     root = cache_dir() / f"openclaw-{version}"
-    program, node = root / "node_modules" / ".bin" / "openclaw", node_folder(cache_dir())
+    program, node = root / PROGRAM, node_folder(cache_dir())
     if not (program.exists() and (node / "node").exists()):
         return None
     return OpenClaw(program=program, version=version, path_first=(node,), is_managed=True)
@@ -193,11 +194,9 @@ def install(version: str = DEFAULT_RELEASE) -> OpenClaw:
         return there
     _sweep(cache_dir())
     target = cache_dir() / f"openclaw-{version}"
-    interrupts = _Interrupts()
-    with interrupts.raised():
-        install_node(cache_dir(), partial(_run_to_its_end, interrupts))
-        if not target.exists():
-            _stage(f"openclaw@{version}", target, "node_modules/.bin/openclaw", interrupts)
+    install_node(cache_dir(), _run_to_its_end)
+    if not target.exists():
+        _stage(f"openclaw@{version}", target)
     done = managed(version)
     if done is None:
         raise OpenClawError(f"OpenClaw {version} was installed but can't be found in {cache_dir()}.")
@@ -212,62 +211,6 @@ def _sweep(cache: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-class _Interrupts:
-    """Turns SIGINT, SIGTERM and SIGHUP into exceptions, which can be deferred while a process starts.
-
-    Only in the main thread. A signal that is ignored stays ignored: with `nohup`, an install outlives its terminal.
-    """
-
-    def __init__(self) -> None:
-        self._usual: dict[signal.Signals, Callable[[int, FrameType | None], object] | int] = {}
-        self._held = False
-        self._came: signal.Signals | None = None
-
-    @contextmanager
-    def raised(self) -> Iterator[None]:
-        """Inside the block, raise KeyboardInterrupt on SIGINT and RunInterruptedError on SIGTERM and SIGHUP."""
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                usual = signal.getsignal(number)
-                # keep a caller's own handler for Ctrl-C; None means a handler that could not be restored
-                if usual in {signal.SIG_IGN, None} or (
-                    number is signal.SIGINT and usual is not signal.default_int_handler
-                ):
-                    continue
-                self._usual[number] = usual or signal.SIG_DFL
-        try:
-            for number in self._usual:
-                signal.signal(number, self._take)
-            yield
-        finally:
-            for number, usual in self._usual.items():
-                signal.signal(number, usual)
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Defer signals until the end of the block, so that a process started in it is not lost."""
-        self._held = True
-        try:
-            yield
-        finally:
-            self._held = False
-            if self._came is not None:
-                self._take(self._came, None)
-
-    def _take(self, number: int, _frame: FrameType | None) -> None:
-        came = signal.Signals(number)
-        if self._held:
-            self._came = self._came or came
-            return
-        for one in self._usual:
-            signal.signal(one, signal.SIG_IGN)  # a second one must not interrupt the cleanup
-        if came is signal.SIGINT:
-            raise KeyboardInterrupt
-        raise RunInterruptedError(
-            came, f"{came.name} came during the install; nothing half-done is left. Run this again."
-        )
-
-
 def node_folders(choice: str | None) -> tuple[Path, ...]:
     """Return the folders to put first on the agent's PATH for the given `--openclaw`: the Node of a managed install."""
     is_managed = RELEASE.fullmatch(choice) is not None if choice is not None else shutil.which("openclaw") is None
@@ -275,7 +218,7 @@ def node_folders(choice: str | None) -> tuple[Path, ...]:
     return (node,) if is_managed and node.exists() else ()
 
 
-def _stage(package: str, target: Path, probe: str, interrupts: _Interrupts) -> None:
+def _stage(package: str, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=STAGING, dir=target.parent))
@@ -283,10 +226,10 @@ def _stage(package: str, target: Path, probe: str, interrupts: _Interrupts) -> N
         raise OpenClawError(f"The cache folder {target.parent} can't be written: {error.strerror}.") from error
     try:
         (stage / "package.json").write_text(json.dumps({"private": True}), encoding="utf-8")
-        _npm_install(package, stage, interrupts)
-        if not (stage / probe).exists():
+        _npm_install(package, stage)
+        if not (stage / PROGRAM).exists():
             raise OpenClawError(
-                f"npm installed {package} without {probe}; its install scripts may be switched off"
+                f"npm installed {package} without {PROGRAM}; its install scripts may be switched off"
                 " (npm config get ignore-scripts)."
             )
         try:
@@ -298,7 +241,7 @@ def _stage(package: str, target: Path, probe: str, interrupts: _Interrupts) -> N
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _npm_install(package: str, stage: Path, interrupts: _Interrupts) -> None:
+def _npm_install(package: str, stage: Path) -> None:
     # OpenClaw's install script writes to its state folder; the user's own must not change
     env = {**os.environ, "OPENCLAW_STATE_DIR": str(stage / ".state"), "npm_config_update_notifier": "false"}
     node = node_folder(cache_dir())
@@ -314,13 +257,11 @@ def _npm_install(package: str, stage: Path, interrupts: _Interrupts) -> None:
         package,
     ]
     try:
-        done = _run_to_its_end(interrupts, argv, stage, env)
-    except subprocess.TimeoutExpired as error:
+        done = _run_to_its_end(argv, stage, env)
+    except TimeoutError as error:
         raise OpenClawError(f"npm took longer than {INSTALL_LIMIT_S:.0f} s to install {package}; try again.") from error
     except OSError as error:
-        raise OpenClawError(
-            f"npm can't be started ({error.strerror}); remove {node.parent} and run this again."
-        ) from error
+        raise OpenClawError(f"npm can't be started ({error}); remove {node.parent} and run this again.") from error
     if done.returncode == 0:
         return
     text = (done.stderr + done.stdout).decode("utf-8", "replace")
@@ -328,34 +269,34 @@ def _npm_install(package: str, stage: Path, interrupts: _Interrupts) -> None:
         raise OpenClawError(f"npm can't reach its registry to fetch {package}; check the network and run this again.")
     if "E404" in text or "ETARGET" in text:
         raise OpenClawError(f"npm knows no {package}; releases that were tried: {', '.join(TRIED_RELEASES)}.")
-    last = next((line for line in reversed(text.splitlines()) if line.strip()), "no message")
-    raise OpenClawError(f"npm could not install {package} (exit code {done.returncode}): {last.strip()[:300]}")
+    last = last_line(done.stderr + done.stdout)
+    raise OpenClawError(f"npm could not install {package} (exit code {done.returncode}): {last}")
 
 
-def _run_to_its_end(
-    interrupts: _Interrupts, argv: list[str], folder: Path, env: Mapping[str, str]
+def _run_to_its_end(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    """Run an installer, of which nothing is left however the wait ends. Raises TimeoutError, and other OSErrors."""
+    try:
+        return anyio.run(_run_until_interrupted, argv, folder, env)
+    except ExceptionGroup as errors:
+        raise first_error(errors) from None
+
+
+async def _run_until_interrupted(
+    argv: list[str], folder: Path, env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run an installer in its own session, so that all processes it started can be killed however the wait ends."""
-    with ExitStack() as stack:
-        with interrupts.held():
-            process = stack.enter_context(
-                subprocess.Popen(
-                    argv,
-                    cwd=folder,
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    start_new_session=True,
-                )
+    async with create_task_group() as group:
+        if threading.current_thread() is threading.main_thread():
+            # one that is ignored stays so: with `nohup`, an install outlives its terminal
+            heard = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
+            group.start_soon(_raise_interrupts, heard)
+        done = await run_guarded(argv, env=env, limit_s=INSTALL_LIMIT_S, cwd=folder)
+        group.cancel_scope.cancel()
+    return done
+
+
+async def _raise_interrupts(numbers: list[signal.Signals]) -> None:
+    with open_signal_receiver(*numbers) as received:
+        async for came in received:
+            raise RunInterruptedError(
+                came, f"{came.name} came during the install; nothing half-done is left. Run this again."
             )
-            stack.callback(_kill_group, process)
-        out, err = process.communicate(timeout=INSTALL_LIMIT_S)
-    return subprocess.CompletedProcess(argv, process.returncode, out, err)
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    if process.returncode is None:  # not yet reaped, so its id can't have been reused
-        with suppress(ProcessLookupError, PermissionError):  # macOS: EPERM when it has just ended
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()

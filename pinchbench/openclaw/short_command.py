@@ -31,30 +31,51 @@ async def run_short(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a short OpenClaw command with the environment `env`, and return its output and unchecked exit code.
 
-    It runs under a guardian, like an agent: it and all processes it started are dead when this returns or is cancelled,
-    and when the runner dies. Raises OpenClawError if it can't be started or takes longer than `SHORT_LIMIT_S`.
+    It runs as in `run_guarded`. Raises OpenClawError if it can't be started or takes longer than `SHORT_LIMIT_S`.
     """
-    command = " ".join(["openclaw", *args])
+    command, env = " ".join(["openclaw", *args]), {**env, "OPENCLAW_NO_RESPAWN": "1"}
+    try:
+        return await run_guarded([str(found.program), *args], env=env, limit_s=SHORT_LIMIT_S, stdin=stdin)
+    except TimeoutError as error:
+        raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.") from error
+    except OSError as error:
+        raise OpenClawError(f"`{command}` can't be run ({found.program}): {error}.") from error
+
+
+async def run_guarded(
+    argv: Sequence[str], *, env: Mapping[str, str], limit_s: float, cwd: Path | None = None, stdin: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program, in a folder of its own unless `cwd` is given; return its output and unchecked exit code.
+
+    It runs under a guardian, like an agent: it and all processes it started are dead when this returns or is cancelled,
+    and when the runner dies. Raises TimeoutError, and another OSError if it can't be started.
+    """
     async with short_lived_folder() as folder:
         await to_thread.run_sync((folder / "stdin").write_bytes, stdin)
         spec = ProcessSpec(
-            argv=[str(found.program), *args],
-            cwd=folder,
-            env={**env, "OPENCLAW_NO_RESPAWN": "1"},
+            argv=argv,
+            cwd=cwd or folder,
+            env=env,
             stdin=folder / "stdin",
             stdout=folder / "stdout",
             stderr=folder / "stderr",
             marker=f"setup/{os.getpid()}/{folder.name}",
             limits=Limits(grace_s=SHORT_GRACE_S),
         )
-        end = await supervise(spec, timeout_s=SHORT_LIMIT_S)
+        end = await supervise(spec, timeout_s=limit_s)
         if end.reason is EndReason.TIMED_OUT:
-            raise OpenClawError(f"`{command}` did not end within {SHORT_LIMIT_S:.0f} s.")
+            raise TimeoutError
         if end.exit_code is None:
-            raise OpenClawError(f"`{command}` can't be run ({found.program}): {end.error}.")
+            raise OSError(end.error)
         output = await to_thread.run_sync((folder / "stdout").read_bytes)
         errors = await to_thread.run_sync((folder / "stderr").read_bytes)
-        return subprocess.CompletedProcess(spec.argv, end.exit_code, output, errors)
+        return subprocess.CompletedProcess(argv, end.exit_code, output, errors)
+
+
+def last_line(output: bytes) -> str:
+    """Return the last line of a program's output that is not blank, at most 300 characters of it."""
+    lines = output.decode("utf-8", "replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "no message")[:300]
 
 
 @asynccontextmanager
