@@ -30,17 +30,8 @@ if TYPE_CHECKING:
 class AgentProcesses:
     """What all processes of a task's agent have in common.
 
-    Attributes:
-        openclaw: the program.
-        home: OpenClaw's state, and the sandbox that its processes run in.
-        task: the task, which can add to the environment and to what the agent sees.
-        workspace: the agent's working directory.
-        files: where the output goes.
-        marker: the name of the trial, which is in the environment of every process.
-        services: what the agent can connect to besides the model.
-        clock: the trial's own time; None for the real one.
-        thinking: the thinking level; None for OpenClaw's own.
-        limits: of each process with all that it starts.
+    `marker` is the name of the trial, which is in the environment of every process, and `services` is what the agent
+    can connect to besides the model. `clock` is None for the real one, `thinking` for OpenClaw's own level.
     """
 
     openclaw: OpenClaw

@@ -27,8 +27,6 @@ class OpenClaw:
     """An installed OpenClaw.
 
     Attributes:
-        program: the path of its program.
-        version: its release.
         path_first: the folders that are put first on its PATH.
         message_file: whether `openclaw agent` supports `--message-file`. False also if this is not known, because the
             test takes seconds; older releases don't support it.

@@ -46,15 +46,9 @@ SESSION_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,127}", re.ASCII)  # as OpenClaw ma
 class GatewayPlace:
     """What a gateway's trial needs besides its task.
 
-    Attributes:
-        spec: starts the gateway in its sandbox, with a link that leads to `socket`.
-        socket: where the runner waits for the gateway's connection.
-        seen_as: the workspace, as the agent names it.
-        files: receive the chat.
-        store: makes the store of a session from its id.
-        clock: the simulated one; None for the real one.
-        services: the ways to the task's services, in their order.
-        before_turn: is awaited before each step, with its index.
+    `spec` starts the gateway in its sandbox, with a link that leads to `socket`. `seen_as` is the workspace, as the
+    agent names it; `store` makes the store of a session from its id; `services` are the ways to the task's services, in
+    their order. `clock` is None for the real one. `before_turn` is awaited before each step, with its index.
     """
 
     spec: ProcessSpec

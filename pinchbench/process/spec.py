@@ -72,15 +72,10 @@ class ProcessSpec:
     """The process to run.
 
     Attributes:
-        argv: the command line.
-        cwd: the working directory.
         env: the environment, to which the marker is added.
-        stdout: the file that standard output is appended to.
-        stderr: the file that standard error is appended to.
+        stdout: the file that standard output is appended to; `stderr` likewise.
         marker: is inherited by every descendant in the environment variable `PINCHBENCH_TRIAL`, together with the
             runner's identity in `PINCHBENCH_RUNNER`.
-        stdin: the file that standard input is read from; empty by default.
-        limits: the limits of the process tree.
         measured: the folders that `limits.max_disk_bytes` is about.
         input: if set, the process starts with a socket as stdin, from which `take_channel` reads this input, and on
             which it answers (see `process.guardian.answer`); `stdin` is ignored.

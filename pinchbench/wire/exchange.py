@@ -62,7 +62,6 @@ class ExchangeHead(msgspec.Struct, frozen=True, kw_only=True):
         began_at: Unix time of the request's first byte, in seconds.
         turn: the index of the trial's turn in which it began.
         provider: the id of the provider in OpenClaw's configuration, such as `anthropic`.
-        method: the HTTP method.
         path: path and query as the provider received them, without tokens of slots.
         request_headers: pairs of a lower-case name and a value, in the order sent.
         sent_s: when the request had been passed on, in seconds since the exchange began; what a queue of the wire
@@ -71,7 +70,6 @@ class ExchangeHead(msgspec.Struct, frozen=True, kw_only=True):
         status: the HTTP status of the reply; 0 if there was none.
         reply_headers: as `request_headers`.
         ended_s: when the exchange ended, in seconds since it began.
-        end: how it ended.
         error: why it did not complete; empty if it did.
         served: in a replay, the number of the recorded exchange whose reply was served; None if a model was asked.
         divergence: in a replay, how the request differs from the recorded ones; None if it does not.

@@ -6,7 +6,6 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -83,7 +82,7 @@ class Upstream:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """A request on its way."""
+    """A request on its way. `report_held` is called when its trial may begin or cease to wait for its turn."""
 
     inbound: Inbound
     head: h11.Request
@@ -92,44 +91,40 @@ class Call:
     lease: TrialLease
     upstream: Upstream
     draft: Draft
+    report_held: Callable[[], None]
 
 
-class Relay:
-    """Passes requests on, and their replies as they arrive."""
-
-    def __init__(self, report_held: Callable[[TrialLease], None]) -> None:
-        """`report_held` is called when a trial may begin or cease to wait for its turn."""
-        self._report_held = report_held
-
-    async def relay(self, call: Call) -> bool:
-        """Ask the provider, pass its reply on, and return whether the client's connection stays open."""
-        stays_open = False
-        async with create_task_group() as group:
-            group.start_soon(_watch, call, group.cancel_scope)
-            try:
-                stays_open = await self._ask(call, group)
-            except LOST:
-                call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
-            group.cancel_scope.cancel()
-        return stays_open
-
-    async def _ask(self, call: Call, group: TaskGroup) -> bool:
-        permit = await self._admitted(call)
-        call.draft.queued_s += permit.queued_s
+async def relay(call: Call) -> bool:
+    """Ask the provider, pass its reply on, and return whether the client's connection stays open."""
+    stays_open = False
+    async with create_task_group() as group:
+        group.start_soon(_watch, call, group.cancel_scope)
         try:
-            return await _exchange(call, permit, group)
-        finally:
-            call.upstream.pacer.release()
+            stays_open = await _ask(call, group)
+        except LOST:
+            call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
+        group.cancel_scope.cancel()
+    return stays_open
 
-    async def _admitted(self, call: Call) -> Permit:
-        """Wait until the request may be sent."""
-        lease = call.lease
-        lease.waiting += 1
-        try:
-            return await call.upstream.pacer.acquire(lease.trial, waits=partial(self._report_held, lease))
-        finally:
-            lease.waiting -= 1
-            self._report_held(lease)
+
+async def _ask(call: Call, group: TaskGroup) -> bool:
+    permit = await _admitted(call)
+    call.draft.queued_s += permit.queued_s
+    try:
+        return await _exchange(call, permit, group)
+    finally:
+        call.upstream.pacer.release()
+
+
+async def _admitted(call: Call) -> Permit:
+    """Wait until the request may be sent."""
+    lease = call.lease
+    lease.waiting += 1
+    try:
+        return await call.upstream.pacer.acquire(lease.trial, waits=call.report_held)
+    finally:
+        lease.waiting -= 1
+        call.report_held()
 
 
 async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:

@@ -34,12 +34,8 @@ RUN = re.compile(r"(.)\1{3,}", re.DOTALL)  # of one character, such as of spaces
 class FailedCall:
     """A call of the model without a complete reply.
 
-    Attributes:
-        number: that of the exchange.
-        turn: the index of the turn.
-        status: the HTTP status; 0 without a reply.
-        end: how the exchange ended.
-        error: what the provider, or the connection, said; empty if a stream just ended early.
+    `error` is what the provider, or the connection, said; empty if a stream just ended early. Others are as in
+    `ExchangeHead`.
     """
 
     number: int

@@ -14,7 +14,7 @@ from anyio import CancelScope, create_memory_object_stream, fail_after, to_threa
 
 from pinchbench.wire.allow_list import NotAllowedError, canonical_target, named_models, require_endpoint, require_models
 from pinchbench.wire.exchange import Draft, ExchangeEnd
-from pinchbench.wire.forward import Call, Relay, Upstream
+from pinchbench.wire.forward import Call, Upstream, relay
 from pinchbench.wire.http1 import LOST, Inbound
 from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.playback import play
@@ -64,7 +64,6 @@ class Proxy:
     ) -> None:
         """Take the providers. `report` must not block. Raises ValueError if a base URL is not one of HTTP."""
         self._reports_usage = reports_usage
-        self._relay = Relay(self._report_held)
         self._report = report
         self._group = group
         self._max_recording_bytes = max_recording_bytes
@@ -248,8 +247,9 @@ class Proxy:
                     lease=lease,
                     upstream=upstream,
                     draft=draft,
+                    report_held=partial(self._report_held, lease),
                 )
-                stays_open = await self._relay.relay(call)
+                stays_open = await relay(call)
             except NotAllowedError as error:
                 draft.is_refused = True
                 return await self._forbid(inbound, lease, error)

@@ -91,6 +91,7 @@ class Wire:
     """A running proxy, made by `run_wire`.
 
     Attributes:
+        places: where it listens. Its Unix socket serves the addresses of `base_url`, that of the tunnel `proxy_url`.
         failed: set when the proxy has died or given up; then every call raises WireError, and what trials did
             through it is not evidence.
     """
@@ -105,24 +106,19 @@ class Wire:
         self._sending = anyio.Lock()
         self._reason = ""
         self.is_closing = False
-        self._ready = Ready(port=0, socket="")
+        self.places = Ready(port=0, socket="")
         self.failed = anyio.Event()
-
-    @property
-    def places(self) -> Ready:
-        """Where it listens: its Unix socket serves the addresses of `base_url`, and that of the tunnel `proxy_url`."""
-        return self._ready
 
     def base_url(self, token: str, provider: str, *, port: int | None = None) -> str:
         """Return the base URL of a provider for the slot with this token; `port` is one that leads to the wire."""
-        return f"http://127.0.0.1:{port or self._ready.port}{slot_path(token, provider)}"
+        return f"http://127.0.0.1:{port or self.places.port}{slot_path(token, provider)}"
 
     def proxy_url(self, token: str, *, port: int | None = None) -> str:
         """Return the URL of the proxy through which the slot with this token asks providers at their own hosts.
 
         `port` is one that leads to `tunnel_socket`.
         """
-        return f"http://slot:{token}@127.0.0.1:{port or self._ready.tunnel_port}"
+        return f"http://slot:{token}@127.0.0.1:{port or self.places.tunnel_port}"
 
     @asynccontextmanager
     async def lease(
@@ -199,7 +195,7 @@ class Wire:
             self._fail("it ended during its start")
             raise self._error() from error
         if isinstance(report, Ready):
-            self._ready = report
+            self.places = report
             return
         self._fail(report.reason if isinstance(report, Failed) else "it did not start as expected")
         raise self._error()

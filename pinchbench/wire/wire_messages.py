@@ -55,7 +55,6 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
     """The first message to the proxy.
 
     Attributes:
-        providers: those that it serves.
         folder: an existing folder for its Unix socket.
         reports_usage: whether `CallUsed` is sent, for which each reply has to be read.
         max_recording_bytes: how large the recording of a trial may become; None without a limit.
@@ -90,7 +89,6 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, tag="lease"):
 
     Attributes:
         token: the unguessable part of a slot's address.
-        trial: the trial's name.
         path: the file of its recording; None without one.
         replay: what answers its requests instead of the provider; None without.
     """
