@@ -138,18 +138,11 @@ def _write_note(note: Path, problem: str) -> None:
 
 
 async def play_demo_turn(
-    openclaw: OpenClaw,
-    level: Level,
-    folder: Path,
-    *,
-    base: Mapping[str, str],
-    compiled: Path | None,
-    fills: bool = False,
+    openclaw: OpenClaw, level: Level, folder: Path, *, base: Mapping[str, str], compiled: Path
 ) -> ProcessEnd:
-    """Play one turn of the built-in model at this level in a home below `folder`, and return how it ended.
+    """Play one turn of the built-in model, in a sandbox of this level and a home below `folder`; return how it ended.
 
-    In a sandbox it reads the compiled code in `compiled`, and adds to it if it `fills` the folder. Without one, it uses
-    and fills that of all such turns. Raises OSError and OpenClawError.
+    It fills the folder `compiled`. Raises OSError and OpenClawError.
     """
     from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server
 
@@ -162,23 +155,10 @@ async def play_demo_turn(
         )
         root, workspace = folder / "home", folder / "workspace"
         await to_thread.run_sync(partial(workspace.mkdir, exist_ok=True))
-        sandbox: TurnSandbox | None
-        match level:
-            case Level.NAMESPACES:
-                sandbox = HomeSandbox(
-                    openclaw=openclaw, base=base, network=Network.OPEN, compiled=compiled, fills_compiled=fills
-                )
-            case Level.LANDLOCK:
-                sandbox = LandlockSandbox(
-                    root=root,
-                    openclaw=openclaw,
-                    base=base,
-                    network=Network.OPEN,
-                    compiled=compiled,
-                    fills_compiled=fills,
-                )
-            case Level.NONE:
-                sandbox = None
+        sandbox: TurnSandbox = HomeSandbox(openclaw=openclaw, base=base, network=Network.OPEN)
+        if level is Level.LANDLOCK:
+            sandbox = LandlockSandbox(root=root, openclaw=openclaw, base=base, network=Network.OPEN)
+        sandbox = replace(sandbox, compiled=compiled, fills_compiled=True)
         home = replace(clone(template, root, provider), sandbox=sandbox)
         await home.prepare(workspace)
         argv = turn_argv(
@@ -197,9 +177,7 @@ async def play_demo_turn(
             stderr=folder / "stderr",
             marker=f"setup/{os.getpid()}/{folder.name}",
         )
-        if sandbox is not None:
-            spec = sandbox.enter(spec, state=home.state_dir)
-        return await supervise(spec, timeout_s=FILL_LIMIT_S)
+        return await supervise(sandbox.enter(spec, state=home.state_dir), timeout_s=FILL_LIMIT_S)
 
 
 async def _fill(place: Path, openclaw: OpenClaw, level: Level, base: Mapping[str, str]) -> str:
@@ -211,7 +189,7 @@ async def _fill(place: Path, openclaw: OpenClaw, level: Level, base: Mapping[str
     try:
         compiled = folder / "compiled"
         await to_thread.run_sync(compiled.mkdir)
-        end = await play_demo_turn(openclaw, level, folder, base=base, compiled=compiled, fills=True)
+        end = await play_demo_turn(openclaw, level, folder, base=base, compiled=compiled)
         if end.reason is EndReason.EXITED and end.exit_code == 0:
             return await to_thread.run_sync(_put, compiled, place)
         return await to_thread.run_sync(_problem, end, folder / "stderr")

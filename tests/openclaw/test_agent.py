@@ -401,7 +401,7 @@ async def shared(agent: OpenClawAgent, folder: Path) -> OpenClawAgent:
     await agent.home.prepare(folder / "work")
     home = SharedHome(
         agent_id=agent.home.agent_id,
-        state_dir=agent.home.state_dir,
+        user_state=agent.home.state_dir,
         link=folder / "link",
         openclaw=agent.openclaw,
         base_env=agent.home.env,

@@ -38,10 +38,7 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[Path]]:
     def let_end(exit_code: int) -> list[Path]:
         filled: list[Path] = []
 
-        async def play(
-            _openclaw: OpenClaw, _level: Level, _folder: Path, *, compiled: Path, fills: bool, **_: object
-        ) -> ProcessEnd:
-            assert fills
+        async def play(_openclaw: OpenClaw, _level: Level, _folder: Path, *, compiled: Path, **_: object) -> ProcessEnd:
             (compiled / "module").write_bytes(b"compiled")
             filled.append(compiled)
             return ProcessEnd(reason=EndReason.EXITED, exit_code=exit_code)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from abc import ABC, abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from anyio import to_thread
 
@@ -25,56 +26,67 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
 
 
-class Home(Protocol):
-    """The OpenClaw state of a slot's agent: either private to the slot, or the user's own OpenClaw."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Home(ABC):
+    """The OpenClaw state of a slot's agent: either private to the slot, or the user's own OpenClaw.
+
+    Attributes:
+        local: whether turns run embedded (`--local`) rather than through the user's gateway.
+        base_env: the environment that programs and the model need (see `needed_for`).
+        sandbox: what the turns' processes run in; None among the user's processes.
+    """
+
+    local: ClassVar[bool]
+    agent_id: str
+    openclaw: OpenClaw
+    base_env: Mapping[str, str]
+    sandbox: TurnSandbox | None = None
 
     @property
-    def agent_id(self) -> str:
-        """The id of the agent that this slot runs."""
-
-    @property
+    @abstractmethod
     def state_dir(self) -> Path:
         """OpenClaw's state folder, which contains the sessions."""
 
     @property
+    @abstractmethod
     def env(self) -> Mapping[str, str]:
         """The environment variables for OpenClaw."""
 
-    @property
-    def local(self) -> bool:
-        """Whether turns run embedded (`--local`) rather than through the user's gateway."""
-
-    @property
-    def sandbox(self) -> TurnSandbox | None:
-        """What the turns' processes run in; None among the user's processes."""
+    @abstractmethod
+    async def prepare(self, workspace: Path) -> None:
+        """Make the existing folder `workspace` the agent's workspace. Called before each trial."""
 
     def addressed(self, tokens: tuple[str, str]) -> Home:
         """Return the home for one trial: the second token takes the place of the first one in addresses of the wire."""
+        del tokens  # what does not go through the wire has none
+        return self
 
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return the workspace to use for attempt number `attempt` of the trial assigned to `workspace`."""
-
-    async def prepare(self, workspace: Path) -> None:
-        """Make the existing folder `workspace` the agent's workspace. Called before each trial."""
+        del attempt  # all can use the same one
+        return workspace
 
     async def renew(self, workspace: Path) -> Path | None:
         """Begin a session that can see no earlier one; return where OpenClaw's state until now is kept.
 
         None if the state can't be exchanged.
         """
+        del workspace
+        return None
 
     async def restore(self, workspace: Path) -> tuple[str, ...]:
         """Undo what a turn has changed of OpenClaw's settings, plugins, hooks and skills; return the names of these."""
+        del workspace
+        return ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PrivateHome:
+class PrivateHome(Home):
     """A private state folder, without a gateway.
 
-    `template` is None for the template itself. `base_env` is the environment that programs and the model need
-    (see `needed_for`). `networked` is the same home with an open network, for tasks that state it; None if it is open
-    anyway. `abilities` are those of the task, `browser` is the program for them, and `tools` what its agent has for it
-    besides the template's.
+    `template` is None for the template itself. `networked` is the same home with an open network, for tasks that state
+    it; None if it is open anyway. `abilities` are those of the task, `browser` is the program for them, and `tools`
+    what its agent has for it besides the template's.
 
     `prepare` recreates the state from the template, so that no session, memory or setting of one trial reaches the
     next. `tokens` are those of the slot and the trial, as in `addressed`. `settings` are merged into the config.
@@ -82,12 +94,8 @@ class PrivateHome:
 
     local = True  # it has no gateway
     root: Path
-    agent_id: str
-    openclaw: OpenClaw
-    base_env: Mapping[str, str]
     provider: tuple[str, Json] | None = None
     template: DirectoryTemplate | None = None
-    sandbox: TurnSandbox | None = None
     networked: PrivateHome | None = None
     abilities: tuple[Ability, ...] = ()
     browser: Path | None = None
@@ -131,11 +139,6 @@ class PrivateHome:
 
     def _with_token(self, text: str) -> str:
         return text if self.tokens is None else text.replace(*self.tokens)
-
-    def place(self, workspace: Path, attempt: int) -> Path:
-        """Return `workspace`: all attempts use the same one."""
-        del attempt
-        return workspace
 
     async def prepare(self, workspace: Path) -> None:
         """Recreate the state from the template and make `workspace` the agent's workspace."""

@@ -15,6 +15,7 @@ from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.homes.credentials import user_state_dir
 from pinchbench.openclaw.homes.home_template import add_agent, failed, said
+from pinchbench.openclaw.homes.private import Home
 from pinchbench.openclaw.install import release_key
 from pinchbench.openclaw.short_command import run_short
 
@@ -35,7 +36,7 @@ ATTESTATIONS = "workspace-attestations"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class SharedHome:
+class SharedHome(Home):
     """The user's own OpenClaw, as in PinchBench's own runner; turns go through the user's gateway.
 
     The agent's configured workspace is `link`, a symbolic link that is changed before each trial; OpenClaw's record of
@@ -47,23 +48,19 @@ class SharedHome:
     """
 
     local = False
-    sandbox = None  # the user's gateway runs the turns' commands
-    agent_id: str
-    state_dir: Path
+    user_state: Path
     link: Path
-    openclaw: OpenClaw
-    base_env: Mapping[str, str]
     changes: Lock | None = None
+
+    @property
+    def state_dir(self) -> Path:
+        """The user's own."""
+        return self.user_state
 
     @property
     def env(self) -> Mapping[str, str]:
         """The user's unchanged environment, except that OpenClaw's own Node is first on PATH."""
         return {**self.base_env, "PATH": self.openclaw.path(self.base_env.get("PATH", os.defpath))}
-
-    def addressed(self, tokens: tuple[str, str]) -> SharedHome:
-        """Return this home: its requests do not go through the wire."""
-        del tokens
-        return self
 
     def place(self, workspace: Path, attempt: int) -> Path:
         """Return a separate workspace for each attempt if OpenClaw remembers workspaces, else `workspace`."""
@@ -98,15 +95,6 @@ class SharedHome:
         if done.returncode != 0:
             raise failed(self.openclaw, done, self.env, "config", "set", path)
 
-    async def renew(self, workspace: Path) -> None:
-        """Return None: the state is the user's own."""
-        del workspace
-
-    async def restore(self, workspace: Path) -> tuple[str, ...]:
-        """Return nothing: the settings are the user's own."""
-        del workspace
-        return ()
-
 
 async def ensure_shared(
     openclaw: OpenClaw, *, model: str, slot: int, link: Path, env: Mapping[str, str], changes: Lock
@@ -123,7 +111,7 @@ async def ensure_shared(
     remembers = release_key(openclaw.version)[: len(REMEMBERS_SINCE)] >= REMEMBERS_SINCE
     home = SharedHome(
         agent_id=make_agent_id(model, slot),
-        state_dir=user_state_dir(env),
+        user_state=user_state_dir(env),
         link=link,
         openclaw=openclaw,
         base_env=env,

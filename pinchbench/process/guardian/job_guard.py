@@ -271,11 +271,11 @@ class Guardian:
         }
 
 
-def kill_orphans(guardian: int, *, subreaper: bool, marker: str) -> None:
+def kill_orphans(guardian: int, *, marker: str) -> None:
     """Kill the processes that a dead guardian, a child of this process, has left."""
     go_first()  # it may have died of a fork bomb
     silent, _ = os.pipe()  # in place of the runner, which has nothing more to say
-    kill(Tree(guardian, subreaper=subreaper, marker=marker), Line(silent))
+    kill(Tree(guardian, subreaper=True, marker=marker), Line(silent))
 
 
 def stand_by(marker: str) -> None:
@@ -293,7 +293,7 @@ def stand_by(marker: str) -> None:
     signal.set_wakeup_fd(-1)  # which is the fork's too
     _, status = os.waitpid(guardian, 0)
     if status:
-        kill_orphans(guardian, subreaper=True, marker=marker)
+        kill_orphans(guardian, marker=marker)
     os._exit(0)
 
 
