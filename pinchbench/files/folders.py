@@ -266,23 +266,16 @@ def is_surely_unlocked(fd: int) -> bool:
     return True
 
 
-class DirectoryTemplate:
-    """A folder whose content must not change any more."""
+def copy_folder(source: Path, target: Path) -> None:
+    """Make `target` a copy of a folder, whatever has become of an earlier copy there. Blocks.
 
-    def __init__(self, source: Path) -> None:
-        """Nothing is read yet."""
-        self.source = source
-
-    def copy_to(self, target: Path) -> None:
-        """Make `target` a copy, whatever has become of an earlier copy there. Blocks.
-
-        Nothing of the earlier copy stays: an agent may have given its files other owners, permissions, attributes or
-        names. A special file is not copied. Recursive in the source, never in what somebody else has put into `target`.
-        Raises OSError.
-        """
-        self.source.stat()  # before anything is removed
-        remove(target)
-        shutil.copytree(self.source, target, symlinks=True, copy_function=_copy_regular)
+    Nothing of the earlier copy stays: an agent may have given its files other owners, permissions, attributes or names.
+    A special file is not copied. Recursive in the source, never in what somebody else has put into `target`. Raises
+    OSError.
+    """
+    source.stat()  # before anything is removed
+    remove(target)
+    shutil.copytree(source, target, symlinks=True, copy_function=_copy_regular)
 
 
 def _copy_regular(source: str, target: str) -> None:
@@ -299,7 +292,7 @@ def restore_copy(source: Path, copy: Path) -> bool:
         return False
     remove(copy)
     if source.is_dir():
-        DirectoryTemplate(source).copy_to(copy)
+        copy_folder(source, copy)
     elif source.is_file():
         with source.open("rb") as file:
             overwrite_file(copy, file)

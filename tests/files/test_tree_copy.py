@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pinchbench.files.folders import DirectoryTemplate, remove_folder
+from pinchbench.files.folders import copy_folder, remove_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,8 +50,7 @@ def listing(root: Path) -> dict[str, object]:
 
 def test_a_copy_is_like_its_source_and_makes_its_parents(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "new" / "target"
-    directory_template = DirectoryTemplate(source)
-    directory_template.copy_to(target)
+    copy_folder(source, target)
     assert listing(target) == listing(source)
 
 
@@ -137,12 +136,11 @@ def test_whatever_has_become_of_a_copy_it_is_like_its_source_again(
     tmp_path: Path, spoil: Callable[[Path], None]
 ) -> None:
     source, target, victim = template(tmp_path), tmp_path / "target", tmp_path / "victim"
-    directory_template = DirectoryTemplate(source)
     victim.mkdir()
     (victim / "kept").write_text("kept", encoding="utf-8")
-    directory_template.copy_to(target)
+    copy_folder(source, target)
     spoil(target)
-    directory_template.copy_to(target)
+    copy_folder(source, target)
     assert listing(target) == listing(source)
     assert [(path.name, path.read_text("utf-8")) for path in victim.iterdir()] == [("kept", "kept")]
     assert mode(victim / "kept") & 0o600 == 0o600
@@ -151,26 +149,24 @@ def test_whatever_has_become_of_a_copy_it_is_like_its_source_again(
 @pytest.mark.skipif(not hasattr(os, "setxattr"), reason="only Linux has these in Python")
 def test_what_is_written_next_to_the_content_is_gone_too(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "target"
-    directory_template = DirectoryTemplate(source)
-    directory_template.copy_to(target)
+    copy_folder(source, target)
     try:
         for path in (target, target / "state" / "agents", target / "state" / "program"):
             os.setxattr(path, "user.memory", b"a secret")
     except OSError:
         pytest.skip("this file system has no attributes")
-    directory_template.copy_to(target)
+    copy_folder(source, target)
     assert listing(target) == listing(source)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
 def test_what_was_given_to_another_user_is_ours_again(tmp_path: Path) -> None:
     source, target = template(tmp_path), tmp_path / "target"
-    directory_template = DirectoryTemplate(source)
-    directory_template.copy_to(target)
+    copy_folder(source, target)
     given = [target / "state" / "settings.json", target / "state" / "agents", target]
     for path in given:
         os.chown(path, 65534, 65534)
-    directory_template.copy_to(target)
+    copy_folder(source, target)
     assert listing(target) == listing(source)
     assert {path.stat().st_uid for path in given} == {os.getuid()}
 
@@ -180,5 +176,5 @@ def test_a_source_that_cannot_be_read_is_an_error_and_the_copy_stays(tmp_path: P
     target.mkdir()
     (target / "kept").touch()
     with pytest.raises(FileNotFoundError):
-        DirectoryTemplate(tmp_path / "nowhere").copy_to(target)
+        copy_folder(tmp_path / "nowhere", target)
     assert (target / "kept").exists()

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from pinchbench.files.folders import DirectoryTemplate
-
 # Since this release, OpenClaw recalls other conversations in a new one, and reviews long turns afterwards to write
 # skills for later sessions. Both call the model outside the trials and carry content from one trial to another.
 LEARNS_SINCE = (2026, 9)
@@ -31,13 +29,13 @@ SETTINGS = (".env", "extensions", "hooks", "npm", "skills")
 LOG = f"{STATE}/openclaw.log"
 
 
-def moved_config(template: DirectoryTemplate, root: Path, *, seen_as: str | None = None) -> Json:
+def moved_config(template: Path, root: Path, *, seen_as: str | None = None) -> Json:
     """Return the config of a template for its copy `root`, which OpenClaw sees as `seen_as` unless that is None.
 
     Blocks. Raises OSError.
     """
-    text = (template.source / STATE / CONFIG).read_text(encoding="utf-8")
-    old, new = (json.dumps(str(place))[1:-1] for place in (template.source, root if seen_as is None else seen_as))
+    text = (template / STATE / CONFIG).read_text(encoding="utf-8")
+    old, new = (json.dumps(str(place))[1:-1] for place in (template, root if seen_as is None else seen_as))
     config: Json = json.loads(text.replace(old, new))
     return config
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from anyio import to_thread
 
-from pinchbench.files.folders import DirectoryTemplate, has_content, overwrite_file, remove, remove_folder, restore_copy
+from pinchbench.files.folders import copy_folder, has_content, overwrite_file, remove, remove_folder, restore_copy
 from pinchbench.openclaw.homes.abilities import with_abilities, with_tools
 from pinchbench.openclaw.homes.credentials import Json, merge
 from pinchbench.openclaw.homes.home_config import CONFIG, SETTINGS, STATE, agent_entry, moved_config, write_private
@@ -95,7 +95,7 @@ class PrivateHome(Home):
     local = True  # it has no gateway
     root: Path
     provider: tuple[str, Json] | None = None
-    template: DirectoryTemplate | None = None
+    template: Path | None = None
     networked: PrivateHome | None = None
     abilities: tuple[Ability, ...] = ()
     browser: Path | None = None
@@ -154,7 +154,7 @@ class PrivateHome(Home):
         return await to_thread.run_sync(self._restore, workspace)
 
     @property
-    def _template(self) -> DirectoryTemplate:
+    def _template(self) -> Path:
         assert self.template is not None, "the template is never prepared"  # noqa: S101
         return self.template
 
@@ -176,7 +176,7 @@ class PrivateHome(Home):
         return kept
 
     def _copy(self, workspace: Path) -> None:
-        self._template.copy_to(self.root)
+        copy_folder(self._template, self.root)
         if self.sandbox is not None:
             self.sandbox.prepare()
         # keeps the permissions of the template's file
@@ -201,9 +201,7 @@ class PrivateHome(Home):
             remove(self.state_dir)
             self.state_dir.mkdir(parents=True)
         self.state_dir.chmod(0o700)
-        changed = [
-            name for name in SETTINGS if restore_copy(self._template.source / STATE / name, self.state_dir / name)
-        ]
+        changed = [name for name in SETTINGS if restore_copy(self._template / STATE / name, self.state_dir / name)]
         config = self._config(workspace)
         if not has_content(self.state_dir / CONFIG, config):
             changed.append(CONFIG)
@@ -220,5 +218,5 @@ def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None =
         openclaw=template.openclaw,
         base_env=template.base_env,
         provider=provider,
-        template=DirectoryTemplate(template.root),
+        template=template.root,
     )

@@ -65,10 +65,8 @@ def count_at(value: object, *keys: str) -> int:
 
 def amount_at(value: object, key: str) -> float | None:
     """Return the non-negative number at a key; None if there is none."""
-    found = value.get(key) if isinstance(value, Mapping) else None
-    if not isinstance(found, (int, float)) or isinstance(found, bool) or not 0 <= found <= MAX_COUNT:
-        return None
-    return found
+    found = number_at(value, key)
+    return found if found is not None and found >= 0 else None
 
 
 def number_at(value: object, key: str) -> float | None:
