@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of
-from pinchbench.wire.protocols.json_values import parse, writable
+from pinchbench.wire.protocols.json_values import is_deep, parse, writable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -39,7 +39,6 @@ IGNORED = re.compile(r"[\s\0\ufffd]+")
 NAMESPACE = re.compile(r"^.*[./]")
 NAME_END = re.compile(r"<\|.*|:\d+$", re.DOTALL)
 NOT_WORD = re.compile(r"[^a-z0-9]+")
-MAX_DEPTH = 100  # of JSON that is compared and written: beyond some hundreds, Python's own functions fail
 
 
 def flat(text: str) -> str:
@@ -100,17 +99,6 @@ def arguments_of(call: ToolCall) -> object:
         return {}
     value = parse(call.arguments.encode("utf-8", "replace"))
     return call.arguments if value is None or is_deep(value) else value
-
-
-def is_deep(value: object) -> bool:
-    """Return whether a JSON value is nested more than `MAX_DEPTH` levels deep."""
-    level: list[object] = [value]
-    for _ in range(MAX_DEPTH + 1):
-        nested = [one for one in level if isinstance(one, (dict, list))]
-        if not nested:
-            return False
-        level = [member for one in nested for member in (one.values() if isinstance(one, dict) else one)]
-    return True
 
 
 def is_same_value(said: object, sent: object) -> bool:

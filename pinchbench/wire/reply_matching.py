@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping  # noqa: TC003 - the default of a field
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from difflib import SequenceMatcher, unified_diff
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from pinchbench.wire.agreement import fold_id
 from pinchbench.wire.exchange import DivergenceNote
 from pinchbench.wire.exchange_facts import facts_of, is_success, protocol_of, request_body, request_facts
 from pinchbench.wire.normalise import Normaliser, day_of, workspace_of
@@ -28,7 +28,6 @@ MAX_DIFF_LINE_CHARS = 300
 MAX_DIFFED_CHARS = 200_000  # of one text: finding the smallest difference takes quadratic time
 WORKSPACE_NAME = "<workspace>"
 NO_POSITION = "No request was recorded in this position of a conversation that begins like this one."
-NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -288,19 +287,15 @@ def _call_numbers(messages: Iterable[Message]) -> dict[str, int]:
     for message in messages:
         for call_id in (*(call.id for call in message.tool_calls), message.call_id):
             if call_id:
-                numbers.setdefault(_plain_id(call_id), len(numbers) + 1)
+                numbers.setdefault(fold_id(call_id), len(numbers) + 1)
     return numbers
-
-
-def _plain_id(call_id: str) -> str:
-    return NOT_ALPHANUMERIC.sub("", call_id)
 
 
 def _rendered(message: Message, numbers: Mapping[str, int], normaliser: Normaliser) -> str:
     """Write all that counts of a message as a text, for comparison and for people."""
-    result = f" of call {numbers[_plain_id(message.call_id)]}" if message.call_id else ""
+    result = f" of call {numbers[fold_id(message.call_id)]}" if message.call_id else ""
     calls = (
-        f"call {numbers.get(_plain_id(call.id), '?')}: {call.name}({normaliser.text(canonical(call.arguments))})"
+        f"call {numbers.get(fold_id(call.id), '?')}: {call.name}({normaliser.text(canonical(call.arguments))})"
         for call in message.tool_calls
     )
     lines = (

@@ -22,7 +22,6 @@ from pinchbench.wire.agreement import (
     fold_id,
     ids_of_step,
     is_answer,
-    is_deep,
     is_masked,
     is_same_name,
     is_same_value,
@@ -32,7 +31,7 @@ from pinchbench.wire.agreement import (
     stored_key,
 )
 from pinchbench.wire.protocols.call_facts import ToolCall
-from pinchbench.wire.protocols.json_values import text_at, writable
+from pinchbench.wire.protocols.json_values import is_deep, text_at, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

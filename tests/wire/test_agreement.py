@@ -9,16 +9,15 @@ import pytest
 from hostile_transcripts import nested
 from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.agreement import (
-    MAX_DEPTH,
     agrees_text,
     arguments_of,
-    is_deep,
     is_masked,
     is_same_name,
     is_same_value,
     pair_replies,
 )
 from pinchbench.wire.protocols.call_facts import ToolCall
+from pinchbench.wire.protocols.json_values import MAX_DEPTH, is_deep
 from wire.exchanges import CHAT, exchange, sse
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import OpenClawError
-from pinchbench.wire.protocols.json_values import object_at
+from pinchbench.wire.protocols.json_values import is_deep, object_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,6 @@ Json = dict[str, object]
 # a benchmark must neither use nor disturb them.
 CARRIED_SECTIONS = ("models", "auth", "env", "secrets", "plugins")
 MAX_INCLUDE_DEPTH = 10
-MAX_NESTING = 100  # real settings are never this deep, and JSON parsers and encoders fail on deeper ones
 # Cooldowns and last uses: the history of the user's own turns must not influence a trial.
 HISTORY = "usageStats"
 # One assignment, which may span several lines, in the grammar of npm's dotenv, which OpenClaw uses for these files.
@@ -79,7 +78,7 @@ def read_user_state(env: Mapping[str, str]) -> UserState:
         config = read_config(config_path) if config_path.is_file() else {}
     except RecursionError as error:
         raise OpenClawError(too_deep) from error
-    if _is_deep(config):
+    if is_deep(config):
         raise OpenClawError(too_deep)
     carried = {name: config[name] for name in CARRIED_SECTIONS if name in config}
     return UserState(config=carried, logins=_logins(state), dotenv=_read_dotenv(env))
@@ -136,15 +135,6 @@ def merge(base: Json, over: Json) -> Json:
     return out
 
 
-def _is_deep(value: object) -> bool:
-    """Return whether a value has more than `MAX_NESTING` levels. Not recursive, because it may have thousands."""
-    level = [value]
-    for _ in range(MAX_NESTING):
-        inner = [one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
-        level = [one for group in inner for one in group]
-    return bool(level)
-
-
 def _logins(state: Path) -> Json:
     try:
         return _read_logins(state)
@@ -176,7 +166,7 @@ def _read_logins(state: Path) -> Json:
             value = json.loads(text)
         except (ValueError, RecursionError):
             continue
-        if not isinstance(value, dict) or _is_deep(value):
+        if not isinstance(value, dict) or is_deep(value):
             continue
         # profiles are replaced as a whole: a mixture of an old key and a new login would be invalid
         found = value.pop("profiles", None)

@@ -169,33 +169,27 @@ def _with_env(section: object, kept: Json, is_credential: Callable[[str], bool])
     return {**kept, "env": whole} if whole else kept
 
 
-def _references(value: object) -> Iterator[str]:
+def _references(settings: object) -> Iterator[str]:
     """Yield the variables that settings refer to: `${NAME}`, or `{"source": "env", "id": "NAME"}`."""
-    match value:
-        case str():
-            yield from (one[1] or one[2] for one in REFERENCE.finditer(value))
-        case {"source": "env", "id": str(name)}:
-            yield name
-        case dict():
-            for one in value.values():
-                yield from _references(one)
-        case list():
-            for one in value:
-                yield from _references(one)
-        case _:
-            pass
+    for value in _all_in(settings):
+        match value:
+            case str():
+                yield from (one[1] or one[2] for one in REFERENCE.finditer(value))
+            case {"source": "env", "id": str(name)}:
+                yield name
 
 
-def _sources(value: object) -> Iterator[str]:
+def _sources(settings: object) -> Iterator[str]:
     """Yield the secret providers that settings refer to: `{"source": …, "provider": NAME, "id": …}`."""
-    match value:
-        case {"source": str(), "provider": str(name), "id": _}:
-            yield name
-        case dict():
-            for one in value.values():
-                yield from _sources(one)
-        case list():
-            for one in value:
-                yield from _sources(one)
-        case _:
-            pass
+    for value in _all_in(settings):
+        match value:
+            case {"source": str(), "provider": str(name), "id": _}:
+                yield name
+
+
+def _all_in(value: object) -> Iterator[object]:
+    """Yield a JSON value and all that is in it."""
+    yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from _all_in(one)

@@ -11,6 +11,7 @@ from pinchbench.decoding import decode_json
 
 MAX_COUNT = 2.0**53  # of tokens or dollars: keeps sums of hostile numbers finite
 DIGEST_CHARS = 16
+MAX_DEPTH = 100  # beyond some hundreds, Python's own parsers and encoders fail
 
 Object = Mapping[str, object]
 EMPTY: Object = {}
@@ -81,6 +82,17 @@ def ints_at(value: object, key: str) -> tuple[int, ...]:
     """Return the list of whole numbers at a key; empty if anything else is in it."""
     found = list_at(value, key)
     return tuple(one for one in found if type(one) is int) if all(type(one) is int for one in found) else ()
+
+
+def is_deep(value: object) -> bool:
+    """Return whether a JSON value is nested more than `MAX_DEPTH` levels deep. Not recursive: it may have thousands."""
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH + 1):
+        nested = [one for one in level if isinstance(one, (dict, list))]
+        if not nested:
+            return False
+        level = [member for one in nested for member in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def json_text(value: object) -> str:
