@@ -255,7 +255,7 @@ MUTANTS = (
     ),
     Mutant(
         "a key that an agent prints stays in what is kept of its trial",
-        "    _redact_evidence(folder, redactor)\n    return",
+        "    _redact_evidence(evidence, redactor)\n    return",
         "    return",
         ("runner/test_keys",),
     ),

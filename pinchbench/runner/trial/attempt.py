@@ -37,10 +37,9 @@ if TYPE_CHECKING:
 
     from pinchbench.files.archive import Kept
     from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.model.facts import SandboxFacts
     from pinchbench.model.task import Task
     from pinchbench.model.timeline import Ability
-    from pinchbench.model.trial import Attempt, Trial, TrialEvents
+    from pinchbench.model.trial import Attempt, TrialEvents
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.openclaw.task_result import TaskResult
@@ -89,55 +88,27 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
     Everything expected is an outcome; a bug of ours becomes one too, with its traceback. A cancellation gives an
     `interrupted` outcome and goes on. What an earlier attempt has left in the same places is kept aside.
     """
-    trial = attempt.trial
-    workspace = place.agent.home.place(place.run_folder / trial.key.folder, attempt.number)
-    evidence = place.files.trial(trial.key, attempt.number)
-    blank = Outcome(
-        key=trial.key,
-        reason=Reason.INTERRUPTED,
-        digest=trial.task.digest,
-        slot=place.slot,
-        attempt=attempt.number,
-        started_at=time.time(),
-        timeout_s=trial.timeout_s,
-        agent_id=place.agent.home.agent_id,
-        workspace=str(workspace),
-        evidence=str(evidence.relative_to(place.files.folder)),
-    )
-    outcome = blank
-    boxed = place.agent.home.sandbox
-    seen_as = workspace if boxed is None else boxed.seen_workspace(workspace)
-    user = _user(trial, place, evidence, seen_as)
+    making = _Making(attempt, place)
+    outcome = making.blank
     try:
-        async with _simulated(trial.task) as simulation:
-            outcome = await _stages(
-                trial, place, workspace, evidence, blank, seen_as=seen_as, user=user, simulation=simulation
-            )
+        outcome = await making.outcome()
     except get_cancelled_exc_class():
-        outcome = replace(blank, note="cancelled")
+        outcome = replace(outcome, note="cancelled")
         raise
-    except WireError as error:
-        outcome = replace(blank, reason=Reason.WIRE_LOST, note=str(error)[:MAX_NOTE])
-    except GatewayError as error:
-        stopped = place.stop_signal.stop.is_set()
-        outcome = replace(
-            blank, reason=Reason.INTERRUPTED if stopped else Reason.GATEWAY_LOST, note=str(error)[:MAX_NOTE]
-        )
-    except ServiceError as error:
-        stopped = place.stop_signal.stop.is_set()
-        outcome = replace(
-            blank, reason=Reason.INTERRUPTED if stopped else Reason.SERVICE_FAILED, note=str(error)[:MAX_NOTE]
-        )
     except (OSError, PinchBenchError) as error:
-        outcome = replace(blank, reason=_of_ours(error, Reason.WORKSPACE_FAILED), note=str(error)[:MAX_NOTE])
+        outcome = replace(outcome, reason=making.reason_of(error), note=str(error)[:MAX_NOTE])
     except Exception:  # noqa: BLE001 - the one place where a bug becomes an outcome
-        outcome = replace(blank, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
+        outcome = replace(outcome, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
-        if user is not None:
-            outcome = replace(outcome, user=user.facts)  # whatever became of the attempt, its model has used that
+        if making.user is not None:
+            outcome = replace(
+                outcome, user=making.user.facts
+            )  # whatever became of the attempt, its model has used that
         try:
             with move_on_after(FINISH_LIMIT_S, shield=True):
-                files = await to_thread.run_sync(_finish_evidence, evidence, place.redactor, abandon_on_cancel=True)
+                files = await to_thread.run_sync(
+                    _finish_evidence, making.evidence, place.redactor, abandon_on_cancel=True
+                )
                 outcome = replace(outcome, files=files)
         finally:  # whatever becomes of that, an outcome is never lost
             done(replace(_awake(outcome), ended_at=time.time()))
@@ -176,101 +147,210 @@ def _limited(outcome: Outcome, exceeded: str) -> Outcome:
     return replace(outcome, reason=Reason.RESOURCE_LIMIT, note=f"the trial used {exceeded}")
 
 
-async def _stages(
-    trial: Trial,
-    place: TrialPlace,
-    workspace: Path,
-    evidence: Path,
-    blank: Outcome,
-    *,
-    seen_as: Path,
-    user: AttemptUser | None,
-    simulation: Simulation,
-) -> Outcome:
-    began = anyio.current_time()
-    await to_thread.run_sync(_make_places, workspace, evidence, place.redactor)
-    boxed = place.agent.home.sandbox
-    if lacking := missing_for(trial.task, boxed, place.unusable):
-        return replace(blank, reason=Reason.PREREQUISITE_MISSING, note=lacking)
-    marker = f"{place.run_id}/{trial.key}/{blank.attempt}"
-    await set_up_workspace(
-        trial.task,
-        workspace,
-        seen_as=seen_as,
-        sandbox=place.check_sandbox,
-        marker=marker,
-    )
-    service_place = ServicePlace(
-        workspace=workspace,
-        evidence=Evidence(folder=evidence),
-        sandbox=place.check_sandbox,
-        marker=marker,
-        limits=place.agent.limits,
-        clock=simulation.clock,
-    )
-    # where the agent sees another path, it must not recognise the real one, either
-    with nullcontext() if seen_as == workspace else unnamed(workspace):
-        async with (
-            open_services(trial.task, service_place, stop_signal=place.stop_signal) as services,
-            _recorded(trial, place, evidence) as (agent, before_turn, meter),
-        ):
-            prepared = anyio.current_time()
-            killed_before = await to_thread.run_sync(oom_kills)
-            result = await agent.execute_task(
-                trial.task,
-                workspace=workspace,
-                evidence=evidence,
-                timeout_s=trial.timeout_s,
-                marker=marker,
-                stop_signal=place.stop_signal,
-                events=place.events,
-                before_turn=before_turn,
-                held_s=meter.held_s if meter is not None else never_held,
-                services=services.forwards,
-                user=user,
-                simulation=simulation,
+class _Making:
+    """One attempt in the making: where its files are, who its user is, and the outcome that it has if it is cut off."""
+
+    def __init__(self, attempt: Attempt, place: TrialPlace) -> None:
+        self.trial = trial = attempt.trial
+        self.place = place
+        self.boxed = place.agent.home.sandbox
+        self.workspace = place.agent.home.place(place.run_folder / trial.key.folder, attempt.number)
+        self.seen_as = self.workspace if self.boxed is None else self.boxed.seen_workspace(self.workspace)
+        self.evidence = Evidence(folder=place.files.trial(trial.key, attempt.number))
+        self.marker = f"{place.run_id}/{trial.key}/{attempt.number}"
+        self.blank = Outcome(
+            key=trial.key,
+            reason=Reason.INTERRUPTED,
+            digest=trial.task.digest,
+            slot=place.slot,
+            attempt=attempt.number,
+            started_at=time.time(),
+            timeout_s=trial.timeout_s,
+            agent_id=place.agent.home.agent_id,
+            workspace=str(self.workspace),
+            evidence=str(self.evidence.folder.relative_to(place.files.folder)),
+        )
+        self.user: AttemptUser | None = None
+        if trial.task.simulated_user is not None and place.user is not None:
+            user_place = UserPlace(
+                user=trial.task.simulated_user,
+                prompt=trial.task.turns[0].prompt,
+                record=self.evidence.user,
+                workspace=self.seen_as,
+                masked=place.redactor.text,
             )
-    outcome = _outcome(blank, result, setup_s=prepared - began + result.setup_s)
-    outcome = replace(outcome, services=tuple(services.ended))
-    if outcome.reason is Reason.KILLED_BY_SIGNAL:
-        is_memory = outcome.exit_code == -SIGKILL and await to_thread.run_sync(oom_kills) > killed_before
-        outcome = _killed(outcome, boxed, is_memory=is_memory)
-    if meter is not None:
-        outcome = _limited(outcome, meter.exceeded)
-    if place.wire is not None:
-        turn = meter.turn if meter is not None else 0
-        outcome = await _with_wire(outcome, result, place.wire, turn, place.redactor)
-    if boxed is not None:
+            self.user = AttemptUser(place.user, user_place)
+
+    def reason_of(self, error: OSError | PinchBenchError) -> Reason:
+        """Return why an attempt ends with an error that comes before, or instead of, its agent's end."""
+        if isinstance(error, WireError):
+            return Reason.WIRE_LOST
+        if isinstance(error, GatewayError | ServiceError):
+            if self.place.stop_signal.stop.is_set():
+                return Reason.INTERRUPTED
+            return Reason.GATEWAY_LOST if isinstance(error, GatewayError) else Reason.SERVICE_FAILED
+        return _of_ours(error, Reason.WORKSPACE_FAILED)
+
+    async def outcome(self) -> Outcome:
+        """Go through all stages. Raises OSError and PinchBenchError for what goes wrong around the agent."""
+        trial, place, boxed = self.trial, self.place, self.boxed
+        began = anyio.current_time()
+        await to_thread.run_sync(_make_places, self.workspace, self.evidence, place.redactor)
+        if lacking := missing_for(trial.task, boxed, place.unusable):
+            return replace(self.blank, reason=Reason.PREREQUISITE_MISSING, note=lacking)
+        await set_up_workspace(
+            trial.task, self.workspace, seen_as=self.seen_as, sandbox=place.check_sandbox, marker=self.marker
+        )
+        async with _simulated(trial.task) as simulation:
+            service_place = ServicePlace(
+                workspace=self.workspace,
+                evidence=self.evidence,
+                sandbox=place.check_sandbox,
+                marker=self.marker,
+                limits=place.agent.limits,
+                clock=simulation.clock,
+            )
+            # where the agent sees another path, it must not recognise the real one, either
+            with nullcontext() if self.seen_as == self.workspace else unnamed(self.workspace):
+                async with (
+                    open_services(trial.task, service_place, stop_signal=place.stop_signal) as services,
+                    self._recorded() as (agent, before_turn, meter),
+                ):
+                    prepared = anyio.current_time()
+                    killed_before = await to_thread.run_sync(oom_kills)
+                    result = await agent.execute_task(
+                        trial.task,
+                        workspace=self.workspace,
+                        evidence=self.evidence.folder,
+                        timeout_s=trial.timeout_s,
+                        marker=self.marker,
+                        stop_signal=place.stop_signal,
+                        events=place.events,
+                        before_turn=before_turn,
+                        held_s=meter.held_s if meter is not None else never_held,
+                        services=services.forwards,
+                        user=self.user,
+                        simulation=simulation,
+                    )
+        outcome = _outcome(self.blank, result, setup_s=prepared - began + result.setup_s)
+        outcome = replace(outcome, services=tuple(services.ended))
+        if outcome.reason is Reason.KILLED_BY_SIGNAL:
+            is_memory = outcome.exit_code == -SIGKILL and await to_thread.run_sync(oom_kills) > killed_before
+            outcome = _killed(outcome, boxed, is_memory=is_memory)
+        if meter is not None:
+            outcome = _limited(outcome, meter.exceeded)
+        if place.wire is not None:
+            outcome = await self._with_wire(outcome, result, place.wire, turn=meter.turn if meter is not None else 0)
+        if boxed is not None:
+            outcome = await self._with_integrity(outcome, result, boxed, meter)
+        # nobody will grade what is not final
+        return await self._with_workspace(outcome, result.evidence) if outcome.reason.is_final else outcome
+
+    @asynccontextmanager
+    async def _recorded(
+        self,
+    ) -> AsyncGenerator[tuple[OpenClawAgent, Callable[[int], Awaitable[None]] | None, TrialMeter | None]]:
+        """Let the trial's requests pass the wire and be recorded.
+
+        Yields the agent that makes them, what is to be awaited before each turn, and what the wire reports of the
+        trial.
+        """
+        place = self.place
+        if place.wire is None:
+            yield place.agent, place.before_turn, None
+            return
+        lease = place.wire.lease(
+            place.slot,
+            trial=self.trial.key,
+            recording=self.evidence.wire,
+            events=place.events,
+            simulated=self.trial.task.simulated_times,
+        )
+        async with lease as (recorded, meter):
+
+            async def before_turn(turn: int) -> None:
+                await recorded.set_turn(turn)
+                meter.turn = turn
+                if place.before_turn is not None:
+                    await place.before_turn(turn)
+
+            home = place.agent.home.addressed((recorded.instead_of, recorded.token))
+            yield replace(place.agent, home=home), before_turn, meter
+
+    async def _with_wire(self, outcome: Outcome, result: TaskResult, wire: ModelWire, *, turn: int) -> Outcome:
+        """Return the outcome as the wire saw it; the transcript is what it saw then.
+
+        `turn` is the index of the last turn that was begun.
+        """
+        replayed, evidence = wire.recording_of(outcome.key), result.evidence
+        try:
+            # as the recording, in which keys are masked already
+            await to_thread.run_sync(self.place.redactor.files, (evidence.transcript,))
+            read = await to_thread.run_sync(read_wire, evidence, outcome.session_ids, replayed)
+        except (OSError, PinchBenchError) as error:
+            return _unkept(outcome, error)
+        outcome = replace(outcome, wire=read.found.facts, replay=read.replay, findings=(*outcome.findings, *read.findings))
+        if read.events is not None:
+            outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
+            if not outcome.usage.requests:
+                outcome = replace(outcome, usage=read.found.facts.usage, models=read.found.facts.models)
+            outcome = _without_excuse(outcome, read.found, is_ours=result.is_ours)
+        if wire.has_failed:
+            return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
+        if read.replay is not None and read.replay.refused:
+            return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE])
+        reason, said = witnessed(
+            outcome.reason,
+            outcome.note,
+            read.found,
+            turn=turn,
+            timed_out=outcome.timed_out,
+            is_concurrent=result.is_concurrent,
+        )
+        outcome = replace(outcome, reason=reason, note=said[:MAX_NOTE])
+        if outcome.reason.is_valid and outcome.usage.requests and not read.found.facts.calls:
+            note = "the transcript has answers of a model, but no request went through the wire"
+            return replace(outcome, reason=Reason.EVIDENCE_LOST, note=note)
+        return with_start(outcome, read.found)
+
+    async def _with_integrity(
+        self, outcome: Outcome, result: TaskResult, boxed: TurnSandbox, meter: TrialMeter | None
+    ) -> Outcome:
+        """Return the outcome with what the agent attempted."""
         read = partial(
             read_integrity,
             result.evidence,
-            own_dirs=(*boxed.own_dirs(workspace), *filter(None, [trial.task.workspace_path])),
+            own_dirs=(*boxed.own_dirs(self.workspace), *filter(None, [self.trial.task.workspace_path])),
             network=boxed.network,
             lookups=(*result.lookups, *(meter.refused if meter is not None else ())),
             refused=(
                 *(f"a connection by {name}" for name in result.refused),
                 *(meter.refused_requests if meter is not None else ()),
             ),
-            allowed=place.allowed,
+            allowed=self.place.allowed,
         )
-        outcome = await _with_integrity(outcome, read)
-    if not outcome.reason.is_final:
-        return outcome  # nobody will grade it
-    try:
-        # after the whole tree is dead, so that no late write can help
-        kept, contamination = await to_thread.run_sync(_keep, workspace, result.evidence)
-    except OSError as error:
-        return replace(
-            outcome,
-            reason=_of_ours(error, Reason.EVIDENCE_LOST),
-            note=f"the workspace could not be kept: {error}"[:MAX_NOTE],
-        )
-    if contamination and outcome.reason.ending is not Ending.UNTRUSTED:
-        outcome = replace(outcome, reason=Reason.CONTAMINATED, note=contamination)
-    elif kept.beyond and outcome.reason.is_valid and outcome.reason is not Reason.RESOURCE_LIMIT:
-        # what could not be kept is not absent: a check that misses it would say nothing about the agent
-        outcome = replace(outcome, reason=Reason.EVIDENCE_LOST, note=f"of the workspace, {kept.beyond}"[:MAX_NOTE])
-    return replace(outcome, not_kept=kept.left_out[:MAX_NOT_KEPT])
+        try:
+            return replace(outcome, sandbox=await to_thread.run_sync(read))
+        except (OSError, PinchBenchError) as error:
+            return _unkept(outcome, error)
+
+    async def _with_workspace(self, outcome: Outcome, evidence: Evidence) -> Outcome:
+        """Keep the workspace after the whole tree is dead, so that no late write can help; return the outcome then."""
+        try:
+            kept, contamination = await to_thread.run_sync(_keep, self.workspace, evidence)
+        except OSError as error:
+            return _unkept(outcome, error, "the workspace could not be kept: ")
+        if contamination and outcome.reason.ending is not Ending.UNTRUSTED:
+            outcome = replace(outcome, reason=Reason.CONTAMINATED, note=contamination)
+        elif kept.beyond and outcome.reason.is_valid and outcome.reason is not Reason.RESOURCE_LIMIT:
+            # what could not be kept is not absent: a check that misses it would say nothing about the agent
+            outcome = replace(outcome, reason=Reason.EVIDENCE_LOST, note=f"of the workspace, {kept.beyond}"[:MAX_NOTE])
+        return replace(outcome, not_kept=kept.left_out[:MAX_NOT_KEPT])
+
+
+def _unkept(outcome: Outcome, error: Exception, said: str = "") -> Outcome:
+    """Return the outcome of an attempt whose evidence can't be read or kept."""
+    return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=f"{said}{error}"[:MAX_NOTE])
 
 
 def _killed(outcome: Outcome, sandbox: TurnSandbox | None, *, is_memory: bool) -> Outcome:
@@ -285,22 +365,6 @@ def _killed(outcome: Outcome, sandbox: TurnSandbox | None, *, is_memory: bool) -
     if sandbox is None or not sandbox.has_own_root:
         return outcome
     return replace(outcome, reason=Reason.AGENT_KILLED, note=f"{outcome.note} from within its sandbox")
-
-
-def _user(trial: Trial, place: TrialPlace, evidence: Path, seen_as: Path) -> AttemptUser | None:
-    user = trial.task.simulated_user
-    if user is None or place.user is None:
-        return None
-    return AttemptUser(
-        place.user,
-        UserPlace(
-            user=user,
-            prompt=trial.task.turns[0].prompt,
-            record=Evidence(folder=evidence).user,
-            workspace=seen_as,
-            masked=place.redactor.text,
-        ),
-    )
 
 
 @asynccontextmanager
@@ -326,73 +390,6 @@ def _keep(workspace: Path, evidence: Evidence) -> tuple[Kept, str]:
     return keep_workspace(workspace, evidence.workspace), find_contamination(evidence)
 
 
-@asynccontextmanager
-async def _recorded(
-    trial: Trial, place: TrialPlace, evidence: Path
-) -> AsyncGenerator[tuple[OpenClawAgent, Callable[[int], Awaitable[None]] | None, TrialMeter | None]]:
-    """Let the trial's requests pass the wire and be recorded.
-
-    Yields the agent that makes them, what is to be awaited before each turn, and what the wire reports of the trial.
-    """
-    if place.wire is None:
-        yield place.agent, place.before_turn, None
-        return
-    lease = place.wire.lease(
-        place.slot,
-        trial=trial.key,
-        recording=Evidence(folder=evidence).wire,
-        events=place.events,
-        simulated=trial.task.simulated_times,
-    )
-    async with lease as (recorded, meter):
-
-        async def before_turn(turn: int) -> None:
-            await recorded.set_turn(turn)
-            meter.turn = turn
-            if place.before_turn is not None:
-                await place.before_turn(turn)
-
-        home = place.agent.home.addressed((recorded.instead_of, recorded.token))
-        yield replace(place.agent, home=home), before_turn, meter
-
-
-async def _with_wire(outcome: Outcome, result: TaskResult, wire: ModelWire, turn: int, redactor: Redactor) -> Outcome:
-    """Return the outcome as the wire saw it; the transcript is what it saw then.
-
-    `turn` is the index of the last turn that was begun.
-    """
-    replayed, evidence = wire.recording_of(outcome.key), result.evidence
-    try:
-        # as the recording, in which keys are masked already
-        await to_thread.run_sync(redactor.files, (evidence.transcript,))
-        read = await to_thread.run_sync(read_wire, evidence, outcome.session_ids, replayed)
-    except (OSError, PinchBenchError) as error:
-        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
-    outcome = replace(outcome, wire=read.found.facts, replay=read.replay, findings=(*outcome.findings, *read.findings))
-    if read.events is not None:
-        outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
-        if not outcome.usage.requests:
-            outcome = replace(outcome, usage=read.found.facts.usage, models=read.found.facts.models)
-        outcome = _without_excuse(outcome, read.found, is_ours=result.is_ours)
-    if wire.has_failed:
-        return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
-    if read.replay is not None and read.replay.refused:
-        return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE])
-    reason, said = witnessed(
-        outcome.reason,
-        outcome.note,
-        read.found,
-        turn=turn,
-        timed_out=outcome.timed_out,
-        is_concurrent=result.is_concurrent,
-    )
-    outcome = replace(outcome, reason=reason, note=said[:MAX_NOTE])
-    if outcome.reason.is_valid and outcome.usage.requests and not read.found.facts.calls:
-        note = "the transcript has answers of a model, but no request went through the wire"
-        return replace(outcome, reason=Reason.EVIDENCE_LOST, note=note)
-    return with_start(outcome, read.found)
-
-
 def _without_excuse(outcome: Outcome, found: Measurements, *, is_ours: bool) -> Outcome:
     exit_code, timed_out = outcome.exit_code, outcome.timed_out
     reason = not_excused(outcome.reason, found, exit_code=exit_code, timed_out=timed_out, is_ours=is_ours)
@@ -401,30 +398,21 @@ def _without_excuse(outcome: Outcome, found: Measurements, *, is_ours: bool) -> 
     return replace(outcome, reason=reason, note=f"{outcome.note} ({outcome.reason.value} by OpenClaw's files alone)")
 
 
-async def _with_integrity(outcome: Outcome, read: Callable[[], SandboxFacts]) -> Outcome:
-    """Return the outcome with what the agent attempted."""
-    try:
-        return replace(outcome, sandbox=await to_thread.run_sync(read))
-    except (OSError, PinchBenchError) as error:
-        return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=str(error)[:MAX_NOTE])
-
-
-def _make_places(workspace: Path, evidence: Path, redactor: Redactor) -> None:
+def _make_places(workspace: Path, evidence: Evidence, redactor: Redactor) -> None:
     fill_workspace(workspace, ())
     _redact_evidence(evidence, redactor)  # of an attempt that died with its runner
-    set_aside(evidence)
-    evidence.mkdir(mode=0o700, parents=True)
+    set_aside(evidence.folder)
+    evidence.folder.mkdir(mode=0o700, parents=True)
 
 
-def _finish_evidence(folder: Path, redactor: Redactor) -> dict[str, str] | None:
+def _finish_evidence(evidence: Evidence, redactor: Redactor) -> dict[str, str] | None:
     """Redact what is kept, which is its last change, and return the digests; None where the folder has vanished."""
-    _redact_evidence(folder, redactor)
-    return digests_of(Evidence(folder=folder).of_agent) if folder.is_dir() else None
+    _redact_evidence(evidence, redactor)
+    return digests_of(evidence.of_agent) if evidence.folder.is_dir() else None
 
 
-def _redact_evidence(folder: Path, redactor: Redactor) -> None:
+def _redact_evidence(evidence: Evidence, redactor: Redactor) -> None:
     """Keys have no business in what is kept: providers and programs like to print them."""
-    evidence = Evidence(folder=folder)
     output = evidence.stdout, evidence.stderr, *evidence.service_logs
     redactor.files((*output, evidence.user, evidence.chat, evidence.transcript, evidence.store))
 
