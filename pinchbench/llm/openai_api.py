@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx2
 
@@ -74,17 +74,9 @@ class ChatUnreachableError(ChatError):
 class ChatRefusedError(ChatError):
     """The endpoint refused, and a retry won't help."""
 
-    def __init__(
-        self,
-        sentence: str,
-        *,
-        lasting: bool,
-        calls: int = 0,
-        usage: Usage = Usage(),
-        cost_usd: float | None = None,
-    ) -> None:
+    def __init__(self, sentence: str, *, lasting: bool, **used: Any) -> None:  # noqa: ANN401 - as of a ChatError
         """`lasting`: the account, the model or the address was refused, not only this question."""
-        super().__init__(sentence, calls=calls, usage=usage, cost_usd=cost_usd)
+        super().__init__(sentence, **used)
         self.lasting = lasting
 
 

@@ -16,6 +16,7 @@ from pinchbench.runner.setup.make_slots import open_scripted_model
 from pinchbench.runner.setup.model_wire import open_wire
 from pinchbench.runner.setup.set_up import require_capacity, set_up
 from pinchbench.runner.setup.this_machine import read_machine_for
+from pinchbench.runner.signals import LEAVING
 from pinchbench.runner.stream_ends import limit_grading
 
 if TYPE_CHECKING:
@@ -112,7 +113,9 @@ async def run_prepared(
                         raise RunInterruptedError(run.interrupt.signal)
                     run = ready.run
                     folders.has_begun = True
-                    run.set_last_words()
+                    run.interrupt.last_words = (
+                        f"{LEAVING} `pinchbench-async resume {run.run_id}` goes on with the rest."
+                    )
                     run.observer.emit(run_began(ready))
                     parts = RunParts(ready, folders)
                     async with create_task_group() as writer:

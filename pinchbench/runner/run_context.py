@@ -24,7 +24,7 @@ from pinchbench.results.paths import RunFiles
 from pinchbench.runner.plan.trial_plan import new_run_id
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.run_folders import open_run_folders
-from pinchbench.runner.signals import LEAVING, Interrupt
+from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -153,10 +153,6 @@ class RunContext:
             journal=self.resumption.journal if self.resumption is not None else None,
             takes_over=self.resumption is not None and self.resumption.takes_over,
         )
-
-    def set_last_words(self) -> None:
-        """Let an interruption say from now on how the run is resumed."""
-        self.interrupt.last_words = f"{LEAVING} `pinchbench-async resume {self.run_id}` goes on with the rest."
 
 
 def make_context(

@@ -14,7 +14,7 @@ from pinchbench.model.trial import Attempt
 from pinchbench.runner.scheduling.queue import Admissions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.records import Record
@@ -28,7 +28,8 @@ class Rotation:
 
     In each round every run starts one trial, in the order of that round. A run that can start nothing now is passed
     over, and catches up when it can. No trial starts before every run is ready or has left: the first trials of those
-    that are ready early would run at another time than those of the others.
+    that are ready early would run at another time than those of the others. `started` counts the trials of each run
+    that have begun, and `running` all that run now.
     """
 
     def __init__(self, runs: Iterable[str], *, slots: int, seed: int) -> None:
@@ -40,24 +41,14 @@ class Rotation:
         self._slots = slots
         self._preparing = set(runs)
         self._ready: set[str] = set()
-        self._running = 0
-        self._started = dict.fromkeys(self._preparing, 0)
+        self.running = 0
+        self.started = dict.fromkeys(self._preparing, 0)
         self._idle_until: dict[str, float] = {}
-
-    @property
-    def started(self) -> Mapping[str, int]:
-        """How many trials of each run have been started."""
-        return self._started
-
-    @property
-    def running(self) -> int:
-        """How many trials of all runs are running."""
-        return self._running
 
     def ready(self, run: str, *, done: int = 0) -> None:
         """Let a run take part; `done` of its trials have ended before."""
         self._preparing.discard(run)
-        self._started[run] += done
+        self.started[run] += done
         self._ready.add(run)
 
     def left(self, run: str) -> None:
@@ -70,7 +61,7 @@ class Rotation:
         """Return whether a run may start a trial now."""
         if run not in self._ready:
             return True  # it has left, and starts nothing
-        if self._preparing or self._running >= self._slots:
+        if self._preparing or self.running >= self._slots:
             return False
         able = [one for one in self._ready if self._idle_until.get(one, -math.inf) <= now or one == run]
         return min(able, key=self._place) == run
@@ -90,16 +81,16 @@ class Rotation:
 
     def began(self, run: str) -> None:
         """Take note that a run has started a trial."""
-        self._running += 1
-        self._started[run] += 1
+        self.running += 1
+        self.started[run] += 1
 
     def ended(self, run: str) -> None:
         """Take note that a trial of a run has ended, so that the run may be able to start another one."""
-        self._running -= 1
+        self.running -= 1
         self._idle_until.pop(run, None)
 
     def _place(self, run: str) -> tuple[int, bytes]:
-        started = self._started[run]
+        started = self.started[run]
         return started, blake2b(f"{self._seed} {started} {run}".encode(), digest_size=8).digest()
 
 

@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 from contextlib import suppress
+from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,9 @@ from pinchbench.llm.preflight.question import (
     Api,
     Target,
     diagnose,
-    meant_v1,
-    not_found,
-    refused,
+    not_reached,
     request_of,
     silent,
-    unreachable,
     with_v1,
 )
 from pinchbench.model.finding import Finding, Level
@@ -41,6 +39,7 @@ LIMIT_S = 2.0  # for an answer; with the program's start before it, a diagnosis 
 REST_S = 0.1  # of the limit, for reporting what has come of a slow reply
 SECOND_LIMIT_S = 0.4  # for trying the address that was probably intended
 MAX_BODY_BYTES = 64 * 1024  # of an answer: an error's message is near its beginning
+FAILED = "the connection failed ({})"
 
 
 async def ask_all(targets: Sequence[Target]) -> list[Finding]:
@@ -69,7 +68,7 @@ async def ask(target: Target) -> Finding:
                 return await _with_address(client, target, finding)
             return finding
     except ConfigError as error:
-        return unreachable(target, str(error).removesuffix("."))
+        return not_reached(target, FAILED.format(str(error).removesuffix(".")))
 
 
 async def _ask(client: httpx2.AsyncClient, target: Target) -> Finding:
@@ -114,7 +113,8 @@ async def _with_address(client: httpx2.AsyncClient, target: Target, finding: Fin
         with move_on_after(SECOND_LIMIT_S):
             response = await client.get(f"{with_v1(target)}/models", headers=headers)
             if response.is_success and "json" in response.headers.get("content-type", ""):
-                return meant_v1(target, finding)
+                do = f"The API answers at {with_v1(target)}: use {target.url_option} {with_v1(target)}."
+                return replace(finding, do=do)
     except httpx2.RequestError:
         pass
     return finding
@@ -123,13 +123,15 @@ async def _with_address(client: httpx2.AsyncClient, target: Target, finding: Fin
 def _of_error(target: Target, error: httpx2.RequestError) -> Finding:
     causes = list(_causes(error))
     if any(isinstance(one, socket.gaierror) for one in causes):
-        return not_found(target, httpx2.URL(target.base_url).host)
+        return not_reached(target, f"the host {httpx2.URL(target.base_url).host} cannot be found (DNS)")
     if any(isinstance(one, ConnectionRefusedError) for one in causes):
-        return refused(target)
+        what = "the connection was refused: nothing listens there"
+        return not_reached(target, what, "Start the server, or correct the port.")
     tls = next((one for one in causes if isinstance(one, ssl.SSLError)), None)
     if tls is not None:
-        return unreachable(target, f"TLS: {tls.reason or type(tls).__name__}")
-    return unreachable(target, str(error).replace(target.secret, "[the key]") if target.secret else str(error))
+        return not_reached(target, FAILED.format(f"TLS: {tls.reason or type(tls).__name__}"))
+    said = str(error).replace(target.secret, "[the key]") if target.secret else str(error)
+    return not_reached(target, FAILED.format(said))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -48,12 +48,16 @@ class Api(StrEnum):
 class Target:
     """An endpoint to ask.
 
-    Attributes:     subject: `model` or `judge`, as in the finding.     model: the model's name at the endpoint.
-    base_url: without a trailing slash.     key: the key itself, empty for none; used only in the request.     key_name:
-    the environment variable that holds the key, for messages.     model_option: the option that names the model, such
-    as `--model`.     url_option: the option that names the address, such as `--base-url`; empty if OpenClaw knows it.
-    key_option: the option that names the key's variable; empty if OpenClaw knows it.     is_agents: whether an agent
-    is to use the model, which must be able to call tools.
+    Attributes:
+        subject: `model` or `judge`, as in the finding.
+        model: the model's name at the endpoint.
+        base_url: without a trailing slash.
+        key: the key itself, empty for none; used only in the request.
+        key_name: the environment variable that holds the key, for messages.
+        model_option: the option that names the model, such as `--model`.
+        url_option: the option that names the address, such as `--base-url`; empty if OpenClaw knows it.
+        key_option: the option that names the key's variable; empty if OpenClaw knows it.
+        is_agents: whether an agent is to use the model, which must be able to call tools.
     """
 
     subject: str
@@ -206,46 +210,22 @@ def _texts_in(value: object) -> Iterator[str]:
                 yield from _texts_in(item)
 
 
-def not_found(target: Target, host: str) -> Finding:
-    """Return the finding for a host name that DNS does not know."""
-    return _problem(target, f"the host {host} cannot be found (DNS)", _reach_advice(target))
-
-
-def refused(target: Target) -> Finding:
-    """Return the finding for an address at which nothing listens."""
-    return _problem(
-        target, "the connection was refused: nothing listens there", "Start the server, or correct the port."
-    )
-
-
-def unreachable(target: Target, why: str) -> Finding:
-    """Return the finding for an address that can't be reached, or a failed TLS handshake."""
-    return _problem(target, f"the connection failed ({_line(why)})", _reach_advice(target))
+def not_reached(target: Target, what: str, do: str = "") -> Finding:
+    """Return the finding for an address that gives no answer; without `do`, it says to check the address."""
+    where = f"Check {target.url_option}, and the network." if target.url_option else "Check the network."
+    return _problem(target, _line(what), do or where)
 
 
 def silent(target: Target, after_s: float) -> Finding:
     """Return the finding for an answer that did not arrive in time."""
-    return _warning(
-        target,
-        f"no answer within {after_s:g} s",
-        "The run starts: a server that loads its model is slow at first.",
-    )
+    what = f"no answer within {after_s:g} s"
+    return _warning(target, what, "The run starts: a server that loads its model is slow at first.")
 
 
 def with_v1(target: Target) -> str:
     """Return the address that was probably intended; empty if it already ends in a version."""
     is_meant = target.api is not Api.OLLAMA and not re.search(r"/v\d+(beta)?$", target.base_url)
     return f"{target.base_url}/v1" if is_meant else ""
-
-
-def meant_v1(target: Target, finding: Finding) -> Finding:
-    """Return the finding for a target whose address works with `/v1` appended."""
-    return Finding(
-        subject=finding.subject,
-        level=finding.level,
-        said=finding.said,
-        do=f"The API answers at {with_v1(target)}: use {target.url_option} {with_v1(target)}.",
-    )
 
 
 def _message(answer: Answer) -> str:
@@ -287,10 +267,6 @@ def _address_advice(target: Target) -> str:
     if target.api is Api.OLLAMA:
         return f"Check {target.url_option}: Ollama's own API is at the root of its server."
     return f"Check {target.url_option}: the address of an OpenAI-compatible API usually ends in /v1."
-
-
-def _reach_advice(target: Target) -> str:
-    return f"Check {target.url_option}, and the network." if target.url_option else "Check the network."
 
 
 def _problem(target: Target, what: str, do: str) -> Finding:

@@ -35,7 +35,7 @@ from pinchbench.wire.wire_messages import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
-    from pinchbench.config.run_config import ReplaySettings, RunConfig
+    from pinchbench.config.run_config import RunConfig
     from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.trial import TrialEvents, TrialKey
     from pinchbench.openclaw.homes.credentials import Json, UserState
@@ -74,17 +74,10 @@ class NativeProvider:
         return urlsplit(self.base_url).hostname or ""
 
 
-def native_provider(config: RunConfig, machine: Machine) -> NativeProvider | str:
-    """Return the provider of a run's model, or why the wire can't read requests to it, as a part of a sentence."""
-    name = config.model.partition("/")[0]
-    needs_key = config.replay is None or config.replay.asks_model
-    return choose_native(name, machine.catalogue, machine.user, env=os.environ, needs_key=needs_key)
-
-
 def choose_native(
     name: str, catalogue: Catalogue, user: UserState, *, env: Mapping[str, str], needs_key: bool
 ) -> NativeProvider | str:
-    """Return what `native_provider` does, for the provider with this name (pure)."""
+    """Return the provider with this name, or why the wire can't read requests to it, as a part of a sentence (pure)."""
     if any(env.get(one) for one in PROXIES) or stored_names(user) & set(PROXIES):
         return "the environment names a proxy for HTTPS"
     names = catalogue.key_names(name)
@@ -156,31 +149,26 @@ class ModelWire:
     def __init__(
         self,
         wire: Wire,
-        provider: str,
+        config: RunConfig,
         *,
         puts_key: bool,
-        replay: ReplaySettings | None = None,
-        recordings: Mapping[TrialKey, Path] = NO_RECORDINGS,
-        meters: dict[str, TrialMeter] | None = None,
+        native: tuple[NativeProvider, str] | None,
+        recordings: Mapping[TrialKey, Path],
+        meters: dict[str, TrialMeter],
     ) -> None:
-        """Serve one provider.
+        """Serve the provider of a run's model; `puts_key`: the wire adds its key to requests.
 
-        Args:
-            wire: The wire's process.
-            provider: The provider's name in OpenClaw's config.
-            puts_key: Whether the wire adds the provider's key to requests.
-            replay: How recorded replies are served; None to ask the provider.
-            recordings: Those of the trials that are replayed.
-            meters: Where those of running trials are put, by the trial's name.
+        `native` is that provider if it is asked at its own address, with the file of the certificates to trust.
+        `recordings` are those of the trials that are replayed. `meters` gets those of running trials, by their names.
         """
-        self.meters = meters if meters is not None else {}
-        self._replay = replay
-        self._recordings = recordings
         self._wire = wire
-        self._provider = provider
+        self._provider = config.model.partition("/")[0]
+        self._replay = config.replay
         self._puts_key = puts_key
+        self._native = native
+        self._recordings = recordings
+        self._meters = meters
         self._tokens: dict[int, str] = {}
-        self.native: tuple[NativeProvider, str] | None = None  # with the file of the certificates to trust
 
     @property
     def has_failed(self) -> bool:
@@ -192,9 +180,9 @@ class ModelWire:
 
         `port` is the one that leads to `socket`, if the home has no other way.
         """
-        if self.native is None:
+        if self._native is None:
             return past_proxies(env)
-        provider, certificates = self.native
+        provider, certificates = self._native
         token = self._token(slot)
         proxy_url = self._wire.proxy_url(token, port=port)
         return native_env(env, provider, token=token, proxy_url=proxy_url, certificates=certificates)
@@ -202,7 +190,7 @@ class ModelWire:
     @property
     def is_native(self) -> bool:
         """Whether the provider is asked at its own address."""
-        return self.native is not None
+        return self._native is not None
 
     @property
     def socket(self) -> str:
@@ -241,13 +229,13 @@ class ModelWire:
         """
         replay = self._source(trial, simulated)
         lease = self._wire.lease(new_token(), trial=str(trial), path=recording, replay=replay)
-        meter = self.meters[str(trial)] = TrialMeter(events)
+        meter = self._meters[str(trial)] = TrialMeter(events)
         try:
             async with lease as leased:
                 leased.instead_of = self._token(slot)
                 yield leased, meter
         finally:
-            del self.meters[str(trial)]
+            del self._meters[str(trial)]
 
     def recording_of(self, trial: TrialKey) -> Path | None:
         """Return the recording that a trial replays; None without a replay."""
@@ -310,7 +298,6 @@ async def open_wire(
             tell(native)
         yield None
         return
-    name = config.model.partition("/")[0]
     provider = _provider(config, scripted, native)
     recordings = await to_thread.run_sync(recordings_of, config.replay.folder) if config.replay else NO_RECORDINGS
 
@@ -340,13 +327,15 @@ async def open_wire(
             max_recording_bytes=int(config.max_disk * GIB),
         )
         async with run_wire(configure, observe=observe) as wire:
-            model_wire = ModelWire(
-                wire, name, puts_key=bool(provider.key), replay=config.replay, recordings=recordings, meters=meters
+            trusted = await to_thread.run_sync(_certificates, Path(folder), wire.places.certificate) if native else ""
+            yield ModelWire(
+                wire,
+                config,
+                puts_key=bool(provider.key),
+                native=(native, trusted) if native is not None else None,
+                recordings=recordings,
+                meters=meters,
             )
-            if native is not None:
-                certificates = await to_thread.run_sync(_certificates, Path(folder), wire.places.certificate)
-                model_wire.native = native, certificates
-            yield model_wire
 
 
 def _native(config: RunConfig, machine: Machine) -> NativeProvider | str | None:
@@ -358,11 +347,12 @@ def _native(config: RunConfig, machine: Machine) -> NativeProvider | str | None:
         return why
     if config.base_url is not None or config.is_demo:
         return None
-    found = native_provider(config, machine)
+    name = config.model.partition("/")[0]
+    needs_key = config.replay is None or config.replay.asks_model
+    found = choose_native(name, machine.catalogue, machine.user, env=os.environ, needs_key=needs_key)
     if isinstance(found, str):
         return f"Requests to the model are not recorded: {found}."
     if config.replay is not None and (config.replay.model or config.replay.base_url):
-        name = config.model.partition("/")[0]
         raise WireError(
             f"The replay is not possible. Other endpoints do not understand requests to {name}. Leave out --model and"
             f" --base-url to go on with {name}."
@@ -380,24 +370,25 @@ def _certificates(folder: Path, own: str) -> str:
 
 def _provider(config: RunConfig, scripted: ScriptedModel | None, native: NativeProvider | None) -> Provider:
     """Return what the wire asks: in a replay, the model that answers from a fork on."""
+    name, _, serves = config.model.partition("/")
     if native is not None:
         return Provider(
-            id=config.model.partition("/")[0],
+            id=name,
             base_url=native.base_url,
             key=native.key,
             max_requests=config.max_requests,
-            serves=config.model.partition("/")[2],
+            serves=serves,
             host=native.host,
         )
     replay = config.replay
     own_url = (replay.base_url if replay is not None else None) or config.base_url
     key_env = replay.api_key_env if replay is not None else config.api_key_env
     return Provider(
-        id=config.model.partition("/")[0],
+        id=name,
         base_url=scripted.origin if scripted is not None else own_url or NOBODY,
         key=os.environ.get(key_env, "") if key_env is not None else "",
         api=Api(config.api),
         max_requests=config.max_requests,
-        serves=config.model.partition("/")[2],
+        serves=serves,
         model=replay.model.partition("/")[2] if replay is not None and replay.model is not None else "",
     )

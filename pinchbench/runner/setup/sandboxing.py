@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Task
     from pinchbench.model.timeline import Ability
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
+    from pinchbench.runner.setup.model_wire import ModelWire
 
 NEEDS_OWN_ROOT = (
     "it needs files at paths that it states, which takes --sandbox namespaces, --isolation private and a machine with"
@@ -58,15 +59,7 @@ class Sandboxing:
 UNSANDBOXED = Sandboxing()
 
 
-class WayToModel(Protocol):
-    """How trials reach the model: `is_native` if at the provider's own address."""
-
-    @property
-    def is_native(self) -> bool:
-        """Whether the provider is asked at its own address."""
-
-
-async def choose_sandboxing(config: RunConfig, wire: WayToModel | None, *, visible: Iterable[Path] = ()) -> Sandboxing:
+async def choose_sandboxing(config: RunConfig, wire: ModelWire | None, *, visible: Iterable[Path] = ()) -> Sandboxing:
     """Choose for a run; `visible` are folders that trials see besides those of the options.
 
     Raises ConfigError if what was asked for is not possible.
@@ -174,7 +167,7 @@ def _why_landlock(support: Support) -> str:
     return f"It has no namespaces: {support.namespaces_refused}" if support.namespaces_refused else ""
 
 
-def _network(config: RunConfig, wire: WayToModel | None, *, level: Level, restricts: bool) -> Network:
+def _network(config: RunConfig, wire: ModelWire | None, *, level: Level, restricts: bool) -> Network:
     has_way = wire is not None and (level is Level.NAMESPACES or not wire.is_native)
     if config.network is Network.AUTO:
         return Network.MODEL if has_way and restricts else Network.OPEN
