@@ -59,8 +59,6 @@ from pinchbench.errors import PinchBenchError, first_error
 from pinchbench.events import Notice
 from pinchbench.files.folders import remove_folder
 from pinchbench.model.trial import Attempt, TrialEvents
-from pinchbench.openclaw.command import is_long
-from pinchbench.openclaw.find import node_version
 from pinchbench.redaction import mask_outcome
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.plan.prepare import prepare_named, scripts
@@ -69,7 +67,7 @@ from pinchbench.runner.run_context import RunContext, RunObserver
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.make_slots import make_slots, open_scripted_model, settle
 from pinchbench.runner.setup.model_wire import open_wire
-from pinchbench.runner.setup.preflight import ask_endpoints, ask_served, check_model
+from pinchbench.runner.setup.preflight import ask_before_run
 from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
 from pinchbench.runner.setup.set_up import require_capacity, versions
 from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
@@ -127,8 +125,6 @@ class Outbox:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Slots:
-    """What trials on this node need."""
-
     begin: Begin
     slots: tuple[LocalSlot, ...]
     run: RunContext
@@ -259,15 +255,8 @@ async def _open_slots(
         open_scripted_model(config) as scripted,
         open_wire(config, machine, scripted, tell=run.observer.tell, has_budget=begin.has_budget) as wire,
     ):
-        has_long = any(is_long(turn.prompt) for trial in prepared.trials for turn in trial.task.turns)
-        machine = await identified(machine, takes_files=has_long)
-        if config.preflight:
-            target = check_model(config, machine.catalogue, machine.user)
-            await ask_endpoints(target, tell=run.observer.tell)
-            config, findings = await ask_served(config, target)
-            run = run.settled(config)
-            for finding in findings:
-                run.observer.tell(f"{finding.said} {finding.do}".rstrip())
+        machine = await identified(machine, takes_files=prepared.has_long_prompts)
+        run = run.settled(await ask_before_run(config, machine, tell=run.observer.tell))
         user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
         run, sandboxing = await settle(run, wire)
         slots = await make_slots(
@@ -282,7 +271,7 @@ async def _open_slots(
         )
         ready = NodeReady(
             folder=str(run.files.folder),
-            versions=await to_thread.run_sync(versions, machine.openclaw, await node_version(machine.openclaw)),
+            versions=await versions(machine.openclaw),
             digests={trial.key.task_id: trial.task.digest for trial in prepared.trials},
             unmet={attempt.key.task_id: sentence for attempt, sentence in prepared.unmet},
             sandbox=run.prepared.config.sandbox,

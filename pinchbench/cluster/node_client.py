@@ -283,7 +283,6 @@ class NodeClient:
             attending.cancel()
 
     async def _listen(self) -> None:
-        """Ask for events until the node's program has ended, or the node is lost."""
         seen = 0
         try:
             while (events := await within_lease(self._link.events(seen))) is not None:

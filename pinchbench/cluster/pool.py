@@ -336,7 +336,6 @@ class ClusterPool:
         ]
 
     def _report_once(self, run: RunContext, text: str) -> None:
-        """Tell what several nodes say."""
         if text not in self._told:
             self._told.add(text)
             run.observer.tell(text)
@@ -389,7 +388,6 @@ class ClusterPool:
         return links, unavailable
 
     async def _start_program(self, run: RunContext, info: NodeInfo, slots: int) -> NodeLink:
-        """Start the program of a node. Raises ClusterError."""
         runs = self._shared.runs
         link = await self._cluster.start(info, cpus=1 / runs, memory_bytes=slots * SLOT_BYTES // runs)
         try:

@@ -22,9 +22,10 @@ from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.runner.scheduling.diagnosis import cause_of
-from pinchbench.runner.setup.make_homes import make_homes, slot_name
+from pinchbench.runner.setup.make_homes import make_homes
 from pinchbench.runner.setup.run_folders import CLEAN_UP_LIMIT_S, HOMES, owned_homes
 from pinchbench.runner.setup.this_machine import read_machine_for
+from pinchbench.runner.trial.slot import slot_name
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator

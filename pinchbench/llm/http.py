@@ -6,7 +6,7 @@ import json
 import os
 import re
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -89,9 +89,10 @@ class HttpEndpoint:
             ChatRefusedError: any other status but success. It is not lasting if it concerns this question, or may do
                 so: a 403, 404 or 405 counts as lasting from the second question on, if none was ever answered.
         """
-        request_options, tally = self._options, _Tally()
+        request_options, calls = self._options, 0
         while True:
-            answer = await self._persist(request_body(self.model, conversation, schema, request_options), tally)
+            body = request_body(self.model, conversation, schema, request_options)
+            answer, calls = await self._persist(body, calls)
             status = effective_status(answer)
             if httpx2.codes.is_success(status):
                 break
@@ -99,33 +100,32 @@ class HttpEndpoint:
             lower = request_options.lowered(status, complaint)
             if lower is None:
                 lasting = self._is_lasting(status, complaint, conversation)
-                raise self._refusal(status, answer, complaint, lasting=lasting, calls=tally.calls)
+                raise self._refusal(status, answer, complaint, lasting=lasting, calls=calls)
             request_options = lower
         self._has_answered = True
         # only now: a request that is finally refused may have named parameters that were not the cause
         self._options = self._options.meet(request_options)
-        reply = read_completion(answer, calls=tally.calls)
+        reply = read_completion(answer, calls=calls)
         if reply.cost_usd is None and self._config.prices is not None and reply.usage.has_tokens:
             cost_usd = reply.usage.cost_at(self._config.prices)
             reply = replace(reply, cost_usd=cost_usd, usage=structs.replace(reply.usage, cost_usd=cost_usd))
         return replace(reply, text=self._client.mask(reply.text), model=self._client.mask(reply.model))
 
-    async def _persist(self, body: Mapping[str, object], tally: _Tally) -> Answer:
-        """Send a request until it is answered with success or a refusal."""
+    async def _persist(self, body: Mapping[str, object], calls: int) -> tuple[Answer, int]:
+        """Send a request until it is answered with success or a refusal; count its calls after those before."""
         content = json.dumps(body, ensure_ascii=False).encode()
 
         async def send(limit_s: float) -> Answer:
-            tally.calls += 1
+            nonlocal calls
+            calls += 1
             return await self._send(content, limit_s=limit_s)
 
         try:
-            return await self._client.persist(send)
+            return await self._client.persist(send), calls
         except TransientError as error:
-            times = "once" if tally.calls == 1 else f"{tally.calls} times"
-            raise ChatUnreachableError(
-                f"{self._who} was asked {times} and gave no answer; the last time {error}.",
-                calls=tally.calls,
-            ) from error
+            times = "once" if calls == 1 else f"{calls} times"
+            said = f"{self._who} was asked {times} and gave no answer; the last time {error}."
+            raise ChatUnreachableError(said, calls=calls) from error
 
     async def _send(self, content: bytes, *, limit_s: float) -> Answer:
         """Send a request once. Raises TransientError if it should be retried."""
@@ -180,13 +180,6 @@ class HttpEndpoint:
             return answer
         body = answer.body.replace(self._secret.encode(), BLOT.encode())
         return replace(answer, body=body, location=self._client.mask(answer.location))
-
-
-@dataclass(slots=True)
-class _Tally:
-    """The number of requests sent for one reply."""
-
-    calls: int = 0
 
 
 @asynccontextmanager

@@ -294,7 +294,6 @@ def read_completion(answer: Answer, *, calls: int) -> Reply:
 
 
 def _read_message(message: Mapping[str, object], finish: object) -> tuple[str, str]:
-    """Return the text of a message, and why it is not an answer, empty if it is."""
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal.strip():
         return writable(refusal), "the model refused to answer"

@@ -172,7 +172,6 @@ class RunParts:
 
 
 def _dispatcher(prepared: Prepared, share: Share | None, run_id: str) -> Dispatcher:
-    """Return the dispatcher of a run that begins now, with its options."""
     config = prepared.config
 
     def jitter() -> float:

@@ -32,7 +32,7 @@ from pinchbench.config.served import ServedModel
 from pinchbench.errors import ClusterError, NodeUnavailableError
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialEvents
-from pinchbench.openclaw.find import find_openclaw, node_version
+from pinchbench.openclaw.find import find_openclaw
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.records import NodeUsed, TrialStarted, decode
 from pinchbench.results.run_state import RunState
@@ -284,7 +284,7 @@ async def test_two_nodes_of_one_host_are_two_in_the_journal_the_events_and_the_r
 ) -> None:
     config = replace(config, concurrency=2)
     openclaw = await find_openclaw(config.openclaw)
-    releases = versions(openclaw, await node_version(openclaw))
+    releases = await versions(openclaw)
     cluster = FakeCluster(prepare(config), [on_one_host(1), on_one_host(2)], versions=releases, is_silent=True)
     began: list[str] = []
 

@@ -121,7 +121,6 @@ def _config(config: ReplayConfig, facts: RunFacts, files: RunFiles) -> RunConfig
 
 
 def _note(config: RunConfig, trials: Iterable[Trial], facts: RunFacts, *, missing: list[TrialKey]) -> str:
-    """Return what the user should know before the replay begins."""
     changed = [
         *sorted({one.key.task_id for one in trials if facts.tasks[one.key.task_id].digest != one.task.digest}),
         *addition_changes(facts.additions, addition_digests(config)),

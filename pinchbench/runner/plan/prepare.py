@@ -10,7 +10,7 @@ from pinchbench.errors import ConfigError
 from pinchbench.events import GradedBefore
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import Attempt
-from pinchbench.openclaw.command import model_slug
+from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.runner.plan.check_additions import check_additions, with_workspace_files
 from pinchbench.runner.plan.prerequisites import examine_tasks
 from pinchbench.runner.plan.trial_plan import expected_costs, expected_durations, plan_trials, start_order
@@ -90,6 +90,11 @@ class Prepared:
     def has_mean(self) -> bool:
         """Whether a mean over all tasks is wanted."""
         return not self.suite.parts
+
+    @property
+    def has_long_prompts(self) -> bool:
+        """Whether a prompt is too long for a command line."""
+        return any(is_long(turn.prompt) for attempt in self.attempts for turn in attempt.trial.task.turns)
 
     @property
     def slots(self) -> int:

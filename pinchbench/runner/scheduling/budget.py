@@ -244,8 +244,6 @@ class Budget:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Member:
-    """What a run uses, and the trials that it runs now."""
-
     budget: Budget
     running: Collection[TrialKey]
 

@@ -241,7 +241,6 @@ class Dispatcher:
         return self._breaker.state == "closed" and not self._is_paused
 
     def _next(self, now: float) -> Attempt | float | None:
-        """An attempt to run now, a time to ask again, or None: nothing will come."""
         if self._is_paused and self._schedule.coming(is_probe=True) is not None:
             return math.inf
         if self._breaker.state != "closed":

@@ -133,7 +133,6 @@ class Meter:
         return self._spent + self._live_used
 
     def _usual(self, expected_s: float) -> float:
-        """What an attempt comes to, without its judge."""
         return (self._typical if self._typical.count else self._most_live).of(expected_s)
 
     @property

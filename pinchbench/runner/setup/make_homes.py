@@ -15,11 +15,8 @@ from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
 from pinchbench.llm.demo.loopback_server import provider_config
 from pinchbench.model.task_programs import MODEL_PORT
-from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.compiled_code import compiled_code
-from pinchbench.openclaw.gateway_trial import gateway_settings
-from pinchbench.openclaw.homes.abilities import tools_of
 from pinchbench.openclaw.homes.credentials import LONGEST_S, HomeAdditions
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
@@ -30,6 +27,7 @@ from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
 from pinchbench.runner.setup.sandboxing import UNSANDBOXED, Sandboxing
 from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
+from pinchbench.runner.trial.slot import slot_name
 from pinchbench.sandbox.levels import Level
 
 if TYPE_CHECKING:
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
     from pinchbench.config.served import ServedModel
     from pinchbench.llm.demo.scripted_model import ScriptedModel
-    from pinchbench.model.task import Task
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home
@@ -48,11 +45,6 @@ if TYPE_CHECKING:
     from pinchbench.runner.setup.model_wire import ModelWire
 
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
-
-
-def slot_name(slot: int) -> str:
-    """The name of a slot in paths and URLs: `slot-1`."""
-    return f"slot-{slot}"
 
 
 async def make_homes(
@@ -194,26 +186,6 @@ class _Homes:
             prices=(config.price_in or 0, config.price_out or 0),
         )
         return name, entry if wire is None else wire.through(entry, slot, port=port)
-
-
-def home_for(task: Task, home: Home, browser: Path | None = None) -> Home:
-    """Return the home in which a task's trials have the network that it states, its abilities, and a gateway for them.
-
-    `browser` is the program of one, if this machine has any.
-    """
-    if not isinstance(home, PrivateHome):
-        return home
-    if home.sandbox is not None and home.networked is not None:
-        # Landlock knows ports and no addresses: it can't allow 127.0.0.1 alone
-        is_open = task.network or (task.own_servers and not home.sandbox.has_own_root)
-        home = home.networked if is_open else home
-    # the same for all runs, whatever their network is: otherwise two of them would not ask the same
-    tools = tools_of(task.abilities, home.openclaw.version, has_web=task.network)
-    if not tools:
-        return home
-    settings = gateway_settings(task, home.agent_id) if task.needs_gateway else {}
-    home = replace(home, abilities=task.abilities, tools=tools, settings=settings)
-    return home if browser is None or Ability.BROWSER not in task.abilities else home.with_browser(browser)
 
 
 async def make_judge_homes(judge: JudgeConfig, machine: Machine, folder: Path) -> tuple[Home, ...]:

@@ -14,7 +14,7 @@ from pinchbench.openclaw.homes.credentials import places_of_key
 from pinchbench.openclaw.model_catalogue import KEYLESS, names_provider
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
     from pinchbench.config.run_config import RunConfig
@@ -135,6 +135,28 @@ async def ask_endpoints(*targets: Target | None, tell: Callable[[str], None]) ->
                 tell(f"{finding.said} {finding.do}")
             case Level.OK | Level.NOTE:
                 pass
+
+
+async def ask_before_run(
+    config: RunConfig,
+    machine: Machine,
+    others: Iterable[Target | None] = (),
+    *,
+    tell: Callable[[str], None],
+    asks_model: bool = True,
+) -> RunConfig:
+    """Ask the model under test and other targets; return the options with what its own endpoint reports about it.
+
+    Nobody is asked with `--no-preflight`. Raises EndpointError as `ask_endpoints`.
+    """
+    if not config.preflight:
+        return config
+    target = check_model(config, machine.catalogue, machine.user) if asks_model else None
+    await ask_endpoints(target, *others, tell=tell)
+    config, findings = await ask_served(config, target)
+    for finding in findings:
+        tell(f"{finding.said} {finding.do}".rstrip())
+    return config
 
 
 async def ask_served(config: RunConfig, target: Target | None) -> tuple[RunConfig, list[Finding]]:

@@ -13,29 +13,18 @@ from pinchbench.errors import ConfigError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.openclaw.homes.sandbox import is_of_system
-from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
+from pinchbench.runner.trial.task_setup import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
 from pinchbench.sandbox.landlock_rules import NETWORK_ABI
 from pinchbench.sandbox.levels import Level, Support, choose, find_support
 from pinchbench.sandbox.sandbox_spec import Mount, parse_allowed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.model.task import Task
-    from pinchbench.model.timeline import Ability
-    from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.runner.setup.model_wire import ModelWire
 
-NEEDS_OWN_ROOT = (
-    "it needs files at paths that it states, which takes --sandbox namespaces, --isolation private and a machine with"
-    " namespaces"
-)
-NEEDS_OWN_LOOPBACK = (
-    "it has services, which takes --sandbox namespaces, --isolation private, a network that is not open, and a machine"
-    " with namespaces"
-)
 UNBOXED = "The agents run as you and can read and change what you can"
 
 
@@ -112,26 +101,6 @@ def own_root_refused(config: RunConfig) -> str:
 def services_refused(config: RunConfig) -> str:
     """Return why trials with these options can't have services; empty if they can, or that is not known yet. Blocks."""
     return NEEDS_OWN_LOOPBACK if config.network is Network.OPEN or own_root_refused(config) else ""
-
-
-def missing_for(task: Task, sandbox: TurnSandbox | None, unusable: Mapping[Ability, str]) -> str:
-    """Return what a trial of a task lacks in such a sandbox, as a sentence without a full stop; empty if nothing.
-
-    `unusable` are abilities that no agent of the run can have, and why.
-    """
-    for ability in task.abilities:
-        if why := unusable.get(ability):
-            return why
-    has_own_root = sandbox is not None and sandbox.has_own_root
-    if task.needs_own_root and not has_own_root:
-        return NEEDS_OWN_ROOT
-    if task.starts_at is not None and find_libfaketime() is None:
-        return f"the task's clock needs {PACKAGE}"
-    if (task.services or task.needs_gateway) and (
-        not has_own_root or sandbox is None or sandbox.network is Network.OPEN
-    ):
-        return NEEDS_OWN_LOOPBACK
-    return ""
 
 
 async def available_level(config: RunConfig) -> tuple[Level, str]:

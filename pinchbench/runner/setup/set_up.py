@@ -19,7 +19,6 @@ from pinchbench.config.asked_models import plain_judge
 from pinchbench.defaults import MAX_MACHINE_SLOTS
 from pinchbench.errors import ConfigError
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.openclaw.command import is_long
 from pinchbench.openclaw.find import node_version, release_warning
 from pinchbench.process.capacity import allowed_open_files, allowed_tasks, lacking, most_slots, needed, raise_open_files
 from pinchbench.process.supervise import contain_level
@@ -33,9 +32,7 @@ from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.setup.judging import open_judges, open_user_model
 from pinchbench.runner.setup.make_slots import make_slots, settle
 from pinchbench.runner.setup.preflight import (
-    ask_endpoints,
-    ask_served,
-    check_model,
+    ask_before_run,
     check_model_names,
     check_thinking,
     names_to_check,
@@ -61,18 +58,18 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.results.records import Record
     from pinchbench.runner.plan.prepare import Prepared
-    from pinchbench.runner.run_context import RunContext, RunObserver
+    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.setup.model_wire import ModelWire
     from pinchbench.runner.setup.run_folders import RunFolders
     from pinchbench.runner.trial.slot import Slot, SlotPool
 
 
-def versions(openclaw: OpenClaw, node: str) -> dict[str, str]:
-    """The releases of everything that takes part."""
+async def versions(openclaw: OpenClaw) -> dict[str, str]:
+    """The releases of everything that takes part. Raises OpenClawError."""
     return {
-        "pinchbench_async": version("pinchbench-async"),
+        "pinchbench_async": await to_thread.run_sync(version, "pinchbench-async"),
         "openclaw": openclaw.version,
-        "node": node,
+        "node": await node_version(openclaw),
         "python": platform.python_version(),
         "os": platform.platform(),
         "machine": platform.machine(),
@@ -228,20 +225,21 @@ async def set_up(
     judges = config.judge.each if config.judge is not None else ()
     playing = config.user.api_key_env if config.user is not None else None
     run.redactor.learn(machine.secrets(config.api_key_env, playing, *(one.api_key_env for one in judges)))
-    config = await _ask_endpoints(prepared, machine, observer, asks_model=pool is None)
+    # before OpenClaw is looked at, which takes seconds; other machines ask the model themselves
+    asks_model = bool(prepared.slots) and pool is None
+    targets = (*map(of_judge, judges), of_user(prepared.user_model))
+    config = await ask_before_run(config, machine, targets, tell=observer.tell, asks_model=asks_model)
     run = run.settled(config)
     prepared = run.prepared
     observer.set_up("looking for OpenClaw")
-    has_long = any(is_long(turn.prompt) for attempt in prepared.attempts for turn in attempt.trial.task.turns)
-    machine = await identified(machine, takes_files=has_long)
+    machine = await identified(machine, takes_files=prepared.has_long_prompts)
     openclaw = machine.openclaw
     if warning := release_warning(openclaw.version):
         observer.tell(warning)
     for judge in judges or (None,):
         check_model_names(names_to_check(config, judge), machine, accepts_unknown=config.accept_unknown_model)
     check_thinking(config, machine)
-    node = await node_version(openclaw)
-    releases = await to_thread.run_sync(versions, openclaw, node)
+    releases = await versions(openclaw)
     tools = machine.allowed(prepared.config)
     changes = accept_releases(resumption, releases, tools) if resumption is not None else ()
     if prepared.slots:
@@ -316,25 +314,6 @@ async def _reusing(run: RunContext, releases: Mapping[str, str], tools: Sequence
         run.observer.tell(sentence)
     await to_thread.run_sync(copy_evidence, source, prepared.reused, run.files)
     return replace(run, prepared=prepared)
-
-
-async def _ask_endpoints(prepared: Prepared, machine: Machine, observer: RunObserver, *, asks_model: bool) -> RunConfig:
-    """Ask before OpenClaw is looked at, which takes seconds; other machines ask the model themselves.
-
-    Return the options, with what the endpoint reports about its model. Raises EndpointError.
-    """
-    config = prepared.config
-    if not config.preflight:
-        return config
-    model = None
-    if prepared.slots and asks_model:
-        model = check_model(config, machine.catalogue, machine.user)
-    judges = [of_judge(one) for one in config.judge.each] if config.judge is not None else []
-    await ask_endpoints(model, *judges, of_user(prepared.user_model), tell=observer.tell)
-    config, findings = await ask_served(config, model)
-    for finding in findings:
-        observer.tell(f"{finding.said} {finding.do}".rstrip())
-    return config
 
 
 async def _begin(

@@ -24,11 +24,10 @@ from pinchbench.openclaw.trial_clock import NOTHING_SIMULATED, Simulation, Trial
 from pinchbench.process.capacity import is_disk_full, oom_kills
 from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence_files import Evidence, digests_of
-from pinchbench.runner.setup.sandboxing import missing_for
 from pinchbench.runner.trial.integrity import find_contamination, read_integrity
 from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
-from pinchbench.runner.trial.task_setup import open_scratch, set_up_workspace
+from pinchbench.runner.trial.task_setup import missing_for, open_scratch, set_up_workspace
 from pinchbench.runner.trial.wire_facts import not_excused, read_wire, with_start, witnessed
 
 if TYPE_CHECKING:
@@ -316,7 +315,6 @@ class _Making:
     async def _with_integrity(
         self, outcome: Outcome, result: TaskResult, boxed: TurnSandbox, meter: TrialMeter | None
     ) -> Outcome:
-        """Return the outcome with what the agent attempted."""
         read = partial(
             read_integrity,
             result.evidence,
@@ -349,7 +347,6 @@ class _Making:
 
 
 def _unkept(outcome: Outcome, error: Exception, said: str = "") -> Outcome:
-    """Return the outcome of an attempt whose evidence can't be read or kept."""
     return replace(outcome, reason=_of_ours(error, Reason.EVIDENCE_LOST), note=f"{said}{error}"[:MAX_NOTE])
 
 

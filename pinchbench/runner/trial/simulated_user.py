@@ -228,7 +228,6 @@ class AttemptUser:
                 assert_never(self.source)
 
     async def _ask(self, endpoint: Endpoint, line: UserLine) -> UserLine:
-        """Return the line with the model's message, or with why there is none."""
         line = _with(line, model=endpoint.model)
         conversation = list(question(self.place.user, self.place.prompt, self._exchanges, line.answer))
         problem = ""
@@ -253,7 +252,6 @@ class AttemptUser:
         return _with(line, failed=f"The reply of the user's model {endpoint.model} can't be read: {problem}")
 
     def _add(self, endpoint: Endpoint, what: Reply | ChatError, began: float) -> None:
-        """Add what a call used."""
         before = self.facts or UserFacts()
         cost = [one for one in (before.cost_usd, what.cost_usd) if one is not None]
         self.facts = replace(

@@ -6,9 +6,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from pinchbench.model.timeline import Ability
+from pinchbench.openclaw.gateway_trial import gateway_settings
+from pinchbench.openclaw.homes.abilities import tools_of
+from pinchbench.openclaw.homes.private import Home, PrivateHome
 from pinchbench.process.spec import StopSignal
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.runner.setup.make_homes import home_for, slot_name
 from pinchbench.runner.trial.attempt import TrialPlace, run_attempt
 from pinchbench.runner.trial.simulated_user import ModelUser, RecordedUser, ScriptedUser
 
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Task
-    from pinchbench.model.timeline import Ability
     from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.results.node_times import Hardware
@@ -113,7 +115,7 @@ class LocalSlot:
         context, config = self.context, self.context.prepared.config
         place = TrialPlace(
             slot=self.number,
-            agent=self._agent_for(attempt.trial.task),
+            agent=replace(self.agent, home=home_for(attempt.trial.task, self.agent.home, self.browser)),
             run_id=context.run_id,
             run_folder=self.work,
             files=context.files,
@@ -140,12 +142,34 @@ class LocalSlot:
             return ScriptedUser(messages=tuple(turn.user for turn in script if turn.user))
         return ModelUser(endpoint=self.user_model)
 
-    def _agent_for(self, task: Task) -> OpenClawAgent:
-        return replace(self.agent, home=home_for(task, self.agent.home, self.browser))
-
     async def _play(self, key: TrialKey, turn: int) -> None:
         assert self.scripted is not None  # noqa: S101 - only called for scripted models
         self.scripted.play(slot_name(self.number), key, self.scripts[key.task_id][turn])
+
+
+def slot_name(slot: int) -> str:
+    """The name of a slot in paths and URLs: `slot-1`."""
+    return f"slot-{slot}"
+
+
+def home_for(task: Task, home: Home, browser: Path | None = None) -> Home:
+    """Return the home in which a task's trials have the network that it states, its abilities, and a gateway for them.
+
+    `browser` is the program of one, if this machine has any.
+    """
+    if not isinstance(home, PrivateHome):
+        return home
+    if home.sandbox is not None and home.networked is not None:
+        # Landlock knows ports and no addresses: it can't allow 127.0.0.1 alone
+        is_open = task.network or (task.own_servers and not home.sandbox.has_own_root)
+        home = home.networked if is_open else home
+    # the same for all runs, whatever their network is: otherwise two of them would not ask the same
+    tools = tools_of(task.abilities, home.openclaw.version, has_web=task.network)
+    if not tools:
+        return home
+    settings = gateway_settings(task, home.agent_id) if task.needs_gateway else {}
+    home = replace(home, abilities=task.abilities, tools=tools, settings=settings)
+    return home if browser is None or Ability.BROWSER not in task.abilities else home.with_browser(browser)
 
 
 class SlotPool(Protocol):

@@ -108,8 +108,6 @@ class _Started:
 
 
 class _Services:
-    """The services of one trial."""
-
     def __init__(self, place: ServicePlace, sandbox: CheckSandbox, scratch: Path) -> None:
         self.stop = StopSignal()
         self.forwards: list[Forward] = []
@@ -162,7 +160,6 @@ class _Services:
         return _Started(service=service, spec=spec, socket=inlet.socket)
 
     async def _run(self, started: _Started) -> None:
-        """Run a service until it ends, or until `stop`."""
         end = await supervise(started.spec, timeout_s=LONGEST_S, stop_signal=self.stop)
         with suppress(FileNotFoundError):
             await to_thread.run_sync(_cut, started.spec.stdout)

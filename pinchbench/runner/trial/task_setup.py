@@ -1,4 +1,4 @@
-"""Filling a workspace: the task's set-up script, then the task's files."""
+"""What a task needs before its agent starts: abilities and a sandbox, its set-up script, its files."""
 
 from __future__ import annotations
 
@@ -11,23 +11,55 @@ from typing import TYPE_CHECKING
 
 from anyio import move_on_after, to_thread
 
+from pinchbench.defaults import Network
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.workspace import copy_files
 from pinchbench.model.task import HOME_FOLDERS
+from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.task import Task
     from pinchbench.model.task_programs import SetupScript
+    from pinchbench.model.timeline import Ability
+    from pinchbench.openclaw.homes.sandbox import TurnSandbox
 
+NEEDS_OWN_ROOT = (
+    "it needs files at paths that it states, which takes --sandbox namespaces, --isolation private and a machine with"
+    " namespaces"
+)
+NEEDS_OWN_LOOPBACK = (
+    "it has services, which takes --sandbox namespaces, --isolation private, a network that is not open, and a machine"
+    " with namespaces"
+)
 OUTPUT_BYTES = 4 * 1024 * 1024
 SHOWN_BYTES = 500  # of the output, in an error
 MAX_PROCESSES = 512
 REMOVE_LIMIT_S = 30.0
+
+
+def missing_for(task: Task, sandbox: TurnSandbox | None, unusable: Mapping[Ability, str]) -> str:
+    """Return what a trial of a task lacks in such a sandbox, as a sentence without a full stop; empty if nothing.
+
+    `unusable` are abilities that no agent of the run can have, and why.
+    """
+    for ability in task.abilities:
+        if why := unusable.get(ability):
+            return why
+    has_own_root = sandbox is not None and sandbox.has_own_root
+    if task.needs_own_root and not has_own_root:
+        return NEEDS_OWN_ROOT
+    if task.starts_at is not None and find_libfaketime() is None:
+        return f"the task's clock needs {PACKAGE}"
+    if (task.services or task.needs_gateway) and (
+        not has_own_root or sandbox is None or sandbox.network is Network.OPEN
+    ):
+        return NEEDS_OWN_LOOPBACK
+    return ""
 
 
 async def set_up_workspace(

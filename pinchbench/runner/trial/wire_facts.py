@@ -191,7 +191,6 @@ def _is_providers(failure: FailedCall) -> bool:
 
 
 def _after_failure(reason: Reason, note: str, failure: FailedCall, *, timed_out: bool) -> tuple[Reason, str]:
-    """Return the reason of an attempt that ended after this failure of a call."""
     situation = situation_of(failure.error, failure.status)
     status = f"{failure.status} " if failure.status >= HTTPStatus.BAD_REQUEST else ""
     said = f"{status}{failure.error or 'the reply had no end'}"

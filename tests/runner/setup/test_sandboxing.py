@@ -20,7 +20,8 @@ from pinchbench.model.timeline import Ability
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.setup import sandboxing
-from pinchbench.runner.setup.sandboxing import check_sandbox, choose_sandboxing, missing_for, services_refused
+from pinchbench.runner.setup.sandboxing import check_sandbox, choose_sandboxing, services_refused
+from pinchbench.runner.trial.task_setup import missing_for
 from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Level, Support
 from refused_namespaces import NAMED, without_namespaces
