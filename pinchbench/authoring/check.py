@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -29,15 +28,13 @@ from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.run_folders import CHECKS, HOMES
 from pinchbench.runner.setup.sandboxing import check_sandbox
-from pinchbench.runner.setup.this_machine import identified, read_machine
 from pinchbench.suite.solution import NEXT_TO_NOTHING, ScoreRange, Solution, SolutionTurn, script_problem
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.config.asked_models import JudgeConfig
-    from pinchbench.grading.judge.votes import Judge
     from pinchbench.model.outcome import Outcome
 
 ORACLE_JUDGED = ScoreRange(low=0.8, high=1)  # a judge may find fault with a perfect solution
@@ -146,7 +143,7 @@ async def _rehearse(
 ) -> None:
     needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
     homes = folder / HOMES
-    async with _judges(judge, openclaw, homes / "judge", folder.name) as judges:
+    async with open_judges(judge, folder=homes / "judge", run_id=folder.name, openclaw=openclaw) as judges:
         secrets = secrets_of(UserState(), *(judge.key_names if judge is not None else ()))
         redactor = Redactor(secrets)
         sandbox = await to_thread.run_sync(check_sandbox)
@@ -199,17 +196,6 @@ async def _rehearse(
 def _redacted(result: CheckedTask, redactor: Redactor) -> CheckedTask:
     """A result without keys in what checks and judges said: it is shown."""
     return replace(result, problems=tuple(map(redactor.text, result.problems)), untried=redactor.text(result.untried))
-
-
-@asynccontextmanager
-async def _judges(
-    config: JudgeConfig | None, openclaw: str | None, folder: Path, run_id: str
-) -> AsyncGenerator[tuple[Judge, ...]]:
-    machine = None
-    if config is not None and config.asks_openclaw:
-        machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
-    async with open_judges(config, machine=machine, folder=folder, run_id=run_id) as judges:
-        yield judges
 
 
 @dataclass(slots=True)

@@ -112,11 +112,14 @@ class Outbox:
         if self._sender.statistics().current_buffer_used < CHATTER_HELD:
             self.put(message)
 
-    async def deliver(self, stream: UNIXSocketStream) -> None:
-        """Send what is put until `close`. Raises BrokenResourceError when nobody receives any more."""
-        with self._receiver:
-            async for message in self._receiver:
-                await stream.send(frame(message))
+    async def deliver(self, stream: UNIXSocketStream, everything: CancelScope) -> None:
+        """Send what is put until `close`; cancel `everything` when nobody receives any more."""
+        try:
+            with self._receiver:
+                async for message in self._receiver:
+                    await stream.send(frame(message))
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            everything.cancel()
 
     def close(self) -> None:
         """Nothing more is put."""
@@ -125,7 +128,6 @@ class Outbox:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Slots:
-    begin: Begin
     slots: tuple[LocalSlot, ...]
     run: RunContext
     outbox: Outbox
@@ -141,7 +143,7 @@ async def serve(stream: UNIXSocketStream) -> None:
     outbox = Outbox()
     sender, inbox = create_memory_object_stream[ToNode](INBOX)
     async with stream, create_task_group() as delivery:
-        delivery.start_soon(_deliver, outbox, stream, delivery.cancel_scope)
+        delivery.start_soon(outbox.deliver, stream, delivery.cancel_scope)
         with CancelScope() as lease:
             async with create_task_group() as group:
                 group.start_soon(take_in, stream, sender, lease)
@@ -154,13 +156,6 @@ async def serve(stream: UNIXSocketStream) -> None:
                         outbox.put(Refused(why=f"It failed: {traceback.format_exc()[-MAX_WHY:]}"))
                 group.cancel_scope.cancel()
         outbox.close()
-
-
-async def _deliver(outbox: Outbox, stream: UNIXSocketStream, everything: CancelScope) -> None:
-    try:
-        await outbox.deliver(stream)
-    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        everything.cancel()
 
 
 async def take_in(stream: UNIXSocketStream, sender: MemoryObjectSendStream[ToNode], lease: CancelScope) -> None:
@@ -282,7 +277,7 @@ async def _open_slots(
         )
         outbox.put(ready)
         async with create_task_group() as trials:
-            serving = _Slots(begin=begin, slots=slots, run=run, outbox=outbox, user_model=user_model)
+            serving = _Slots(slots=slots, run=run, outbox=outbox, user_model=user_model)
             await _make_trials(serving, inbox, trials)
             trials.cancel_scope.cancel()
 

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt, TrialEvents
-    from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import RunContext
 
 
@@ -157,6 +156,7 @@ class NodeClient:
         self.info = info
         self._link = link
         self._run = run
+        self.files = run.files
         self._copying = copying
         self._report = report
         self._user_model = user_model
@@ -228,7 +228,7 @@ class NodeClient:
         if self.retired and not self._running:
             self.close()
 
-    async def make(self, slot: int, attempt: Attempt, events: TrialEvents, files: RunFiles, *, stop: Event) -> Outcome:
+    async def make(self, slot: int, attempt: Attempt, events: TrialEvents, *, stop: Event) -> Outcome:
         """Make an attempt in a slot of the node, and fetch its evidence. Raises NodeLostError."""
         if self.lost:
             raise NodeLostError(self.lost)
@@ -237,7 +237,7 @@ class NodeClient:
             self._post(StartTrial(slot=slot, key=attempt.key, attempt=attempt.number))
             outcome = await self._outcome_of(running, slot, stop)
             assert self.ready is not None  # noqa: S101 - trials come after
-            folder = files.trial(attempt.key, attempt.number)
+            folder = self.files.trial(attempt.key, attempt.number)
             outcome = await copy_evidence(self._link, self.ready.folder, outcome, folder, self._copying)
             self._post(Forget(evidence=outcome.evidence, workspace=outcome.workspace))
         except NodeLostError as error:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.trial import Attempt, TrialEvents
     from pinchbench.results.node_times import Hardware
-    from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import RunContext
 
 
@@ -82,7 +81,6 @@ class RemoteSlot:
     on_node: int
     agent_id: str
     node: NodeClient
-    files: RunFiles
     places: Places
 
     @property
@@ -113,7 +111,7 @@ class RemoteSlot:
 
     async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
         """Make one attempt at a trial, as `Slot.run` says."""
-        name = self.node.info.name
+        name, files = self.node.info.name, self.node.files
         outcome = Outcome(
             key=attempt.key,
             reason=Reason.INTERRUPTED,
@@ -122,12 +120,12 @@ class RemoteSlot:
             started_at=time.time(),
             timeout_s=attempt.trial.timeout_s,
             agent_id=self.agent_id,
-            evidence=str(self.files.trial(attempt.key, attempt.number).relative_to(self.files.folder)),
+            evidence=str(files.trial(attempt.key, attempt.number).relative_to(files.folder)),
             note="cancelled",
         )
         self.places.used += 1
         try:
-            outcome = await self.node.make(self.on_node, attempt, events, self.files, stop=stop)
+            outcome = await self.node.make(self.on_node, attempt, events, stop=stop)
         except NodeLostError as error:
             note = LOST.format(name=name, why=error).removesuffix(".")
             outcome = replace(outcome, reason=Reason.NODE_LOST, note=note, usage=error.used)
@@ -171,7 +169,7 @@ class ClusterPool:
         self._copying = CapacityLimiter(PIECES)
         self._told: set[str] = set()
         self._names: dict[str, str] = {}  # the ids of nodes, by name
-        self._plan: _Plan | None = None
+        self._plan: _Plan  # from `open` on
         self._clients: dict[str, NodeClient] = {}  # those that live, by the id of their node
         self._slots: dict[str, Sequence[RemoteSlot]] = {}  # theirs
         self._setting_up: dict[str, int] = {}  # how many slots, by the id of the node
@@ -273,13 +271,11 @@ class ClusterPool:
     @property
     def _lacking(self) -> int:
         """How many slots have no node."""
-        assert self._plan is not None  # noqa: S101 - `open` comes first
         taken = sum(map(len, self._slots.values())) + sum(self._setting_up.values())
         return self._plan.run.prepared.slots - taken
 
     async def _join(self, info: NodeInfo, number: int, add: Callable[[RemoteSlot], None]) -> None:
         """Set up slots on a node that has joined. One that can't take part is left out, with the reason."""
-        assert self._plan is not None  # noqa: S101 - `open` comes first
         run = self._plan.run
         try:
             await self._set_up(info, number, await self._start_program(run, info, number))
@@ -296,8 +292,6 @@ class ClusterPool:
     async def _set_up(self, info: NodeInfo, number: int, link: NodeLink) -> None:
         """Set up so many slots on a node whose program has started. Raises ClusterError."""
         plan = self._plan
-        assert plan is not None  # noqa: S101 - `open` comes first
-
         report = partial(self._report_once, plan.run)
         client = NodeClient(info, link, plan.run, copying=self._copying, report=report, user_model=plan.user_model)
         plan.group.start_soon(client.attend)
@@ -324,14 +318,7 @@ class ClusterPool:
         places = self._shared.places(info.id, number)
         self._clients[info.id] = client
         self._slots[info.id] = [
-            RemoteSlot(
-                number=next(free),
-                on_node=on_node,
-                agent_id=agent_id,
-                node=client,
-                files=plan.run.files,
-                places=places,
-            )
+            RemoteSlot(number=next(free), on_node=on_node, agent_id=agent_id, node=client, places=places)
             for on_node, agent_id in enumerate(ready.agents, 1)
         ]
 

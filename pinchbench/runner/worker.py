@@ -20,12 +20,11 @@ from pinchbench.sandbox.sandbox_spec import WORKSPACE
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
 
-    from pinchbench.config.run_config import RunConfig
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Task
     from pinchbench.model.trial import Attempt
     from pinchbench.results.paths import RunFiles
-    from pinchbench.runner.run_context import RunContext, RunObserver
+    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.run_control import RunControl
     from pinchbench.runner.trial.slot import Slot
 
@@ -39,8 +38,6 @@ class Worker:
         self._context = context
         self._control = control
         self._timezone = timezone
-        shared = context.share.slots.budget if context.share is not None else None
-        self._shares_cost = shared is not None and shared.limits.max_cost is not None
 
     async def run(self, jobs: MemoryObjectSendStream[GradeJob], records: MemoryObjectSendStream[Record]) -> None:
         """Make attempts until there are none left, the run is asked to stop, or the slot is closed.
@@ -62,25 +59,21 @@ class Worker:
         jobs: MemoryObjectSendStream[GradeJob],
         records: MemoryObjectSendStream[Record],
     ) -> None:
-        key, context = attempt.key, self._context
+        key, context, slot = attempt.key, self._context, self._slot
+        node = slot.machine or UNSET
         hand_over(
             records,
-            TrialStarted(
+            TrialStarted(key=key, slot=slot.number, attempt=attempt.number, at=time.time(), node=node),
+        )
+        context.observer.emit(
+            TrialBegan(
+                slot=slot.number,
                 key=key,
-                slot=self._slot.number,
+                timeout_s=attempt.trial.timeout_s,
                 attempt=attempt.number,
-                at=time.time(),
-                node=self._slot.machine or UNSET,
-            ),
+                node=slot.machine,
+            )
         )
-        began = TrialBegan(
-            slot=self._slot.number,
-            key=key,
-            timeout_s=attempt.trial.timeout_s,
-            attempt=attempt.number,
-            node=self._slot.machine,
-        )
-        context.observer.emit(began)
 
         def done(outcome: Outcome) -> None:
             self._control.ended(attempt, outcome)
@@ -88,40 +81,25 @@ class Worker:
                 job = grade_job(context.run_id, context.files, attempt.trial.task, outcome, timezone=self._timezone)
                 hand_over(jobs, job)
 
-        events = _Events(
-            attempt,
-            slot=self._slot.number,
-            control=self._control,
-            observer=context.observer,
-            config=context.prepared.config,
-            shared=self._shares_cost,
-        )
-        await self._slot.run(attempt, events, done, stop=self._control.stop_of(key))
+        events = _Events(attempt, slot.number, context, self._control)
+        await slot.run(attempt, events, done, stop=self._control.stop_of(key))
 
 
 class _Events(TrialEvents):
     """What is seen of an attempt: passed on to the observer, and counted for the budget of the run."""
 
-    def __init__(
-        self,
-        attempt: Attempt,
-        *,
-        slot: int,
-        control: RunControl,
-        observer: RunObserver,
-        config: RunConfig,
-        shared: bool,
-    ) -> None:
-        """`shared`: other runs share a budget in USD with this one."""
+    def __init__(self, attempt: Attempt, slot: int, context: RunContext, control: RunControl) -> None:
+        config = context.prepared.config
         self.wants_output = config.verbose
         self._attempt = attempt
         self._slot = slot
         self._control = control
-        self._emit = observer.emit
+        self._emit = context.observer.emit
         prices = config.price_in, config.price_out
         self._prices = (prices[0], prices[1]) if prices[0] is not None and prices[1] is not None else None
         self._served = config.served
-        self._needs_price = config.max_cost is not None or shared
+        shared = context.share.slots.budget if context.share is not None else None  # with other runs
+        self._needs_price = config.max_cost is not None or (shared is not None and shared.limits.max_cost is not None)
         self._told = self._wired = Usage()
 
     def activity(self, text: str, usage: Usage) -> None:

@@ -63,7 +63,7 @@ async def made(
 ) -> Outcome:
     """Make the first attempt of the run in the second slot of the node."""
     outcomes: list[Outcome] = []
-    slot = RemoteSlot(number=7, on_node=2, agent_id="main", node=client, files=run.files, places=Places(most=2))
+    slot = RemoteSlot(number=7, on_node=2, agent_id="main", node=client, places=Places(most=2))
     await slot.run(attempt(run), events or TrialEvents(), outcomes.append, stop=stop or anyio.Event())
     [outcome] = outcomes
     return outcome

@@ -56,7 +56,7 @@ async def test_the_trials_of_a_lost_node_say_so_and_keep_what_they_are_known_to_
             await until(lambda: [text for text, _ in seen.activities] == ["works"])
             link.lost = True
             link.changed.set()
-        slot = RemoteSlot(number=1, on_node=1, agent_id="main", node=client, files=run.files, places=Places(most=2))
+        slot = RemoteSlot(number=1, on_node=1, agent_id="main", node=client, places=Places(most=2))
         assert slot.is_closed
         assert slot.machine == "host1"
         assert (await made(client, run)).reason is Reason.NODE_LOST

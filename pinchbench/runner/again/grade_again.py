@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -35,15 +35,13 @@ from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.run_folders import CHECKS, HOMES, open_work_folder
 from pinchbench.runner.setup.sandboxing import check_sandbox
-from pinchbench.runner.setup.this_machine import identified, read_machine
 from pinchbench.runner.signals import GRADING_LIMIT_S, Interrupt
 from pinchbench.runner.stream_ends import grade_trials, limit_grading, worker_count, write
 from pinchbench.runner.worker import grade_job
 from pinchbench.suite.select import select_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pinchbench.config.rerun_configs import RegradeConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
@@ -97,53 +95,35 @@ async def regrade(config: RegradeConfig, *, observer: Observer | None = None, ha
             root.start_soon(interrupt.listen, run_observer.tell)
         root.start_soon(run_observer.attend)
         with closing(run_observer), closing(interrupt):
-            async with open_work_folder(config.run_root, prefix="regrade-") as folder:
-                result = await _run(
-                    config, files, folder, interrupt=interrupt, run_observer=run_observer, redactor=redactor
+            async with open_work_folder(config.run_root, prefix="regrade-") as folder, AsyncExitStack() as stack:
+                # the lock comes first: what is read from here on stays as it is
+                opening = partial(JournalWriter, files.journal, go_on=True)
+                journal = stack.enter_context(await to_thread.run_sync(opening))
+                plan = await to_thread.run_sync(_prepare, config, files)
+                redactor.learn(plan.secrets)
+                for remark in plan.remarks:
+                    run_observer.tell(remark)
+                judges: tuple[Judge, ...] = ()
+                with interrupt.setup:
+                    opened = open_judges(
+                        plan.judge, folder=folder / HOMES, run_id=plan.run_id, openclaw=config.openclaw
+                    )
+                    judges = await stack.enter_async_context(opened)
+                if interrupt.signal is not None:
+                    raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
+                run_observer.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
+                scratch = folder.parent / CHECKS
+                grader = Grader(judges=judges, scratch=scratch, secrets=plan.secrets, sandbox=plan.sandbox)
+                given = await _grade(
+                    plan, grader, journal, interrupt=interrupt, run_observer=run_observer, redactor=redactor
                 )
-    return result
-
-
-async def _run(
-    config: RegradeConfig,
-    files: RunFiles,
-    folder: Path,
-    *,
-    interrupt: Interrupt,
-    run_observer: RunObserver,
-    redactor: Redactor,
-) -> Result:
-    async with AsyncExitStack() as stack:
-        # the lock comes first: what is read from here on stays as it is
-        journal = stack.enter_context(await to_thread.run_sync(partial(JournalWriter, files.journal, go_on=True)))
-        plan = await to_thread.run_sync(_prepare, config, files)
-        redactor.learn(plan.secrets)
-        for remark in plan.remarks:
-            run_observer.tell(remark)
-        judges: tuple[Judge, ...] = ()
-        with interrupt.setup:
-            judges = await stack.enter_async_context(_judges(plan, config.openclaw, folder / HOMES))
-        if interrupt.signal is not None:
-            raise RunInterruptedError(interrupt.signal, f"{interrupt.signal.name} came; nothing was graded.")
-        run_observer.emit(RegradeBegan(run=files.name, trials=len(plan.jobs)))
-        grader = Grader(judges=judges, scratch=folder.parent / CHECKS, secrets=plan.secrets, sandbox=plan.sandbox)
-        given = await _grade(plan, grader, journal, interrupt=interrupt, run_observer=run_observer, redactor=redactor)
-    result = await to_thread.run_sync(derive_result, files)
-    if config.must_agree:
-        run_observer.tell(_agreement(given, plan.earlier, files))
-    for problem in (*result.problems, *_kept(given, result)):
-        run_observer.tell(problem)
+            result = await to_thread.run_sync(derive_result, files)
+            if config.must_agree:
+                run_observer.tell(_agreement(given, plan.earlier, files))
+            for problem in (*result.problems, *_kept(given, result)):
+                run_observer.tell(problem)
     # why the run ended is no news: this is about its grading
     return replace(result, interrupted=interrupt.signal_name, stopped="", stop=None)
-
-
-@asynccontextmanager
-async def _judges(plan: _Regrading, openclaw: str | None, folder: Path) -> AsyncGenerator[tuple[Judge, ...]]:
-    machine = None
-    if plan.judge is not None and plan.judge.asks_openclaw:
-        machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
-    async with open_judges(plan.judge, machine=machine, folder=folder, run_id=plan.run_id) as judges:
-        yield judges
 
 
 async def _grade(

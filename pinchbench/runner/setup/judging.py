@@ -16,6 +16,7 @@ from pinchbench.grading.judge.votes import Judge
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.results.judge_certificate import read_certificate
 from pinchbench.runner.setup.make_homes import make_judge_homes
+from pinchbench.runner.setup.this_machine import identified, read_machine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -30,14 +31,21 @@ JUDGE_CACHE = "judge"
 
 @asynccontextmanager
 async def open_judges(
-    config: JudgeConfig | None, *, machine: Machine | None, folder: Path, run_id: str
+    config: JudgeConfig | None,
+    *,
+    folder: Path,
+    run_id: str,
+    machine: Machine | None = None,
+    openclaw: str | None = None,
 ) -> AsyncGenerator[tuple[Judge, ...]]:
     """The judges, as long as the block; none when none is asked for.
 
-    `machine` is needed by `openclaw:` judges alone; their agents live below `folder`, and their processes carry the
-    `run_id`. Raises OpenClawError when OpenClaw refuses to make them, and ResultsError if a judge's certificate can't
-    be read.
+    Only `openclaw:` judges need a `machine`, which is read without one; `openclaw` is then the choice of `--openclaw`.
+    Their agents live below `folder`, and their processes carry the `run_id`. Raises OpenClawError when OpenClaw is
+    missing or refuses to make them, and ResultsError if a judge's certificate can't be read.
     """
+    if machine is None and config is not None and config.asks_openclaw:
+        machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
     async with AsyncExitStack() as stack:
         judges = []
         for number, one in enumerate(config.each if config is not None else (), start=1):
@@ -52,18 +60,25 @@ async def open_judge(
     config: JudgeConfig, *, machine: Machine | None, folder: Path, run_id: str
 ) -> AsyncGenerator[Judge]:
     """One judge, as `open_judges` opens each."""
-    cache = JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None
-    if config.is_openclaw:
-        assert machine is not None  # noqa: S101 - who asks for such a judge has looked for it
-        homes = await make_judge_homes(config, machine, folder)
-        agents = [OpenClawAgent(openclaw=machine.openclaw, home=home) for home in homes]
-        endpoint = OpenClawJudge(
-            agents, folder, model=config.model_id, base_url=config.base_url, marker=f"{run_id}/judge"
+    async with AsyncExitStack() as stack:
+        endpoint: Endpoint
+        if config.is_openclaw:
+            assert machine is not None  # noqa: S101 - who asks for such a judge has looked for it
+            homes = await make_judge_homes(config, machine, folder)
+            agents = [OpenClawAgent(openclaw=machine.openclaw, home=home) for home in homes]
+            endpoint = OpenClawJudge(
+                agents, folder, model=config.model_id, base_url=config.base_url, marker=f"{run_id}/judge"
+            )
+        else:
+            endpoint = await stack.enter_async_context(_open(config.endpoint))
+        certificate = await to_thread.run_sync(read_certificate, endpoint.describe(), PROMPT_VERSION)
+        yield Judge(
+            endpoint,
+            votes=config.votes,
+            concurrency=config.concurrency,
+            cache=JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None,
+            certificate=certificate.told if certificate is not None else "",
         )
-        yield await _judge(endpoint, config, cache)
-        return
-    async with _open(config.endpoint) as client:
-        yield await _judge(client, config, cache)
 
 
 @asynccontextmanager
@@ -84,14 +99,3 @@ async def _open(config: ChatConfig) -> AsyncGenerator[Endpoint]:
 
     async with open_endpoint(config) as client:
         yield client
-
-
-async def _judge(endpoint: Endpoint, config: JudgeConfig, cache: JudgeCache | None) -> Judge:
-    certificate = await to_thread.run_sync(read_certificate, endpoint.describe(), PROMPT_VERSION)
-    return Judge(
-        endpoint,
-        votes=config.votes,
-        concurrency=config.concurrency,
-        cache=cache,
-        certificate=certificate.told if certificate is not None else "",
-    )
