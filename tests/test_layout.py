@@ -116,7 +116,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     "runner/plan": ("prepare",),
     "runner/setup": (
         "judging",
-        "make_slots",
         "set_up",
     ),
     "runner/trial": ("slot",),

@@ -169,20 +169,13 @@ def send_command(path: Path, command: Command) -> Reply | None:
             raise ResultsError(f"{path} can't be reached: {error.strerror or error}.") from error
         try:
             client.sendall(encode_line(command))
-            line = _read_line(client)
+            with client.makefile("rb") as replies:
+                line = replies.readline(MAX_LINE_BYTES)
+            if not line.endswith(b"\n"):
+                raise OSError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))  # noqa: TRY301
             return decode_reply(line)
         except (OSError, ValueError) as error:
             raise ResultsError(
                 f"The run has not answered ({error}): it has ended, or has too many other clients. Whether it has done"
                 f" what was asked is in its journal, in {path.parent}."
             ) from error
-
-
-def _read_line(client: socket.socket) -> bytes:
-    data = b""
-    while not data.endswith(b"\n") and len(data) <= MAX_LINE_BYTES:
-        part = client.recv(MAX_LINE_BYTES)
-        if not part:
-            raise OSError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
-        data += part
-    return data

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,16 +64,16 @@ def examine_tasks(
     """
     env = os.environ if env is None else env
     inherited = env.get("PATH", os.defpath)
-    machine = _Machine(env)
+    is_there = cache(partial(_is_there, env=env))
     needs: dict[str, MissingPrerequisites] = {}
     for task in tasks:
         if not task.prerequisites:
             continue
         path = _agents_path(inherited, openclaw) if task.grading_type is GradingType.LLM_JUDGE else inherited
-        found = {one: machine.has(one, path) for one in map(parse_prerequisite, task.prerequisites)}
+        found = {one: is_there(one, path) for one in map(parse_prerequisite, task.prerequisites)}
         needs[task.task_id] = MissingPrerequisites(
-            missing=tuple(one for one, is_there in found.items() if is_there is False),
-            unchecked=tuple(one for one, is_there in found.items() if is_there is None),
+            missing=tuple(one for one, has in found.items() if has is False),
+            unchecked=tuple(one for one, has in found.items() if has is None),
         )
     return needs
 
@@ -83,34 +84,21 @@ def _agents_path(inherited: str, openclaw: str | None) -> str:
     return os.pathsep.join([*map(str, node_folders(openclaw)), inherited])
 
 
-class _Machine:
-    """Remembers what was found."""
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = env
-        self._found: dict[tuple[Kind, str, str], bool | None] = {}
-
-    def has(self, one: Prerequisite, path: str) -> bool | None:
-        """Whether something is there; None where that is unknown."""
-        key = (one.kind, one.name, path)
-        if key not in self._found:
-            self._found[key] = self._look(one, path)
-        return self._found[key]
-
-    def _look(self, one: Prerequisite, path: str) -> bool | None:
-        match one.kind:
-            case Kind.PROGRAM:
-                return shutil.which(one.name, path=path) is not None
-            case Kind.NPM:
-                return _has_npm_package(one.name, path, self._env.get("NODE_PATH", ""))
-            case Kind.PYTHON:
-                return _has_python_package(one.name, path, self._env)
-            case Kind.PYTHON_VERSION | Kind.MODULE:
-                return _is_here(one)
-            case Kind.VARIABLE:
-                return bool(self._env.get(one.name))
-            case Kind.SERVER | Kind.UNKNOWN:
-                return False if one.kind is Kind.SERVER else None
+def _is_there(one: Prerequisite, path: str, env: Mapping[str, str]) -> bool | None:
+    """Return whether this machine has something; None where that is unknown."""
+    match one.kind:
+        case Kind.PROGRAM:
+            return shutil.which(one.name, path=path) is not None
+        case Kind.NPM:
+            return _has_npm_package(one.name, path, env.get("NODE_PATH", ""))
+        case Kind.PYTHON:
+            return _has_python_package(one.name, path, env)
+        case Kind.PYTHON_VERSION | Kind.MODULE:
+            return _is_here(one)
+        case Kind.VARIABLE:
+            return bool(env.get(one.name))
+        case Kind.SERVER | Kind.UNKNOWN:
+            return False if one.kind is Kind.SERVER else None
 
 
 def _is_here(one: Prerequisite) -> bool:

@@ -134,7 +134,7 @@ class Dispatcher:
         noted = self._noted.pop(attempt.key, 0)
         if outcome.rate_limits > noted or (outcome.rate_limits == 0 and is_busy(outcome)):
             self._limited(began, now)
-        elif self._has_passed(outcome) and self._throttle.passed() and self._is_open:
+        elif outcome.reason.is_valid and outcome.rate_limits == 0 and self._throttle.passed() and self._is_open:
             self._pace(self._throttle.limit, self._said(BETTER))
         match self._breaker.ended(outcome, now, is_probe=is_probe):
             case Pause(why=why):
@@ -149,10 +149,6 @@ class Dispatcher:
         if outlook := self.budget.outlook(now, self._schedule.waiting_by_task):
             self._notices.append(outlook)
         return self._decided(retried=retried)
-
-    @staticmethod
-    def _has_passed(outcome: Outcome) -> bool:
-        return outcome.reason.is_valid and outcome.rate_limits == 0
 
     def uses(self, attempt: Attempt, usage: Usage, now: float) -> Decision:
         """Take what a running attempt has used so far."""

@@ -1,4 +1,4 @@
-"""The slots' homes: private clones of one template, or agents in the user's own OpenClaw."""
+"""The slots of a run on this machine and their homes: clones of one template, or agents in the user's own OpenClaw."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from anyio import Lock, to_thread
 
-from pinchbench.defaults import COMPLETIONS, OLLAMA, Isolation, Network
+from pinchbench.defaults import COMPLETIONS, OLLAMA, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
 from pinchbench.llm.demo.loopback_server import provider_config
 from pinchbench.model.task_programs import MODEL_PORT
+from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.compiled_code import compiled_code
 from pinchbench.openclaw.homes.credentials import LONGEST_S, HomeAdditions
@@ -24,10 +25,14 @@ from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.shared import ensure_shared
 from pinchbench.openclaw.homes.user_state import needed_for
+from pinchbench.process.capacity import GIB, slots_warning
+from pinchbench.process.spec import Limits
+from pinchbench.redaction import known_secrets
+from pinchbench.runner.plan.prepare import solution_folders
 from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
-from pinchbench.runner.setup.sandboxing import UNSANDBOXED, Sandboxing
+from pinchbench.runner.setup.sandboxing import UNSANDBOXED, Sandboxing, choose_sandboxing
 from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
-from pinchbench.runner.trial.slot import slot_name
+from pinchbench.runner.trial.slot import LocalSlot, slot_name
 from pinchbench.sandbox.levels import Level
 
 if TYPE_CHECKING:
@@ -37,14 +42,105 @@ if TYPE_CHECKING:
     from pinchbench.config.asked_models import JudgeConfig
     from pinchbench.config.run_config import RunConfig
     from pinchbench.config.served import ServedModel
+    from pinchbench.llm.demo.script import ScriptedTurn
     from pinchbench.llm.demo.scripted_model import ScriptedModel
+    from pinchbench.llm.openai_api import Endpoint
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
+    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.setup.model_wire import ModelWire
 
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
+
+
+async def settle(run: RunContext, wire: ModelWire | None) -> tuple[RunContext, Sandboxing]:
+    """Return the run with the sandbox and network that its agents get, and how they are sandboxed.
+
+    Raises ConfigError if what was asked for is not possible.
+    """
+    config = run.prepared.config
+    if config.isolation is Isolation.PRIVATE:
+        warning = await to_thread.run_sync(slots_warning, run.prepared.slots)
+        if warning:
+            run.observer.tell(warning)
+    folders_read = await to_thread.run_sync(solution_folders, run.prepared)
+    sandboxing = await choose_sandboxing(config, wire, visible=folders_read)
+    run.observer.tell(sandboxing.why)
+    network = (config.network is Network.AUTO and sandboxing.network) or config.network
+    return run.settled(replace(config, sandbox=Sandbox(sandboxing.level), network=network)), sandboxing
+
+
+async def make_slots(
+    run: RunContext,
+    sandboxing: Sandboxing,
+    work: Path,
+    machine: Machine,
+    *,
+    scripted: ScriptedModel | None,
+    scripts: Mapping[str, tuple[ScriptedTurn, ...]],
+    wire: ModelWire | None,
+    user_model: Endpoint | None = None,
+) -> tuple[LocalSlot, ...]:
+    """Make the slots of a run that `settle` has returned, with their homes below `work`.
+
+    `user_model` plays simulated users. The run's redactor learns the keys in the homes. Raises PinchBenchError.
+    """
+    prepared, config, observer = run.prepared, run.prepared.config, run.observer
+    homes = await make_homes(
+        config,
+        machine,
+        work,
+        slots=prepared.slots,
+        scripted=scripted,
+        wire=wire,
+        sandboxing=sandboxing,
+        longest_s=max(attempt.trial.timeout_s for attempt in prepared.attempts),
+        tell=observer.tell,
+        set_up=observer.set_up,
+    )
+    for home in homes:
+        run.redactor.learn(known_secrets(home.env))
+    limits = Limits(
+        max_processes=config.max_processes,
+        max_memory_bytes=int(config.max_memory * GIB),
+        max_disk_bytes=int(config.max_disk * GIB),
+    )
+    if machine.takes_images(config) is None and any(
+        Ability.IMAGES in trial.task.abilities for trial in prepared.trials
+    ):
+        observer.tell(f"Whether {config.model} takes images is not known; tasks that show some assume that it does.")
+    return tuple(
+        LocalSlot(
+            number=number,
+            agent=OpenClawAgent(
+                openclaw=machine.openclaw, home=home, thinking=config.thinking, limits=limits, linger_s=config.linger_s
+            ),
+            work=work,
+            context=run,
+            wire=wire,
+            scripted=scripted,
+            scripts=scripts,
+            check_sandbox=machine.checks,
+            user_model=user_model,
+            browser=machine.browser,
+            unusable=machine.unusable(config),
+        )
+        for number, home in enumerate(homes, 1)
+    )
+
+
+@asynccontextmanager
+async def open_scripted_model(config: RunConfig) -> AsyncGenerator[ScriptedModel | None]:
+    """Run the built-in model for the duration of the block; None if another one is asked."""
+    if config.scripted_model is None:
+        yield None
+        return
+    from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server, for demo models only
+
+    async with scripted_model() as model:
+        yield model
 
 
 async def make_homes(

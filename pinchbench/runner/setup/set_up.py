@@ -30,7 +30,7 @@ from pinchbench.runner.again.reuse import copy_evidence, reuse_sentences, with_r
 from pinchbench.runner.again.stored_run import accept_releases
 from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.setup.judging import open_judges, open_user_model
-from pinchbench.runner.setup.make_slots import make_slots, settle
+from pinchbench.runner.setup.make_homes import make_slots, settle
 from pinchbench.runner.setup.preflight import (
     ask_before_run,
     check_model_names,
