@@ -130,29 +130,17 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class NodeReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The slots are set up.
+    """The slots are set up."""
 
-    Attributes:
-        folder: where the evidence is, on the node.
-        versions: the releases of what takes part.
-        digests: those of the tasks, by id.
-        unmet: what tasks lack here, by id, as sentences.
-        sandbox: the level of the trials' sandbox.
-        network: what they can connect to.
-        served: what OpenClaw has to know of a model of an endpoint, with what that reports.
-        agents: the agents' names in OpenClaw, by slot.
-        hardware: what the node is made of.
-    """
-
-    folder: str
-    versions: dict[str, str]
-    digests: dict[str, str]
-    unmet: dict[str, str]
-    sandbox: str
-    network: str
-    served: ServedModel = ServedModel()
-    agents: list[str]
-    hardware: Hardware
+    folder: str  # where the evidence is, on the node
+    versions: dict[str, str]  # the releases of what takes part
+    digests: dict[str, str]  # those of the tasks, by id
+    unmet: dict[str, str]  # what tasks lack here, by id, as sentences
+    sandbox: str  # the level of the trials' sandbox
+    network: str  # what they can connect to
+    served: ServedModel = ServedModel()  # what OpenClaw has to know of a model of an endpoint, with what that reports
+    agents: list[str]  # the agents' names in OpenClaw, by slot
+    hardware: Hardware  # what the node is made of
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):

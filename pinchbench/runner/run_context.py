@@ -113,27 +113,17 @@ class RunObserver:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunContext:
-    """One run, or the rest of one.
+    """One run, or the rest of one."""
 
-    Attributes:
-        prepared: the plan and the options. Once set up, their isolation, sandbox and network are what agents have.
-        resumption: what is known of a run that is resumed; None for a new one.
-        run_id: the run's id, which a resumed run keeps.
-        files: the paths of its results.
-        interrupt: what the user or the system asks it to do.
-        observer: receives its events.
-        redactor: knows its keys and masks them in all that it writes.
-        share: its part of slots that it shares with other runs; None if it has slots of its own.
-    """
-
+    # the plan and the options. Once set up, their isolation, sandbox and network are what agents have
     prepared: Prepared
-    resumption: Resumption | None
-    run_id: str
-    files: RunFiles
-    interrupt: Interrupt
-    observer: RunObserver
-    redactor: Redactor
-    share: Share | None = None
+    resumption: Resumption | None  # what is known of a run that is resumed; None for a new one
+    run_id: str  # the run's id, which a resumed run keeps
+    files: RunFiles  # the paths of its results
+    interrupt: Interrupt  # what the user or the system asks it to do
+    observer: RunObserver  # receives its events
+    redactor: Redactor  # knows its keys and masks them in all that it writes
+    share: Share | None = None  # its part of slots that it shares with other runs; None if it has slots of its own
 
     @property
     def coordinator(self) -> RunCoordinator | None:

@@ -171,23 +171,15 @@ class RunCoordinator(Admissions, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Share:
-    """A run's part of slots that it shares with others.
+    """A run's part of slots that it shares with others."""
 
-    Attributes:
-        run: its name among them.
-        run_id: the id that a new run gets.
-        slots: the slots.
-        interrupt: what it is asked to do.
-        arrange: puts its attempts into the order that all of them have.
-        coordinator: decides which of its trials are made; None if all are.
-    """
-
-    run: str
-    run_id: str
-    slots: SharedSlots
-    interrupt: Interrupt
+    run: str  # its name among them
+    run_id: str  # the id that a new run gets
+    slots: SharedSlots  # the slots
+    interrupt: Interrupt  # what it is asked to do
+    # puts its attempts into the order that all of them have
     arrange: Callable[[Sequence[Attempt]], tuple[Attempt, ...]]
-    coordinator: RunCoordinator | None = None
+    coordinator: RunCoordinator | None = None  # decides which of its trials are made; None if all are
 
     def is_turn(self) -> bool:
         """Return whether the run may start a trial now."""

@@ -46,30 +46,18 @@ class Api(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """An endpoint to ask.
+    """An endpoint to ask."""
 
-    Attributes:
-        subject: `model` or `judge`, as in the finding.
-        model: the model's name at the endpoint.
-        base_url: without a trailing slash.
-        key: the key itself, empty for none; used only in the request.
-        key_name: the environment variable that holds the key, for messages.
-        model_option: the option that names the model, such as `--model`.
-        url_option: the option that names the address, such as `--base-url`; empty if OpenClaw knows it.
-        key_option: the option that names the key's variable; empty if OpenClaw knows it.
-        is_agents: whether an agent is to use the model, which must be able to call tools.
-    """
-
-    subject: str
-    model: str
-    base_url: str
+    subject: str  # `model` or `judge`, as in the finding
+    model: str  # the model's name at the endpoint
+    base_url: str  # without a trailing slash
     api: Api = Api.COMPLETIONS
-    key: str = field(default="", repr=False)
-    key_name: str = ""
-    model_option: str = "--model"
-    url_option: str = ""
-    key_option: str = ""
-    is_agents: bool = False
+    key: str = field(default="", repr=False)  # the key itself, empty for none; used only in the request
+    key_name: str = ""  # the environment variable that holds the key, for messages
+    model_option: str = "--model"  # the option that names the model, such as `--model`
+    url_option: str = ""  # the option that names the address, such as `--base-url`; empty if OpenClaw knows it
+    key_option: str = ""  # the option that names the key's variable; empty if OpenClaw knows it
+    is_agents: bool = False  # whether an agent is to use the model, which must be able to call tools
 
     @property
     def secret(self) -> str:

@@ -141,31 +141,18 @@ RUNNING_ONLY = "The run is not running, so there is nothing to {verb}; `pinchben
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunView:
-    """What a decision on a command depends on.
+    """What a decision on a command depends on."""
 
-    Attributes:
-        run: the run's name on a command line.
-        state: what its journal says.
-        plan: its trials.
-        waiting: those that wait for an attempt.
-        running: those that run; empty in a run that does not work.
-        is_working: whether a runner works on the run.
-        has_workers: whether it may start trials; without, it only grades what has ended.
-        slots: how many trials can run at once; 0 in a run that does not work.
-        is_shared: whether the run shares its slots with other variants of an experiment.
-        ending: why the run starts nothing more; empty while it may.
-    """
-
-    run: str
-    state: RunState
-    plan: Sequence[TrialKey]
-    waiting: Collection[TrialKey] = ()
-    running: Collection[TrialKey] = ()
-    is_working: bool = False
-    has_workers: bool = False
-    slots: int = 0
-    is_shared: bool = False
-    ending: str = ""
+    run: str  # the run's name on a command line
+    state: RunState  # what its journal says
+    plan: Sequence[TrialKey]  # its trials
+    waiting: Collection[TrialKey] = ()  # those that wait for an attempt
+    running: Collection[TrialKey] = ()  # those that run; empty in a run that does not work
+    is_working: bool = False  # whether a runner works on the run
+    has_workers: bool = False  # whether it may start trials; without, it only grades what has ended
+    slots: int = 0  # how many trials can run at once; 0 in a run that does not work
+    is_shared: bool = False  # whether the run shares its slots with other variants of an experiment
+    ending: str = ""  # why the run starts nothing more; empty while it may
 
     @property
     def is_complete(self) -> bool:

@@ -45,44 +45,32 @@ MOST_NAMED = 5  # tasks in a sentence; the others are left out
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prepared:
-    """The plan of a run, and what of it is left.
-
-    `trials` is the whole plan in order, `attempts` what is to be run of it, in the order in which it is started.
-    `expected_s` says how long a trial of each task will take, in seconds, by task id; it is empty where no earlier run
-    tells. `expected_usd` says what one will cost without its judge, and is empty likewise.
-    `unmet` are attempts that are
-    not made, as prerequisites of their tasks are missing, each with a sentence on that.
-    `note` is a sentence on task files that are not among the tasks. `ungraded` are the attempts, with their
-    outcomes, that an earlier runner of the run has seen to their end but not graded; `earlier` and `judged`
-    are all its attempts and grades so far, `retried` the retries that unfinished trials have had, and `done` counts the
-    trials that need no further attempt.
-    `tally` counts those of them that are graded. `works`: one of them measures the model. `state` is what the journal
-    says so far, None of a new run. `replayed` are the facts of the run whose recorded replies are served; None to ask a
-    model. `played` are what the scripted model plays instead of the tasks' own solutions, by task id. `source` is the
-    run of `--reuse`; `reused` are the trials that count from there, with their grades unless they are graded again, and
-    `run_anew` says why others don't, with their number: both are known once what runs is settled.
-    """
+    """The plan of a run, and what of it is left."""
 
     config: RunConfig
     suite: Suite
-    trials: tuple[Trial, ...]
-    attempts: tuple[Attempt, ...]
+    trials: tuple[Trial, ...]  # the whole plan in order
+    attempts: tuple[Attempt, ...]  # what is to be run of it, in the order in which it is started
+    # how long a trial of each task will take, in seconds, by task id; empty where no earlier run tells
     expected_s: Mapping[str, float] = field(default_factory=dict)
-    expected_usd: Mapping[str, float] = field(default_factory=dict)
-    unmet: tuple[tuple[Attempt, str], ...] = ()
+    expected_usd: Mapping[str, float] = field(default_factory=dict)  # what one will cost without its judge, likewise
+    unmet: tuple[tuple[Attempt, str], ...] = ()  # not made as prerequisites are missing, each with a sentence on that
     skipped: tuple[str, ...] = ()
-    note: str = ""
-    ungraded: tuple[tuple[Trial, Outcome], ...] = ()
-    earlier: Sequence[Outcome] = ()
-    judged: Sequence[Grade] = ()
-    retried: Mapping[TrialKey, int] = field(default_factory=dict)
-    done: int = 0
-    tally: GradedBefore = field(default_factory=GradedBefore)
-    works: bool = False
-    state: RunState | None = None
-    replayed: RunFacts | None = None
+    note: str = ""  # a sentence on task files that are not among the tasks
+    ungraded: tuple[tuple[Trial, Outcome], ...] = ()  # attempts that an earlier runner has ended but not graded
+    earlier: Sequence[Outcome] = ()  # all attempts so far
+    judged: Sequence[Grade] = ()  # all grades so far
+    retried: Mapping[TrialKey, int] = field(default_factory=dict)  # the retries that unfinished trials have had
+    done: int = 0  # the trials that need no further attempt
+    tally: GradedBefore = field(default_factory=GradedBefore)  # counts those of them that are graded
+    works: bool = False  # whether one of them measures the model
+    state: RunState | None = None  # what the journal says so far; None of a new run
+    replayed: RunFacts | None = None  # of the run whose recorded replies are served; None to ask a model
+    # what the scripted model plays instead of the tasks' own solutions, by task id
     played: Mapping[str, Solution] = field(default_factory=dict)
-    source: PastRun | None = None
+    source: PastRun | None = None  # the run of `--reuse`
+    # the trials that count from there, with their grades unless they are graded again, and why others don't, with
+    # their number: both are known once what runs is settled
     reused: tuple[tuple[Outcome, Grade | None], ...] = ()
     run_anew: Mapping[str, int] = field(default_factory=dict)
 
@@ -143,21 +131,16 @@ class Prepared:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resumption:
-    """What is known of a run that is resumed.
+    """What is known of a run that is resumed."""
 
-    `facts` are those that hold so far, `journal` is open and locked, `tasks` are those that are others now, `gone`
-    the ids of those that are no longer there, and `changes` says in words what differs; with `accepts` further changes
-    do no harm. `takes_over` says that runners of it that can't be seen from here are dead.
-    """
-
-    facts: RunFacts
+    facts: RunFacts  # those that hold so far
     files: RunFiles
-    journal: JournalWriter
-    tasks: Mapping[str, TaskFacts]
-    gone: tuple[str, ...]
-    changes: tuple[str, ...]
-    accepts: bool
-    takes_over: bool = False
+    journal: JournalWriter  # open and locked
+    tasks: Mapping[str, TaskFacts]  # those that are others now
+    gone: tuple[str, ...]  # the ids of those that are no longer there
+    changes: tuple[str, ...]  # what differs, in words
+    accepts: bool  # whether further changes do no harm
+    takes_over: bool = False  # whether runners of it that can't be seen from here are dead
 
 
 def prepare(config: RunConfig) -> Prepared:

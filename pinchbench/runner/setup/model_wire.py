@@ -54,19 +54,12 @@ LOOPBACK = "127.0.0.1,localhost,::1"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NativeProvider:
-    """A provider that the wire stands in for.
+    """A provider that the wire stands in for."""
 
-    Attributes:
-        base_url: where its host is asked, without a path.
-        key: its API key.
-        key_name: the variable that has it.
-        key_names: all variables in which OpenClaw looks for one.
-    """
-
-    base_url: str
-    key: str
-    key_name: str
-    key_names: tuple[str, ...]
+    base_url: str  # where its host is asked, without a path
+    key: str  # its API key
+    key_name: str  # the variable that has it
+    key_names: tuple[str, ...]  # all variables in which OpenClaw looks for one
 
     @property
     def host(self) -> str:

@@ -30,19 +30,12 @@ UNBOXED = "The agents run as you and can read and change what you can"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sandboxing:
-    """How the trials of a run are sandboxed.
+    """How the trials of a run are sandboxed."""
 
-    Attributes:
-        level: what separates them from the rest.
-        network: what they can connect to, `MODEL` or `OPEN`; None without a sandbox.
-        allowed: paths that they see besides the system.
-        why: a sentence for the user.
-    """
-
-    level: Level = Level.NONE
-    network: Network | None = None
-    allowed: tuple[Mount, ...] = ()
-    why: str = ""
+    level: Level = Level.NONE  # what separates them from the rest
+    network: Network | None = None  # what they can connect to, `MODEL` or `OPEN`; None without a sandbox
+    allowed: tuple[Mount, ...] = ()  # paths that they see besides the system
+    why: str = ""  # a sentence for the user
 
 
 UNSANDBOXED = Sandboxing()

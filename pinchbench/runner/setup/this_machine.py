@@ -40,21 +40,14 @@ PLAYWRIGHTS = ("chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chr
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Machine:
-    """What a run uses of this machine.
+    """What a run uses of this machine."""
 
-    Attributes:
-        openclaw: the program; its version may be empty until `identified`.
-        catalogue: the providers and models that it knows.
-        user: what homes may take over from the user's OpenClaw; empty if nobody needs it.
-        checks: the sandbox of checks; None if this machine has no namespaces.
-        browser: the program of a Chromium; None if there is none.
-    """
-
-    openclaw: OpenClaw
-    catalogue: Catalogue
+    openclaw: OpenClaw  # the program; its version may be empty until `identified`
+    catalogue: Catalogue  # the providers and models that it knows
+    # what homes may take over from the user's OpenClaw; empty if nobody needs it
     user: UserState = field(default_factory=UserState)
-    checks: CheckSandbox | None = None
-    browser: Path | None = None
+    checks: CheckSandbox | None = None  # the sandbox of checks; None if this machine has no namespaces
+    browser: Path | None = None  # the program of a Chromium; None if there is none
 
     def carried(self, config: RunConfig) -> UserState:
         """Return what the homes of a run's agents take over: nothing for the built-in models, which need no account."""

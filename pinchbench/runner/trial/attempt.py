@@ -57,13 +57,7 @@ MAX_NOT_KEPT = 100  # files that are named in the journal
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrialPlace:
-    """Where a trial happens: its slot, its agent, its folders, and what receives its events.
-
-    `redactor` keeps keys out of the evidence; the outcome is not redacted. `allowed` are the paths that a sandboxed
-    agent sees besides its own. `check_sandbox` is where checks, and the task's set-up script, are run.
-    `user` plays the task's simulated user, if it has one. `unusable` are abilities that no agent of the
-    run can have, and why.
-    """
+    """Where a trial happens: its slot, its agent, its folders, and what receives its events."""
 
     slot: int
     agent: OpenClawAgent
@@ -72,13 +66,13 @@ class TrialPlace:
     files: RunFiles
     stop_signal: StopSignal
     events: TrialEvents
-    redactor: Redactor
+    redactor: Redactor  # keeps keys out of the evidence; the outcome is not redacted
     before_turn: Callable[[int], Awaitable[None]] | None = None
     wire: ModelWire | None = None
-    allowed: tuple[str, ...] = ()
-    check_sandbox: CheckSandbox | None = None
-    user: UserSource | None = None
-    unusable: Mapping[Ability, str] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()  # paths that a sandboxed agent sees besides its own
+    check_sandbox: CheckSandbox | None = None  # where checks, and the task's set-up script, are run
+    user: UserSource | None = None  # plays the task's simulated user, if it has one
+    unusable: Mapping[Ability, str] = field(default_factory=dict)  # abilities that no agent can have, and why
 
 
 async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outcome], None]) -> None:

@@ -80,24 +80,19 @@ class Slot(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LocalSlot:
-    """A slot on this machine: an agent, its home, and its way to the model.
-
-    Workspaces are below `work`. `scripted` plays `scripts`, by task id, instead of a model; None without.
-    Set-up scripts run in `check_sandbox`. `user_model` plays simulated users, if no script and no record does.
-    `browser` is the program of one; None without. `unusable` are abilities that no agent can have, and why.
-    """
+    """A slot on this machine: an agent, its home, and its way to the model."""
 
     number: int
     agent: OpenClawAgent
-    work: Path
+    work: Path  # workspaces are below it
     context: RunContext
     wire: ModelWire | None
-    scripted: ScriptedModel | None
+    scripted: ScriptedModel | None  # plays `scripts`, by task id, instead of a model
     scripts: Mapping[str, tuple[ScriptedTurn, ...]]
-    check_sandbox: CheckSandbox | None = None
-    user_model: Endpoint | None = None
-    browser: Path | None = None
-    unusable: Mapping[Ability, str] = field(default_factory=dict)
+    check_sandbox: CheckSandbox | None = None  # where set-up scripts run
+    user_model: Endpoint | None = None  # plays simulated users, if no script and no record does
+    browser: Path | None = None  # the program of one, if there is any
+    unusable: Mapping[Ability, str] = field(default_factory=dict)  # abilities that no agent can have, and why
     # what only slots on nodes have
     machine: str = ""
     machine_id: str = ""

@@ -48,18 +48,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WireReading:
-    """What a recording says.
+    """What a recording says."""
 
-    Attributes:
-        replay: how its requests compare with those it replays; None without a replay.
-        found: what the calls measure.
-        findings: how OpenClaw's store differs from the transcript.
-        events: how many events the transcript has, and `tool_calls` how many calls; None if it is the store's own.
-    """
-
-    found: Measurements
-    replay: ReplayFacts | None = None
-    findings: tuple[Finding, ...] = ()
+    found: Measurements  # what the calls measure
+    replay: ReplayFacts | None = None  # how its requests compare with those it replays; None without a replay
+    findings: tuple[Finding, ...] = ()  # how OpenClaw's store differs from the transcript
+    # how many events the transcript has, and `tool_calls` how many calls; None if it is the store's own
     events: int | None = None
     tool_calls: int = 0
 
