@@ -26,7 +26,7 @@ from pinchbench.defaults import Network
 from pinchbench.errors import OpenClawError
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import cache_dir
-from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.command import turn_argv

@@ -10,7 +10,7 @@ import pytest
 
 from command_line import call, clean_environment
 from history_states import UserState
-from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.trial import TrialKey

@@ -14,7 +14,7 @@ import anyio.abc
 import pytest
 
 from pinchbench.defaults import Network
-from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.trial import TrialKey

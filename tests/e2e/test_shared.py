@@ -15,7 +15,7 @@ import pytest
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.events import Event, TrialBegan
-from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import plan_turns
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.process.leftovers import MARKER, end_marked

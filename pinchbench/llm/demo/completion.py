@@ -1,4 +1,4 @@
-"""A reply of the scripted model in OpenAI's wire format, and its usage (pure)."""
+"""A reply of the scripted model in OpenAI's wire format, its usage, and what OpenClaw must know of the model (pure)."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ OUTPUT_USD_PER_MTOK = 2.0
 CACHE_READ_USD_PER_MTOK = 0.1
 CACHE_WRITE_USD_PER_MTOK = 0.0
 
+CONTEXT_WINDOW_TOKENS = 200_000
+MAX_OUTPUT_TOKENS = 8192
+API_KEY = "sk-local-demo"
 CHARACTERS_PER_TOKEN = 4
 ANSWER_CHUNKS = 4
 # A real date would make two identical runs differ; the value is never read.
@@ -137,3 +140,31 @@ def count_cached_tokens(messages: Sequence[object], previous: Sequence[object]) 
 def error_body(message: str, kind: str, code: str | None = None) -> dict[str, object]:
     """Return the JSON of an error in OpenAI's format."""
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def provider_config(base_url: str, model_id: str) -> dict[str, object]:
+    """Return the value of `models.providers.<name>` that makes OpenClaw use the model at this address as its provider.
+
+    The prices are those of `ScriptedModel.counted`, so that the costs in a transcript and in `counted` agree.
+    """
+    return {
+        "baseUrl": base_url,
+        "apiKey": API_KEY,
+        "api": "openai-completions",
+        "models": [
+            {
+                "id": model_id,
+                "name": model_id,
+                "reasoning": False,
+                "input": ["text", "image"],
+                "cost": {
+                    "input": INPUT_USD_PER_MTOK,
+                    "output": OUTPUT_USD_PER_MTOK,
+                    "cacheRead": CACHE_READ_USD_PER_MTOK,
+                    "cacheWrite": CACHE_WRITE_USD_PER_MTOK,
+                },
+                "contextWindow": CONTEXT_WINDOW_TOKENS,
+                "maxTokens": MAX_OUTPUT_TOKENS,
+            }
+        ],
+    }

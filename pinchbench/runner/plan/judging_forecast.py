@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pinchbench.model.task import GradingType
-from pinchbench.results.records import GradeGiven
 from pinchbench.runner.plan.past_durations import MAX_RUNS, newest_records, run_names
 
 if TYPE_CHECKING:
@@ -109,6 +108,8 @@ def past_votes(
 
     `prices`, by judge, are those of votes that were given when none was known.
     """
+    from pinchbench.results.records import GradeGiven  # noqa: PLC0415 - as in `newest_records`
+
     journals = (output_dir / name / "journal.jsonl" for name in run_names(output_dir)[:MAX_RUNS])
     return tuple(
         vote

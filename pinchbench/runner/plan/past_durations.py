@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.model.ending import Ending
-from pinchbench.results.records import TrialFinished, decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -53,6 +52,8 @@ def past_trials(
     Blocks, but not for long: of many runs, or of a long journal, only the newest part is read. What can't be read is
     skipped; raises nothing.
     """
+    from pinchbench.results.records import TrialFinished  # noqa: PLC0415 - as in `newest_records`
+
     wanted = frozenset(task_ids)
     own: list[Path] = []
     others: list[Path] = []
@@ -91,6 +92,8 @@ def newest_records(journals: Iterable[Path], beginning: bytes) -> Iterator[tuple
     Of all journals together `MAX_BYTES` are read, of each not more than its share of what is left. Lines that are torn,
     too long, or written by another release are skipped.
     """
+    from pinchbench.results.records import decode  # noqa: PLC0415 - a help text decodes no journal
+
     left_bytes = MAX_BYTES
     for path in journals:
         for line in _last_lines(path, left_bytes // OF_WHAT_IS_LEFT):

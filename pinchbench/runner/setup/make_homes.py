@@ -13,7 +13,7 @@ from anyio import Lock, to_thread
 from pinchbench.defaults import COMPLETIONS, OLLAMA, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
-from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.completion import provider_config
 from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -66,7 +66,8 @@ async def settle(run: RunContext, wire: ModelWire | None) -> tuple[RunContext, S
         if warning:
             run.observer.tell(warning)
     folders_read = await to_thread.run_sync(solution_folders, run.prepared)
-    sandboxing = await choose_sandboxing(config, wire, visible=folders_read)
+    is_native = wire.is_native if wire is not None else None
+    sandboxing = await choose_sandboxing(config, is_native=is_native, visible=folders_read)
     run.observer.tell(sandboxing.why)
     network = (config.network is Network.AUTO and sandboxing.network) or config.network
     return run.settled(replace(config, sandbox=Sandbox(sandboxing.level), network=network)), sandboxing

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.runner.setup.model_wire import ModelWire
 
 UNBOXED = "The agents run as you and can read and change what you can"
 
@@ -41,8 +40,10 @@ class Sandboxing:
 UNSANDBOXED = Sandboxing()
 
 
-async def choose_sandboxing(config: RunConfig, wire: ModelWire | None, *, visible: Iterable[Path] = ()) -> Sandboxing:
+async def choose_sandboxing(config: RunConfig, *, is_native: bool | None, visible: Iterable[Path] = ()) -> Sandboxing:
     """Choose for a run; `visible` are folders that trials see besides those of the options.
+
+    `is_native`: the wire stands in for a provider that is asked at its own address; None without a wire.
 
     Raises ConfigError if what was asked for is not possible.
     """
@@ -53,7 +54,7 @@ async def choose_sandboxing(config: RunConfig, wire: ModelWire | None, *, visibl
         return Sandboxing(why=f"{UNBOXED}: {refused}")
     support = await to_thread.run_sync(find_support_of_trials)
     restricts_network = level is Level.NAMESPACES or support.landlock_abi >= NETWORK_ABI
-    network = _network(config, wire, level=level, restricts=restricts_network)
+    network = _network(config, is_native=is_native, level=level, restricts=restricts_network)
     allowed = await to_thread.run_sync(lambda: tuple(map(parse_allowed, config.sandbox_allow)))
     allowed += tuple(Mount(source=str(folder), target=str(folder)) for folder in visible)
     reach = "the model alone" if network is Network.MODEL else "the network"
@@ -129,8 +130,8 @@ def _why_landlock(support: Support) -> str:
     return f"It has no namespaces: {support.namespaces_refused}" if support.namespaces_refused else ""
 
 
-def _network(config: RunConfig, wire: ModelWire | None, *, level: Level, restricts: bool) -> Network:
-    has_way = wire is not None and (level is Level.NAMESPACES or not wire.is_native)
+def _network(config: RunConfig, *, is_native: bool | None, level: Level, restricts: bool) -> Network:
+    has_way = is_native is not None and (level is Level.NAMESPACES or not is_native)
     if config.network is Network.AUTO:
         return Network.MODEL if has_way and restricts else Network.OPEN
     if config.network is Network.OPEN:

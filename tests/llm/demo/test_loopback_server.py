@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from llm.demo.agents import KEY, TURN, USER, Agent, client
-from pinchbench.llm.demo.loopback_server import provider_config
+from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 
 pytestmark = pytest.mark.anyio

@@ -187,7 +187,7 @@ async def test_that_usage_is_estimated_is_said_once_and_after_the_first_reply(tm
 
 async def test_a_replay_of_a_known_provider_goes_on_with_no_other_model(monkeypatch: pytest.MonkeyPatch) -> None:
     known = NativeProvider(base_url="https://api.acme.example", key="k", key_name="A_KEY", key_names=("A_KEY",))
-    monkeypatch.setattr(model_wire, "native_provider", lambda *_: known)
+    monkeypatch.setattr(model_wire, "choose_native", lambda *_, **__: known)
     replay = ReplaySettings(folder="", fork_at=1, model="own/m", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(WireError, match="Leave out --model and --base-url"):
         async with open_wire(RunConfig(model="acme/m", replay=replay), MACHINE, None, tell=print):

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -26,21 +26,10 @@ from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Level, Support
 from refused_namespaces import NAMED, without_namespaces
 
-if TYPE_CHECKING:
-    from pinchbench.runner.setup.model_wire import ModelWire
-
 pytestmark = pytest.mark.anyio
 
 
-class _Wire:
-    """What is asked of a wire here."""
-
-    def __init__(self, *, is_native: bool) -> None:
-        self.is_native = is_native
-
-
-OWN = cast("ModelWire", _Wire(is_native=False))
-NATIVE = cast("ModelWire", _Wire(is_native=True))
+OWN, NATIVE = False, True  # whether the wire stands in for a provider
 
 
 @pytest.fixture(autouse=True)
@@ -70,26 +59,26 @@ def _config(
     ],
 )
 async def test_the_model_alone_is_reached_where_the_wire_leads_to_it(
-    wire: ModelWire | None, asked: Network, network: Network
+    wire: bool | None, asked: Network, network: Network
 ) -> None:
-    assert (await choose_sandboxing(_config(network=asked), wire)).network is network
+    assert (await choose_sandboxing(_config(network=asked), is_native=wire)).network is network
 
 
 @pytest.mark.parametrize("asked", [Network.MODEL, Network.NONE])
 async def test_the_model_alone_is_refused_without_the_wire_and_without_a_sandbox(asked: Network) -> None:
     with pytest.raises(ConfigError, match=f"--network {asked} needs the wire.*--network open"):
-        await choose_sandboxing(_config(network=asked), None)
+        await choose_sandboxing(_config(network=asked), is_native=None)
     with pytest.raises(ConfigError, match=f"--network {asked} is not possible: --sandbox none.*--network auto"):
-        await choose_sandboxing(_config(network=asked, sandbox=Sandbox.NONE), OWN)
+        await choose_sandboxing(_config(network=asked, sandbox=Sandbox.NONE), is_native=OWN)
 
 
 async def test_a_gateway_has_no_sandbox_and_the_user_is_told() -> None:
-    chosen = await choose_sandboxing(_config(isolation=Isolation.SHARED), OWN)
+    chosen = await choose_sandboxing(_config(isolation=Isolation.SHARED), is_native=OWN)
 
     assert chosen.network is None
     assert "use --isolation private for one" in chosen.why
     with pytest.raises(ConfigError, match="--sandbox namespaces is not possible: --isolation shared"):
-        await choose_sandboxing(_config(isolation=Isolation.SHARED, sandbox=Sandbox.NAMESPACES), OWN)
+        await choose_sandboxing(_config(isolation=Isolation.SHARED, sandbox=Sandbox.NAMESPACES), is_native=OWN)
 
 
 REFUSED = Support(namespaces_refused="The kernel refused it.", landlock_refused="It is too old.")
@@ -98,11 +87,11 @@ REFUSED = Support(namespaces_refused="The kernel refused it.", landlock_refused=
 async def test_a_machine_with_no_sandbox_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandboxing, "find_support", lambda: REFUSED)
 
-    chosen = await choose_sandboxing(_config(), OWN)
+    chosen = await choose_sandboxing(_config(), is_native=OWN)
 
     assert (chosen.network, "The kernel refused it." in chosen.why) == (None, True)
     with pytest.raises(ConfigError, match="The kernel refused it"):
-        await choose_sandboxing(_config(sandbox=Sandbox.NAMESPACES), OWN)
+        await choose_sandboxing(_config(sandbox=Sandbox.NAMESPACES), is_native=OWN)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +103,7 @@ async def test_landlock_is_taken_where_namespaces_are_refused(
     support = Support(namespaces_refused="The kernel refused it.", landlock_abi=abi)
     monkeypatch.setattr(sandboxing, "find_support", lambda: support)
 
-    chosen = await choose_sandboxing(_config(), OWN)
+    chosen = await choose_sandboxing(_config(), is_native=OWN)
 
     assert (chosen.level, chosen.network) == (Level.LANDLOCK, network)
     assert (
@@ -127,14 +116,14 @@ async def test_the_model_alone_is_refused_where_landlock_does_not_restrict_the_n
 ) -> None:
     monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=3))
     with pytest.raises(ConfigError, match="Linux 6"):
-        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK, network=Network.MODEL), OWN)
+        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK, network=Network.MODEL), is_native=OWN)
 
 
 async def test_landlock_is_refused_where_it_can_not_hide_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=7))
     monkeypatch.setattr(sandboxing, "bundled_tasks_dir", lambda: Path("/usr/lib/python3/dist-packages/pinchbench"))
     with pytest.raises(ConfigError, match="can't hide /usr/lib"):
-        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK), OWN)
+        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK), is_native=OWN)
 
 
 def test_checks_have_a_sandbox_where_the_machine_has_namespaces(
@@ -162,7 +151,7 @@ def test_auto_takes_landlock_where_the_kernel_refuses_namespaces_and_says_why() 
 import asyncio
 from pinchbench import Isolation, RunConfig
 from pinchbench.runner.setup.sandboxing import choose_sandboxing
-chosen = asyncio.run(choose_sandboxing(RunConfig(model="demo/oracle", isolation=Isolation.PRIVATE), None))
+chosen = asyncio.run(choose_sandboxing(RunConfig(model="demo/oracle", isolation=Isolation.PRIVATE), is_native=None))
 print(chosen.level, chosen.why)
 """
     argv = without_namespaces(Path(sys.executable), [sys.executable, "-c", program])
