@@ -19,7 +19,8 @@ from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.records import Control, NoteAdded, TrialFinished, TrialRequeued, TrialStopped
 from pinchbench.results.run_state import RunState
-from pinchbench.runner.ctl.commands import Reply, RunView, Status, decide, said
+from pinchbench.runner.ctl.commands import Reply, Status
+from pinchbench.runner.ctl.decide import RunView, decide, said
 from pinchbench.runner.ctl.socket import serve_commands
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.scheduling.meter import COST, TOKENS

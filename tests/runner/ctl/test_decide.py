@@ -35,12 +35,10 @@ from pinchbench.runner.ctl.commands import (
     Override,
     Pause,
     Requeue,
-    RunView,
     Skip,
     StopTrial,
-    decide,
-    said,
 )
+from pinchbench.runner.ctl.decide import RunView, decide, said
 
 
 def key(task_id: str, repetition: int = 1) -> TrialKey:
