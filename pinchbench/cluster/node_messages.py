@@ -39,24 +39,18 @@ class SentSuite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Begin(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The first message to a node: set up slots for a run.
+    """The first message to a node: set up slots for a run."""
 
-    `config` holds its options by name; `suites` and `tasks`, which are ids, stand for those that select tasks. The
-    files that it reads follow as `InputPart`s if `sends_inputs`; otherwise it reads none but those of the bundled
-    suite. `name` is that of the run's folder. `has_budget`: usage is needed at once although the options set no budget.
-    `user_model` names the model that plays simulated users, which the runner asks; empty if none does.
-    """
-
-    config: dict[str, object]
+    config: dict[str, object]  # its options by name; `suites` and `tasks` stand for those that select tasks
     suites: tuple[SentSuite, ...]
-    tasks: tuple[str, ...]
+    tasks: tuple[str, ...]  # their ids
     run_id: str
-    name: str
+    name: str  # of the run's folder
     node: int
     slots: int
-    sends_inputs: bool
-    has_budget: bool = False
-    user_model: str = ""
+    sends_inputs: bool  # whether files follow as `InputPart`s; otherwise it reads those of the bundled suite alone
+    has_budget: bool = False  # whether usage is needed at once although the options set no budget
+    user_model: str = ""  # the one that plays simulated users, which the runner asks; empty if none does
 
 
 class InputPart(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -40,19 +40,15 @@ class Message:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """A model's reply.
+    """A model's reply."""
 
-    `text` is valid Unicode. `problem` says why the reply can't be read as an answer (cut short, refused, not what the
-    protocol specifies); `text` is then what was received instead. `calls` counts the requests sent, including failed
-    ones; `cost_usd` is None if no price was reported. `model` is the model that the reply names, empty if it names
-    none.
-    """
-
-    text: str
+    text: str  # valid Unicode
     usage: Usage = Usage()
-    cost_usd: float | None = None
-    calls: int = 1
-    model: str = ""
+    cost_usd: float | None = None  # None if no price was reported
+    calls: int = 1  # the requests sent, including failed ones
+    model: str = ""  # the one that the reply names, if any
+    # why it can't be read as an answer (cut short, refused, not what the protocol specifies); `text` is then what was
+    # received instead
     problem: str = ""
 
 

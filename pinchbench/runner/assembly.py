@@ -52,15 +52,6 @@ class RunParts:
 
     The streams have no bounds, because handing over never waits and agents never wait for graders; the plan bounds
     both. Each task closes its own clone; the originals are closed by the run as soon as all clones are made.
-
-    Attributes:
-        records: what is to be written to the journal.
-        jobs: the attempts to grade.
-        to_grade: the receiving end of `jobs`.
-        control: decides what runs next.
-        commands: does what users ask of the run while it works.
-        workers: one for each slot that there is from the start.
-        grader_count: how many graders there are.
     """
 
     def __init__(self, ready: Ready, folders: RunFolders) -> None:
@@ -82,7 +73,7 @@ class RunParts:
         )
         self.commands = RunCommands(context, self.control, slots=len(ready.slots), record=record)
         self._new_worker = partial(Worker, context=context, control=self.control, timezone=timezone_name())
-        self.workers = tuple(map(self._new_worker, ready.slots))
+        self.workers = tuple(map(self._new_worker, ready.slots))  # of the slots that there are from the start
         self._grader = Grader(
             judges=ready.judges,
             scratch=folders.work.parent / CHECKS,

@@ -62,18 +62,15 @@ HURRYING = "Ending the grading; what is there is being saved. The next Ctrl-C ex
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Regrading:
-    """A run and what of it is to be graded; `remarks` are sentences for the user.
-
-    `earlier` are the grades of all attempts so far.
-    """
+    """A run and what of it is to be graded."""
 
     run_id: str
     jobs: tuple[GradeJob, ...]
     judge: JudgeConfig | None
     secrets: tuple[str, ...]
-    remarks: tuple[str, ...]
+    remarks: tuple[str, ...]  # sentences for the user
     sandbox: CheckSandbox | None
-    earlier: Mapping[tuple[TrialKey, int], Grade]
+    earlier: Mapping[tuple[TrialKey, int], Grade]  # the grades of all attempts so far
 
 
 async def regrade(config: RegradeConfig, *, observer: Observer | None = None, handle_signals: bool = False) -> Result:

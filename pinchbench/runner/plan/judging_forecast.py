@@ -23,17 +23,13 @@ GRADE = b'{"type":"grade"'  # how a grade's line begins
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgingForecast:
-    """What the judges will use on `trials` trials.
-
-    `tokens` and `cost_usd` are sums over the judges that earlier runs tell about, None where they tell about none.
-    `unknown` and `unpriced` name the judges without tokens and those without a price.
-    """
+    """What the judges will use; sums over the judges that earlier runs tell about, None where they tell about none."""
 
     trials: int
     tokens: int | None
     cost_usd: float | None
-    unknown: tuple[str, ...]
-    unpriced: tuple[str, ...]
+    unknown: tuple[str, ...]  # the judges without tokens
+    unpriced: tuple[str, ...]  # those without a price
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

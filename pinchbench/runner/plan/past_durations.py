@@ -30,17 +30,13 @@ OUTCOME = b'{"type":"outcome"'  # how an outcome's line begins
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PastTrial:
-    """The time of an attempt that ended by itself: its set-up and its agent, in seconds.
-
-    One that timed out would have taken longer. `digest` is that of the task at the time. `cost_usd` is what the agent's
-    model calls cost; None where it is not known.
-    """
+    """An attempt that ended by itself. One that timed out would have taken longer."""
 
     task_id: str
-    digest: str
-    took_s: float
+    digest: str  # of the task at the time
+    took_s: float  # its set-up and its agent
     same_model: bool
-    cost_usd: float | None = None
+    cost_usd: float | None = None  # of the agent's model calls; None where it is not known
 
 
 def past_trials(

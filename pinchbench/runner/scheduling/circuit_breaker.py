@@ -52,14 +52,7 @@ class Recovered:
 
 
 class CircuitBreaker:
-    """A circuit breaker over the ends of attempts. Times are monotonic seconds.
-
-    Attributes:
-        state: `closed`: go on; `paused`: nothing starts before `resume_at`, then the probe; `probing`: the probe runs.
-        resume_at: when the probe may start: `-math.inf` while closed, `math.inf` once the run was given up.
-        why: the diagnosis of the last failure that opened it or kept it open; empty while closed.
-        works: whether an attempt of the run has said something about the model.
-    """
+    """A circuit breaker over the ends of attempts. Times are monotonic seconds."""
 
     def __init__(self, *, enabled: bool, delay_s: float, jitter: Callable[[], float], works: bool = False) -> None:
         """Pauses are multiples of `delay_s` seconds, times what `jitter` gives (0.5 to 1.5).
@@ -69,10 +62,11 @@ class CircuitBreaker:
         self._enabled = enabled
         self._delay_s = delay_s
         self._jitter = jitter
-        self.works = works
+        self.works = works  # whether an attempt of the run has said something about the model
+        # closed: go on; paused: nothing starts before `resume_at`, then the probe; probing: the probe runs
         self.state: Literal["closed", "paused", "probing"] = "closed"
-        self.resume_at = -math.inf
-        self.why = ""
+        self.resume_at = -math.inf  # when the probe may start; `math.inf` once the run was given up
+        self.why = ""  # the diagnosis of the last failure that opened it or kept it open; empty while closed
         self._given_up = False
         self._pauses = 0  # since it was closed
         self._ended = 0  # attempts that ended by themselves

@@ -13,11 +13,6 @@ class RateLimit:
     """Additive increase, multiplicative decrease, as TCP does it: it comes near a limit that nobody states.
 
     A round is what starts between two cuts. Times are monotonic seconds. Runs that ask one provider may share it.
-
-    Attributes:
-        most: how many trials may run at once when the provider keeps up.
-        limit: how many may run at once now: 1 to `most`.
-        not_before: when the next attempt may start; `-math.inf` when there is nothing to wait for.
     """
 
     def __init__(self, most: int, *, delay_s: float, jitter: Callable[[], float]) -> None:
@@ -25,12 +20,12 @@ class RateLimit:
 
         After a cut nothing starts for `delay_s` seconds times what `jitter` gives (0.5 to 1.5).
         """
-        self.most = most
-        self.limit = most
+        self.most = most  # trials at once when the provider keeps up
+        self.limit = most  # as many may run now: 1 to `most`
         self._delay_s = delay_s
         self._jitter = jitter
         self._last_cut = -math.inf
-        self.not_before = -math.inf
+        self.not_before = -math.inf  # when the next attempt may start
         self._passed = 0  # attempts without a 429 since the limit changed
         self._running = 0
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import get_cancelled_exc_class, move_on_after, to_thread
 
+from pinchbench.defaults import Network
 from pinchbench.errors import GatewayError, PinchBenchError, ServiceError, WireError
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.files.folders import set_aside
@@ -29,6 +30,7 @@ from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
 from pinchbench.runner.trial.task_setup import missing_for, open_scratch, set_up_workspace
 from pinchbench.runner.trial.wire_facts import not_excused, read_wire, with_start, witnessed
+from pinchbench.sandbox.ledger import Facts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -309,20 +311,17 @@ class _Making:
     async def _with_integrity(
         self, outcome: Outcome, result: TaskResult, boxed: TurnSandbox, meter: TrialMeter | None
     ) -> Outcome:
-        read = partial(
-            read_integrity,
-            result.evidence,
-            own_dirs=(*boxed.own_dirs(self.workspace), *filter(None, [self.trial.task.workspace_path])),
-            network=boxed.network,
-            lookups=(*result.lookups, *(meter.refused if meter is not None else ())),
-            refused=(
-                *(f"a connection by {name}" for name in result.refused),
-                *(meter.refused_requests if meter is not None else ()),
-            ),
-            allowed=self.place.allowed,
+        own_dirs = (*boxed.own_dirs(self.workspace), *filter(None, [self.trial.task.workspace_path]))
+        hosts, requests = (meter.refused, meter.refused_requests) if meter is not None else ((), ())
+        facts = Facts(
+            own_dirs=(*own_dirs, *self.place.allowed),
+            lookups=(*result.lookups, *hosts),
+            refused=(*(f"a connection by {name}" for name in result.refused), *requests),
+            is_network_open=boxed.network is Network.OPEN,
         )
         try:
-            return replace(outcome, sandbox=await to_thread.run_sync(read))
+            seen = await to_thread.run_sync(read_integrity, result.evidence, boxed.network, facts)
+            return replace(outcome, sandbox=seen)
         except (OSError, PinchBenchError) as error:
             return _unkept(outcome, error)
 

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.defaults import Network
 from pinchbench.files.archive import unpacked
 from pinchbench.model.facts import Integrity, SandboxFacts
-from pinchbench.sandbox.ledger import Facts, examine
+from pinchbench.sandbox.ledger import examine
 from pinchbench.suite.check_code import find_canary
 from pinchbench.transcripts import read_conversation
 from pinchbench.wire.recording import read_recording
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from pinchbench.defaults import Network
     from pinchbench.results.evidence_files import Evidence
+    from pinchbench.sandbox.ledger import Facts
     from pinchbench.transcripts import ToolCall
 
 MAX_TOLD = 20
@@ -26,34 +27,13 @@ COMMAND_KEYS = ("command", "cmd", "script")
 PATH_KEYS = ("path", "file_path", "filePath")
 
 
-def read_integrity(
-    evidence: Evidence,
-    *,
-    own_dirs: Sequence[str],
-    network: Network,
-    lookups: Sequence[str],
-    refused: Iterable[str] = (),
-    allowed: Iterable[str] = (),
-) -> SandboxFacts:
+def read_integrity(evidence: Evidence, network: Network, facts: Facts) -> SandboxFacts:
     """Return what an attempt's agent attempted, and write it into the ledger if there is something. Blocks.
 
-    Args:
-        evidence: Of the attempt; without a transcript, only `lookups` tell something.
-        own_dirs: The folders of the trial by the paths that the agent saw, its workspace first.
-        network: What the agent could connect to.
-        lookups: The hosts that it looked up, or asked the wire for.
-        refused: The requests that the wire did not pass on.
-        allowed: Paths that it may read in addition to its own.
-
-    Raises OSError if the ledger can't be written, and ResultsError if the transcript can't be read.
+    `network` is what it could connect to. Without a transcript, only `facts` tell something. Raises OSError if the
+    ledger can't be written, and ResultsError if the transcript can't be read.
     """
     calls = _calls(evidence.transcript)
-    facts = Facts(
-        own_dirs=(*own_dirs, *allowed),
-        lookups=lookups,
-        refused=tuple(refused),
-        is_network_open=network is Network.OPEN,
-    )
     findings = examine(_texts(calls, COMMAND_KEYS), _texts(calls, PATH_KEYS), facts)
     if findings:
         lines = (msgspec.json.encode(one) for one in findings)

@@ -84,11 +84,6 @@ def question(user: SimulatedUser, prompt: str, exchanges: Sequence[Exchange], an
     )
 
 
-def asked_again(problem: str) -> str:
-    """Return what the model hears of a reply that can't be read."""
-    return f"{problem} Answer with nothing but one JSON object that has `is_finished` and `message`."
-
-
 def read_user_reply(reply: Reply) -> str:
     """Return the user's message; empty if the conversation is finished.
 
@@ -122,6 +117,7 @@ def _shortened(answer: str) -> str:
 
 
 TRIES = 2  # a model that fails again after the problem was explained is unlikely to succeed a third time
+ONLY_JSON = "Answer with nothing but one JSON object that has `is_finished` and `message`."
 NO_ANSWER = "(no answer)"  # stands for a reply without text: endpoints refuse an empty message
 
 
@@ -155,28 +151,22 @@ UserSource = ScriptedUser | RecordedUser | ModelUser
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UserPlace:
-    """Of which task the user is, what the prompt was, where it is recorded, and by which path the workspace is known.
-
-    `masked` keeps keys out of what the agent said before it goes to another provider.
-    """
+    """The task's user, its first prompt, where it is recorded, and the path by which the workspace is known."""
 
     user: SimulatedUser
     prompt: str
     record: Path
     workspace: Path
-    masked: Callable[[str], str]
+    masked: Callable[[str], str]  # keeps keys out of what the agent said before it goes to another provider
 
 
 @dataclass(slots=True)
 class AttemptUser:
-    """The user in one attempt.
-
-    `facts` is what it said and used so far; None before the agent's first answer.
-    """
+    """The user in one attempt."""
 
     source: UserSource
     place: UserPlace
-    facts: UserFacts | None = None
+    facts: UserFacts | None = None  # what it said and used so far; None before the agent's first answer
     _exchanges: list[Exchange] = field(default_factory=list)
     _recorded: tuple[UserLine, ...] | None = None
 
@@ -247,7 +237,7 @@ class AttemptUser:
             said = NO_ANSWER if reply.problem or not reply.text.strip() else reply.text[:MAX_REPLY]
             conversation += [
                 Message(role=Role.ASSISTANT, text=said),
-                Message(role=Role.USER, text=asked_again(problem)),
+                Message(role=Role.USER, text=f"{problem} {ONLY_JSON}"),
             ]
         return _with(line, failed=f"The reply of the user's model {endpoint.model} can't be read: {problem}")
 
@@ -270,18 +260,14 @@ THE_WORKSPACE = "{workspace}"  # stands for its path in what is compared, since 
 
 
 class UserLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An answer of the agent, what the user said to it, and what asking for that took.
-
-    `message` is empty if the user had nothing left to say. `replies` are all texts that its model gave; `failed` says
-    why there is no message.
-    """
+    """An answer of the agent, what the user said to it, and what asking for that took."""
 
     answer: str
     digest: str
-    message: str = ""
-    failed: str = ""
+    message: str = ""  # empty if the user had nothing left to say
+    failed: str = ""  # why there is no message
     model: str = ""
-    replies: tuple[str, ...] = ()
+    replies: tuple[str, ...] = ()  # all texts that its model gave
 
 
 def answer_digest(answer: str, workspace: Path) -> str:

@@ -43,18 +43,14 @@ _READY = re.compile(rb"HTTP/1\.[01] 2\d\d\b")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServicePlace:
-    """Where services run: next to which workspace and evidence, in which sandbox, and within which limits.
-
-    `marker` is the trial's, with which those of its services begin. Without a sandbox, there can be no services. They
-    have the trial's `clock`, if it is simulated.
-    """
+    """Where services run: next to which workspace and evidence, in which sandbox, and within which limits."""
 
     workspace: Path
     evidence: Evidence
-    sandbox: CheckSandbox | None
-    marker: str
+    sandbox: CheckSandbox | None  # without one, there can be no services
+    marker: str  # the trial's, with which those of its services begin
     limits: Limits = Limits()
-    clock: TrialClock | None = None
+    clock: TrialClock | None = None  # the trial's, if it is simulated
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

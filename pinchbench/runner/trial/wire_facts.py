@@ -138,13 +138,9 @@ def witnessed(
     and only a failure that the wire saw is one of the provider, and earns a retry. An attempt without a call, or whose
     reason is not one of `JUDGED`, keeps it. Prompts that the server truncated say nothing about the model at all.
 
-    Args:
-        reason: the reason that OpenClaw's files and output give.
-        note: details of it.
-        found: the calls.
-        turn: the index of the last turn that was begun.
-        timed_out: whether the attempt was ended at its time limit.
-        is_concurrent: whether several sessions called the model side by side.
+    `reason`, and `note` with its details, are by OpenClaw's files and output. `found` are the calls, `turn` is the index
+    of the last turn that was begun, `timed_out`: the attempt was ended at its time limit, and `is_concurrent`: several
+    sessions called the model side by side.
     """
     if found.truncated_to and (reason.is_valid or reason in JUDGED):
         return Reason.PROMPT_TRUNCATED, f"of each long prompt, the server read at most {found.truncated_to:,} tokens"
@@ -214,23 +210,16 @@ MAX_REFUSED = 200  # a trial can name any number of them
 
 
 class TrialMeter:
-    """Sums up the usage of a running trial, and the time in which it waited for nothing but the wire's queue.
-
-    Attributes:
-        refused: the hosts with which the wire did not connect it.
-        refused_requests: the endpoints and models for which the wire did not pass a request on.
-        exceeded: what it used too much of, so that the wire answers it no more; empty if nothing.
-        turn: the index of the turn that was begun last.
-    """
+    """Sums up the usage of a running trial, and the time in which it waited for nothing but the wire's queue."""
 
     def __init__(self, events: TrialEvents) -> None:
         """Report to `events` when the usage grows, and each call without a complete reply: OpenClaw may hide those."""
         self._events = events
         self._usage = Usage()
-        self.refused: dict[str, None] = {}
-        self.refused_requests: dict[str, None] = {}
-        self.exceeded = ""
-        self.turn = 0
+        self.refused: dict[str, None] = {}  # the hosts with which the wire did not connect it
+        self.refused_requests: dict[str, None] = {}  # the endpoints and models for which no request was passed on
+        self.exceeded = ""  # what it used too much of, so that the wire answers it no more
+        self.turn = 0  # the index of the turn that was begun last
         self._held_s = 0.0
         self._held_since: float | None = None
 

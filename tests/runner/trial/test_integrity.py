@@ -9,6 +9,7 @@ from pinchbench.defaults import Network
 from pinchbench.model.facts import Integrity
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.trial.integrity import read_integrity
+from pinchbench.sandbox.ledger import Facts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ def _evidence(folder: Path, *calls: tuple[str, dict[str, object]]) -> Evidence:
 def test_ordinary_work_is_clean_and_leaves_no_ledger(tmp_path: Path) -> None:
     evidence = _evidence(tmp_path, ("exec", {"command": "ls /workspace"}), ("write", {"path": "a.txt", "content": "x"}))
 
-    facts = read_integrity(evidence, own_dirs=OWN, network=Network.MODEL, lookups=())
+    facts = read_integrity(evidence, Network.MODEL, Facts(own_dirs=OWN))
 
     assert (facts.integrity, facts.attempts, facts.network) == (Integrity.CLEAN, (), "model")
     assert not evidence.ledger.exists()
@@ -44,7 +45,7 @@ def test_attempts_are_named_and_kept(tmp_path: Path) -> None:
         tmp_path, ("exec", {"command": "cat /root/.ssh/id_rsa"}), ("read", {"path": "/srv/suite/solution.yaml"})
     )
 
-    facts = read_integrity(evidence, own_dirs=OWN, network=Network.MODEL, lookups=("example.org",))
+    facts = read_integrity(evidence, Network.MODEL, Facts(own_dirs=OWN, lookups=("example.org",)))
 
     assert facts.integrity is Integrity.PROBED
     assert facts.attempts == (
