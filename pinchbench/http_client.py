@@ -70,6 +70,7 @@ class Answer:
     whole: bool = True
     retry_after: str = ""
     location: str = ""
+    content_type: str = ""
 
     @property
     def text(self) -> str:
@@ -165,6 +166,7 @@ async def _read_answer(response: httpx2.Response, most_bytes: int) -> Answer:
         whole=left >= 0,
         retry_after=response.headers.get("retry-after", ""),
         location=response.headers.get("location", ""),
+        content_type=response.headers.get("content-type", ""),
     )
 
 

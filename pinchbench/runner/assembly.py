@@ -33,7 +33,7 @@ from pinchbench.runner.worker import Worker, grade_job
 if TYPE_CHECKING:
     from anyio import CancelScope
     from anyio.abc import TaskGroup
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from anyio.streams.memory import MemoryObjectSendStream
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.runner.plan.prepare import Prepared
@@ -74,12 +74,13 @@ class RunParts:
         self.commands = RunCommands(context, self.control, slots=len(ready.slots), record=record)
         self._new_worker = partial(Worker, context=context, control=self.control, timezone=timezone_name())
         self.workers = tuple(map(self._new_worker, ready.slots))  # of the slots that there are from the start
-        self._grader = Grader(
+        grader = Grader(
             judges=ready.judges,
             scratch=folders.work.parent / CHECKS,
             secrets=context.redactor.secrets,
             sandbox=ready.check_sandbox,
         )
+        self.grade = partial(grade_trials, grader, graded=self.control.judged)
         self.grader_count = worker_count(context.prepared.config.judge)
 
     async def write(self) -> None:
@@ -119,12 +120,6 @@ class RunParts:
         self.commands.written(record)
         if (coordinator := self.context.coordinator) is not None:
             coordinator.follow(record)
-
-    async def grade(
-        self, to_grade: MemoryObjectReceiveStream[GradeJob], records: MemoryObjectSendStream[Record]
-    ) -> None:
-        """Grade attempts until there are none left. Owns the two streams."""
-        await grade_trials(self._grader, to_grade, records, self.control.judged)
 
     def record_start(self) -> None:
         """Record that the run begins, what it reuses, and the attempts that will not be made."""

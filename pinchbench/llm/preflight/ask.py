@@ -16,9 +16,8 @@ from anyio import create_task_group, current_effective_deadline, current_time, m
 
 from pinchbench.config.served import GUESSED_CONTEXT_TOKENS, INPUTS, ServedModel
 from pinchbench.errors import ConfigError
-from pinchbench.http_client import TransientError, open_client
+from pinchbench.http_client import Answer, TransientError, open_client
 from pinchbench.llm.preflight.question import (
-    Answer,
     Api,
     Target,
     diagnose,
@@ -61,9 +60,8 @@ async def ask_all(targets: Sequence[Target]) -> list[Finding]:
 async def ask(target: Target) -> Finding:
     """Ask one target; see `ask_all`."""
     try:
-        async with open_client(target.base_url, whose=target.model, secrets=[target.secret]) as opened:
-            client = opened.raw
-            finding = await _ask(client, target)
+        async with open_client(target.base_url, whose=target.model, secrets=[target.secret]) as client:
+            finding = await _ask(client.raw, target)
             if finding.level is Level.PROBLEM and target.url_option and with_v1(target):
                 return await _with_address(client, target, finding)
             return finding
@@ -106,17 +104,14 @@ async def _send(client: httpx2.AsyncClient, target: Target) -> Answer | None:
         )
 
 
-async def _with_address(client: httpx2.AsyncClient, target: Target, finding: Finding) -> Finding:
+async def _with_address(client: HttpClient, target: Target, finding: Finding) -> Finding:
     """Check whether the address works with `/v1` appended, which is the most common omission."""
     headers = {"Authorization": f"Bearer {target.key}"} if target.key else {}
-    try:
-        with move_on_after(SECOND_LIMIT_S):
-            response = await client.get(f"{with_v1(target)}/models", headers=headers)
-            if response.is_success and "json" in response.headers.get("content-type", ""):
-                do = f"The API answers at {with_v1(target)}: use {target.url_option} {with_v1(target)}."
-                return replace(finding, do=do)
-    except httpx2.RequestError:
-        pass
+    url = with_v1(target)
+    with suppress(TransientError):
+        answer = await client.send(f"{url}/models", most_bytes=MAX_LIST_BYTES, limit_s=SECOND_LIMIT_S, headers=headers)
+        if httpx2.codes.is_success(answer.status) and "json" in answer.content_type:
+            return replace(finding, do=f"The API answers at {url}: use {target.url_option} {url}.")
     return finding
 
 

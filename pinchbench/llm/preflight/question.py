@@ -16,6 +16,8 @@ from pinchbench.redaction import is_key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pinchbench.http_client import Answer
+
 PROMPT = "Reply with the single word: ready"
 TOOL_PROMPT = "Call the tool `report_ready`."
 TOOL = {"name": "report_ready", "description": "Report that you are ready."}
@@ -77,16 +79,6 @@ class Request:
     url: str
     headers: Mapping[str, str] = field(repr=False)
     body: Mapping[str, object]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Answer:
-    """A response: `body` is its beginning, `content_type` and `location` are headers."""
-
-    status: int
-    body: bytes = b""
-    content_type: str = ""
-    location: str = ""
 
 
 def request_of(target: Target) -> Request:
@@ -218,11 +210,9 @@ def with_v1(target: Target) -> str:
 
 def _message(answer: Answer) -> str:
     """Return the endpoint's own message, from any of the usual places."""
-    try:
-        value = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        text = answer.body.decode("utf-8", "replace")
-        return "" if text.lstrip().startswith("<") else _line(text)
+    value = answer.json()
+    if value is None:
+        return "" if answer.text.lstrip().startswith("<") else _line(answer.text)
     if isinstance(value, list) and value:
         value = value[0]
     error = value.get("error", value) if isinstance(value, dict) else value

@@ -97,8 +97,8 @@ def native_env(
 ) -> dict[str, str]:
     """Return an environment in which requests to the provider go through the wire, and which has no key of it (pure).
 
-    `env` is what the agents of a run get without the wire, `token` stands in for the key, and `certificates` is the file
-    with the authority of the wire and those that `env` names.
+    `env` is what the agents of a run get without the wire, `token` stands in for the key, and `certificates` is the
+    file with the authority of the wire and those that `env` names.
     """
     kept = {
         name: value

@@ -138,9 +138,9 @@ def witnessed(
     and only a failure that the wire saw is one of the provider, and earns a retry. An attempt without a call, or whose
     reason is not one of `JUDGED`, keeps it. Prompts that the server truncated say nothing about the model at all.
 
-    `reason`, and `note` with its details, are by OpenClaw's files and output. `found` are the calls, `turn` is the index
-    of the last turn that was begun, `timed_out`: the attempt was ended at its time limit, and `is_concurrent`: several
-    sessions called the model side by side.
+    `reason`, and `note` with its details, are by OpenClaw's files and output. `found` are the calls, and `turn` is the
+    index of the last turn that was begun. `timed_out`: the attempt was ended at its time limit. `is_concurrent`:
+    several sessions called the model side by side.
     """
     if found.truncated_to and (reason.is_valid or reason in JUDGED):
         return Reason.PROMPT_TRUNCATED, f"of each long prompt, the server read at most {found.truncated_to:,} tokens"
