@@ -27,7 +27,7 @@ from pinchbench.process.capacity import GIB
 from pinchbench.runner.setup.set_up import plain_config
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AsyncExitStack
 
     from anyio import Event
@@ -48,11 +48,6 @@ class Places:
 
     most: int = 0
     used: int = 0
-
-    @property
-    def are_taken(self) -> bool:
-        """Whether no further trial may start on the node now."""
-        return self.used >= self.most
 
 
 class SharedNodes:
@@ -107,7 +102,7 @@ class RemoteSlot:
     @property
     def is_taken(self) -> bool:
         """Whether trials of other runs have all places on its node."""
-        return self.places.are_taken
+        return self.places.used >= self.places.most
 
     async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
         """Make one attempt at a trial, as `Slot.run` says."""
@@ -266,13 +261,8 @@ class ClusterPool:
             and not node.is_draining
             and current_time() >= self._not_before.get(node.id, -math.inf)
         ]
-        return share_out(self._lacking, fresh)
-
-    @property
-    def _lacking(self) -> int:
-        """How many slots have no node."""
         taken = sum(map(len, self._slots.values())) + sum(self._setting_up.values())
-        return self._plan.run.prepared.slots - taken
+        return share_out(self._plan.run.prepared.slots - taken, fresh)
 
     async def _join(self, info: NodeInfo, number: int, add: Callable[[RemoteSlot], None]) -> None:
         """Set up slots on a node that has joined. One that can't take part is left out, with the reason."""
@@ -314,7 +304,8 @@ class ClusterPool:
         except BaseException:
             client.close()
             raise
-        free = self._free_numbers()
+        taken = {slot.number for slots in self._slots.values() for slot in slots}
+        free = (number for number in count(1) if number not in taken)
         places = self._shared.places(info.id, number)
         self._clients[info.id] = client
         self._slots[info.id] = [
@@ -326,10 +317,6 @@ class ClusterPool:
         if text not in self._told:
             self._told.add(text)
             run.observer.tell(text)
-
-    def _free_numbers(self) -> Iterator[int]:
-        taken = {slot.number for slots in self._slots.values() for slot in slots}
-        return (number for number in count(1) if number not in taken)
 
     async def _start_programs(self, run: RunContext) -> list[tuple[NodeInfo, int, NodeLink]]:
         """Start the programs of the nodes that get slots; return each node with how many, and the link to it.

@@ -86,7 +86,7 @@ class RunControl:
         """
         while not (self._interrupt.stop.is_set() or (slot is not None and slot.is_closed)):
             changed = self._changed
-            answer = self._next() if self._share is None or self._may_start(self._share, slot) else math.inf
+            answer = self._next() if self._may_start(slot) else math.inf
             if not isinstance(answer, float):
                 if answer is None:
                     self.over.set()
@@ -95,9 +95,10 @@ class RunControl:
                 await changed.wait()
         return None
 
-    def _may_start(self, share: Share, slot: Slot | None) -> bool:
+    def _may_start(self, slot: Slot | None) -> bool:
         """Return whether it is the run's turn, and its machine has room; when all is over, the dispatcher says so."""
-        return share.is_turn() and (self.over.is_set() or slot is None or not slot.is_taken)
+        has_room = self.over.is_set() or slot is None or not slot.is_taken
+        return self._share is None or (self._share.is_turn() and has_room)
 
     def _next(self) -> Attempt | float | None:
         answer, decision = self.dispatcher.next(current_time())

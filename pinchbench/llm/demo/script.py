@@ -168,7 +168,7 @@ def _last_message(messages: object) -> tuple[str, int]:
                 results += _all_text(content).strip() != SKIPPED
             case "assistant" if not said[index].get("tool_calls") and _ONE_DONE.search(added):
                 return added, results
-            case "user" if text := _own_text(content):
+            case "user" if text := _INTERNAL.sub("", _all_text(content)).strip():
                 if not (_REPORT.search(text) and _is_in_turn(said[:index])):
                     return text, results
             case "user":
@@ -181,11 +181,6 @@ def _is_in_turn(messages: list[Mapping[str, object]]) -> bool:
     return next((one.get("role") == "tool" for one in reversed(messages) if one.get("role") != "user"), False)
 
 
-def _own_text(content: object) -> str:
-    """Return a message's text without what OpenClaw adds."""
-    return _INTERNAL.sub("", _all_text(content)).strip()
-
-
 def _all_text(content: object) -> str:
     """Return a message's text; none if it has pictures, which are a tool's result."""
     parts = content if isinstance(content, list | tuple) else [{"type": "text", "text": content}]
@@ -196,17 +191,14 @@ def _all_text(content: object) -> str:
 def _call(step: ToolStep, results: int) -> ToolCall:
     """Return the call of a step after so many tool results in the whole conversation."""
     args = {"yieldMs": PATIENCE_MS, **step.args} if step.tool == "exec" else step.args
-    return ToolCall(call_id=f"call_{results + 1:04d}", tool=step.tool, arguments=_to_json(args))
+    arguments = json.dumps(dict(args), ensure_ascii=False, default=_plain)
+    return ToolCall(call_id=f"call_{results + 1:04d}", tool=step.tool, arguments=arguments)
 
 
 def _count_tool_results(messages: object) -> int:
     if not isinstance(messages, list | tuple):
         return 0
     return sum(1 for message in messages if isinstance(message, Mapping) and message.get("role") == "tool")
-
-
-def _to_json(args: Mapping[str, object]) -> str:
-    return json.dumps(dict(args), ensure_ascii=False, default=_plain)
 
 
 def _plain(value: object) -> object:

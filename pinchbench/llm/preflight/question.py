@@ -133,10 +133,13 @@ def diagnose(target: Target, answer: Answer) -> Finding:  # noqa: PLR0911 - a li
         case _ if status == HTTPStatus.PAYMENT_REQUIRED or (status in (400, 403, 429) and NO_CREDIT.search(said)):
             return _problem(target, f"the account has no credit left{quoted}", "Add credit, or use another key.")
         case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
-            return _problem(target, f"{_key_words(target)}{quoted}", _key_advice(target))
+            what = f"the key in {target.key_name} was refused" if target.key_name else "the endpoint wants a key"
+            return _problem(target, f"{what}{quoted}", _key_advice(target))
         case _ if status in TOOLS_REFUSED and target.is_agents and NAMES_TOOLS.search(said.replace(target.model, "")):
             return _problem(target, f"the server does not accept tools{quoted}", TOOL_CALLS_REMEDY)
-        case HTTPStatus.NOT_FOUND | HTTPStatus.BAD_REQUEST | HTTPStatus.UNPROCESSABLE_ENTITY if _names_no_model(said):
+        case HTTPStatus.NOT_FOUND | HTTPStatus.BAD_REQUEST | HTTPStatus.UNPROCESSABLE_ENTITY if MODEL.search(
+            said
+        ) and NO_SUCH.search(said):
             return _problem(target, f"the endpoint does not know the model{quoted}", f"Check {target.model_option}.")
         case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
             return _problem(target, f"there is no such API at this address{quoted}", _address_advice(target))
@@ -151,10 +154,6 @@ def diagnose(target: Target, answer: Answer) -> Finding:  # noqa: PLR0911 - a li
             return _warning(target, f"the endpoint fails at the moment{quoted}", "The run starts, and retries.")
         case _:
             return _warning(target, f"the endpoint did not accept this small question{quoted}", "The run starts.")
-
-
-def _names_no_model(said: str) -> bool:
-    return MODEL.search(said) is not None and NO_SUCH.search(said) is not None
 
 
 def _of_success(target: Target, answer: Answer) -> Finding:
@@ -225,10 +224,6 @@ def _message(answer: Answer) -> str:
 def _line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= MAX_QUOTED else f"{line[:MAX_QUOTED]}…"
-
-
-def _key_words(target: Target) -> str:
-    return f"the key in {target.key_name} was refused" if target.key_name else "the endpoint wants a key"
 
 
 def _key_advice(target: Target) -> str:

@@ -222,7 +222,7 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
         changed.append("the files of --workspace-files")
     needs_judge = any(job.task.grading_type is not GradingType.AUTOMATED for job in jobs)
     judge = (config.judge or _last_judge(journal, first)) if needs_judge else None
-    named = facts.config.get("api_key_env")
+    named, allowed = facts.config.get("api_key_env"), facts.config.get("sandbox_allow")
     return _Regrading(
         run_id=facts.run_id,
         jobs=jobs,
@@ -233,14 +233,9 @@ def _prepare(config: RegradeConfig, files: RunFiles) -> _Regrading:
             *(judge.key_names if judge is not None else ()),
         ),
         remarks=tuple(_remarks(changed, sorted(missing))),
-        sandbox=check_sandbox(_allowed(facts)),
+        sandbox=check_sandbox(map(str, allowed if isinstance(allowed, list) else ())),
         earlier=dict(journal.state.attempt_grades),
     )
-
-
-def _allowed(facts: RunFacts) -> tuple[str, ...]:
-    given = facts.config.get("sandbox_allow")
-    return tuple(map(str, given)) if isinstance(given, list) else ()
 
 
 def _workspace_files(facts: RunFacts) -> Mapping[str, str]:

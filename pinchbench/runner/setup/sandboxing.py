@@ -62,9 +62,10 @@ async def choose_sandboxing(config: RunConfig, *, is_native: bool | None, visibl
         case Level.NAMESPACES:
             why = f"Each trial gets its own sandbox: it reaches its workspace, the system's programs and {reach}."
         case Level.LANDLOCK:
+            lacking = f" It has no namespaces: {support.namespaces_refused}" if support.namespaces_refused else ""
             why = (
                 f"Each trial is restricted by Landlock to its workspace, the system's programs and {reach}; it sees"
-                f" which processes run. {_why_landlock(support)}".rstrip()
+                f" which processes run.{lacking}"
             )
     return Sandboxing(level=level, network=network, allowed=allowed, why=why)
 
@@ -124,10 +125,6 @@ def find_support_of_trials() -> Support:
     if is_of_system(bundled_tasks_dir()) and not support.landlock_refused:
         return replace(support, landlock_refused=f"It can't hide {bundled_tasks_dir()} in a folder of the system.")
     return support
-
-
-def _why_landlock(support: Support) -> str:
-    return f"It has no namespaces: {support.namespaces_refused}" if support.namespaces_refused else ""
 
 
 def _network(config: RunConfig, *, is_native: bool | None, level: Level, restricts: bool) -> Network:

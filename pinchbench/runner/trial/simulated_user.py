@@ -195,7 +195,8 @@ class AttemptUser:
         return UserReply(message=line.message)
 
     async def _say(self, answer: str) -> UserLine:
-        line = UserLine(answer=answer, digest=answer_digest(answer, self.place.workspace))
+        elsewhere = writable(answer.replace(str(self.place.workspace), THE_WORKSPACE))  # the same in another workspace
+        line = UserLine(answer=answer, digest=hashlib.sha256(elsewhere.encode()).hexdigest())
         match self.source:
             case ScriptedUser(messages=messages):
                 number = len(self._exchanges)
@@ -268,11 +269,6 @@ class UserLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     failed: str = ""  # why there is no message
     model: str = ""
     replies: tuple[str, ...] = ()  # all texts that its model gave
-
-
-def answer_digest(answer: str, workspace: Path) -> str:
-    """Return what is the same for the same answer in another workspace."""
-    return hashlib.sha256(writable(answer.replace(str(workspace), THE_WORKSPACE)).encode()).hexdigest()
 
 
 def append_line(path: Path, line: UserLine) -> None:

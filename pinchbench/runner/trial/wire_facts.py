@@ -145,7 +145,8 @@ def witnessed(
     if found.truncated_to and (reason.is_valid or reason in JUDGED):
         return Reason.PROMPT_TRUNCATED, f"of each long prompt, the server read at most {found.truncated_to:,} tokens"
     # where several sessions called, the last call need not be that of the one that failed
-    is_seen = is_concurrent and reason is Reason.PROVIDER_ERROR and any(map(_is_providers, found.failed))
+    situations = (situation_of(failure.error, failure.status) for failure in found.failed)
+    is_seen = is_concurrent and reason is Reason.PROVIDER_ERROR and not all(one.is_models for one in situations)
     if reason not in JUDGED or not found.facts.calls or is_seen:
         return reason, note
     if not found.last:
@@ -174,10 +175,6 @@ def with_start(outcome: Outcome, found: Measurements) -> Outcome:
             f"{note}{'; ' if note else ''}OpenClaw's own start took {start_s:.0f} of {outcome.timeout_s:.0f} s: {LATE}"
         )
     return replace(outcome, wire=replace(outcome.wire, start_s=start_s), note=note)
-
-
-def _is_providers(failure: FailedCall) -> bool:
-    return not situation_of(failure.error, failure.status).is_models
 
 
 def _after_failure(reason: Reason, note: str, failure: FailedCall, *, timed_out: bool) -> tuple[Reason, str]:
