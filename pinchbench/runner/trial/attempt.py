@@ -284,7 +284,9 @@ class _Making:
             read = await to_thread.run_sync(read_wire, evidence, outcome.session_ids, replayed)
         except (OSError, PinchBenchError) as error:
             return _unkept(outcome, error)
-        outcome = replace(outcome, wire=read.found.facts, replay=read.replay, findings=(*outcome.findings, *read.findings))
+        outcome = replace(
+            outcome, wire=read.found.facts, replay=read.replay, findings=(*outcome.findings, *read.findings)
+        )
         if read.events is not None:
             outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
             if not outcome.usage.requests:
