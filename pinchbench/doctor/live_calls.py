@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -68,7 +68,8 @@ async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
 
 
 async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
-    async with _short_lived_folder(config.run_root) as folder, _scripted(config) as scripted:
+    demo = scripted_model() if config.is_demo else nullcontext()
+    async with _short_lived_folder(config.run_root) as folder, demo as scripted:
         machine = replace(await to_thread.run_sync(read_machine_for, config), openclaw=openclaw)
         [home] = await make_homes(config, machine, folder, slots=1, scripted=scripted)
         # among the homes: what a killed doctor leaves is swept by the next run with them
@@ -82,16 +83,6 @@ async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
             marker=f"{folder.name}/doctor",
             before_turn=partial(_play, scripted) if scripted is not None else None,
         )
-
-
-@asynccontextmanager
-async def _scripted(config: RunConfig) -> AsyncGenerator[ScriptedModel | None]:
-    if not config.is_demo:
-        yield None
-        return
-
-    async with scripted_model() as model:
-        yield model
 
 
 async def _play(scripted: ScriptedModel, turn: int) -> None:

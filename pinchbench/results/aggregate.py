@@ -30,7 +30,15 @@ from pinchbench.results.result_json import (
     Retries,
 )
 from pinchbench.results.statistics import estimate
-from pinchbench.results.task_trials import GradedTrial, TaskTrials, by_task, cost_known_of, sum_usage, task_entry
+from pinchbench.results.task_trials import (
+    GradedTrial,
+    TaskTrials,
+    by_task,
+    cost_known_of,
+    known_sum,
+    sum_usage,
+    task_entry,
+)
 from pinchbench.results.totals import (
     automated_only_of,
     category_totals,
@@ -266,7 +274,6 @@ def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> JudgeTotals | No
     asked = _judged(sorted(graded, key=lambda grade: (grade.key, grade.graded_at))) or counting
     if not asked:
         return None
-    costs = [part.cost_usd for part in asked if part.cost_usd is not None]
     each = [own for part in counting for own in part.each]
     certificates = tuple(sorted({own.certificate or "" for own in each if own.score is not None}))
     return JudgeTotals(
@@ -276,7 +283,7 @@ def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> JudgeTotals | No
         calls=sum(part.calls for part in asked),
         cached=sum(part.cached for part in asked),
         usage=sum_usage(part.usage for part in asked),
-        cost_usd=fsum(costs) if costs else None,
+        cost_usd=known_sum(part.cost_usd for part in asked),
         calls_without_cost=sum(own.calls for part in asked for own in part.each if own.cost_usd is None),
         latency_s=_seconds(part.latency_s for part in asked),
         certificates=certificates if any(certificates) else UNSET,

@@ -9,17 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from pinchbench.decoding import doc
-from pinchbench.results.records import (
-    BudgetSet,
-    ConcurrencySet,
-    GradeOverridden,
-    NoteAdded,
-    RunContinued,
-    RunPaused,
-    TrialRequeued,
-    TrialsSkipped,
-    TrialStopped,
-)
+from pinchbench.results import records
 from pinchbench.results.statistics import Estimate  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -87,7 +77,7 @@ def control_entry(
     control: ControlState,
     *,
     without_requeued: Estimate | None = None,
-    overridden: Iterable[tuple[GradeOverridden, float | None]] = (),
+    overridden: Iterable[tuple[records.GradeOverridden, float | None]] = (),
     with_overrides: Estimate | None = None,
 ) -> ControlEntry | None:
     """Return what the result says; None if the user has asked for nothing that it tells of (pure).
@@ -150,32 +140,32 @@ class ControlState:
     is_paused: bool = False
     settings: dict[str, object] = field(default_factory=dict)
     skipped: dict[TrialKey, bool] = field(default_factory=dict)
-    requeued: list[TrialRequeued] = field(default_factory=list)
-    notes: list[NoteAdded] = field(default_factory=list)
-    overridden: dict[tuple[TrialKey, int], GradeOverridden] = field(default_factory=dict)
+    requeued: list[records.TrialRequeued] = field(default_factory=list)
+    notes: list[records.NoteAdded] = field(default_factory=list)
+    overridden: dict[tuple[TrialKey, int], records.GradeOverridden] = field(default_factory=dict)
 
     def apply(self, record: Control) -> None:
         """Take the next record of a command."""
         match record:
-            case RunPaused():
+            case records.RunPaused():
                 self.is_paused = True
-            case RunContinued():
+            case records.RunContinued():
                 self.is_paused = False
-            case ConcurrencySet(concurrency=concurrency):
+            case records.ConcurrencySet(concurrency=concurrency):
                 self.settings["concurrency"] = concurrency
-            case BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
+            case records.BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
                 given = {"max_cost": max_cost, "max_tokens": max_tokens}
                 self.settings |= {name: limit for name, limit in given.items() if limit is not UNSET}
-            case TrialStopped(key=key):
+            case records.TrialStopped(key=key):
                 self.skipped[key] = True
-            case TrialsSkipped(keys=keys):
+            case records.TrialsSkipped(keys=keys):
                 self.skipped |= dict.fromkeys(keys, False)
-            case TrialRequeued(key=key):
+            case records.TrialRequeued(key=key):
                 self.skipped.pop(key, None)
                 self.requeued.append(record)
-            case NoteAdded():
+            case records.NoteAdded():
                 self.notes.append(record)
-            case GradeOverridden(key=key, attempt=attempt):
+            case records.GradeOverridden(key=key, attempt=attempt):
                 self.overridden[key, attempt] = record
             case _:
                 assert_never(record)

@@ -69,12 +69,7 @@ def node_times(outcomes: Iterable[Outcome], hardware: Mapping[str, Hardware] = N
     for one in ended:
         of_task[one.key.task_id].append(one)
         of_node[one.node].append(one)
-    return {
-        name: msgspec.structs.replace(
-            _times(name, of_node[name], of_task), hardware=hardware.get(name, UNSET), waited=_waited(of_node[name])
-        )
-        for name in sorted(of_node)
-    }
+    return {name: _times(name, of_node[name], of_task, hardware.get(name, UNSET)) for name in sorted(of_node)}
 
 
 def _waited(own: Sequence[Outcome]) -> Maybe[dict[str, float]]:
@@ -85,7 +80,9 @@ def _waited(own: Sequence[Outcome]) -> Maybe[dict[str, float]]:
     return {name: round(median(of_trials), 3) for name, of_trials in shares.items()} or UNSET
 
 
-def _times(name: str, own: Sequence[Outcome], of_task: dict[str, list[Outcome]]) -> NodeTimes:
+def _times(
+    name: str, own: Sequence[Outcome], of_task: Mapping[str, Sequence[Outcome]], hardware: Maybe[Hardware]
+) -> NodeTimes:
     ratios = []
     for one in own:
         elsewhere = [other.execution_time_s for other in of_task[one.key.task_id] if other.node != name]
@@ -96,4 +93,6 @@ def _times(name: str, own: Sequence[Outcome], of_task: dict[str, list[Outcome]])
         execution_time_median=round(median(one.execution_time_s for one in own), 3),
         compared=len(ratios),
         pace=round(median(ratios), 3) if ratios else None,
+        waited=_waited(own),
+        hardware=hardware,
     )

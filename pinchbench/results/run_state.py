@@ -13,20 +13,8 @@ import msgspec
 
 from pinchbench.events import GradedBefore
 from pinchbench.model.ending import Reason, Stop
+from pinchbench.results import records
 from pinchbench.results.control_state import ControlState
-from pinchbench.results.records import (
-    Control,
-    GradeGiven,
-    NodeUsed,
-    ProbeEnded,
-    RegradeStarted,
-    RunFinished,
-    RunResumed,
-    RunStarted,
-    TrialFinished,
-    TrialRequeued,
-    TrialStarted,
-)
 from pinchbench.results.statistics import is_passed
 
 if TYPE_CHECKING:
@@ -42,9 +30,11 @@ if TYPE_CHECKING:
 
 Session = tuple[float, float]
 # Sets of types: a run has hundreds of thousands of records, and looking through a union takes a microsecond for each.
-OF_ATTEMPTS = frozenset({RunStarted, RunResumed, TrialStarted, TrialFinished})
-ENDS_OF_RUNNERS = frozenset({RunFinished, RegradeStarted})
-FROM_ELSEWHERE = frozenset({RegradeStarted, *get_args(Control)})  # may be written after the runner's last record
+OF_ATTEMPTS = frozenset({records.RunStarted, records.RunResumed, records.TrialStarted, records.TrialFinished})
+ENDS_OF_RUNNERS = frozenset({records.RunFinished, records.RegradeStarted})
+FROM_ELSEWHERE = frozenset(
+    {records.RegradeStarted, *get_args(records.Control)}
+)  # may be written after the runner's last record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,9 +161,9 @@ class RunState:
     """
 
     created_at: float = inf
-    started: RunStarted | None = None
-    finished: RunFinished | None = None
-    resumed: list[RunResumed] = field(default_factory=list)
+    started: records.RunStarted | None = None
+    finished: records.RunFinished | None = None
+    resumed: list[records.RunResumed] = field(default_factory=list)
     trials: dict[TrialKey, TrialState] = field(default_factory=dict, repr=False)
     attempts: list[Outcome] = field(default_factory=list, repr=False)
     given: list[Grade] = field(default_factory=list, repr=False)
@@ -196,32 +186,32 @@ class RunState:
     def apply(self, record: Record) -> None:  # noqa: C901 - one for each
         """Take the next record of the journal."""
         match record:
-            case TrialStarted():  # a third of all records
+            case records.TrialStarted():  # a third of all records
                 pass
-            case RunStarted():
+            case records.RunStarted():
                 self.started = self.started or record
-            case RunResumed(tasks=tasks):
+            case records.RunResumed(tasks=tasks):
                 self.resumed.append(record)
                 self.control.settings.clear()  # its own options contain them
                 for key, trial in self.trials.items():
                     if (task := tasks.get(key.task_id)) is not None:
                         self.trials[key] = trial.with_task(task.digest)
-            case TrialFinished(outcome=outcome, retried=retried):
+            case records.TrialFinished(outcome=outcome, retried=retried):
                 self.attempts.append(outcome)
                 trial = self.trials.get(outcome.key, NEW_TRIAL)
                 self.trials[outcome.key] = trial.after(outcome, retried=retried)
-            case GradeGiven(grade=grade):
+            case records.GradeGiven(grade=grade):
                 self.given.append(grade)
                 before = self.attempt_grades.get((grade.key, grade.attempt))
                 keeps = before is not None and before.score is not None and before.digest == grade.digest
                 if grade.score is not None or not keeps:
                     self.attempt_grades[grade.key, grade.attempt] = grade
-            case ProbeEnded(probe=probe):
+            case records.ProbeEnded(probe=probe):
                 self.probes.append(probe)
-            case TrialRequeued(key=key):
+            case records.TrialRequeued(key=key):
                 self.trials[key] = self.trials.get(key, NEW_TRIAL).requeued()
                 self.control.apply(record)
-            case _ if isinstance(record, Control):
+            case _ if isinstance(record, records.Control):
                 self.control.apply(record)
             case _:
                 pass
@@ -230,24 +220,24 @@ class RunState:
         self._apply_session(record)
 
     def _apply_node(self, record: Record) -> None:
-        if isinstance(record, NodeUsed):
+        if isinstance(record, records.NodeUsed):
             self.hardware[record.name] = record.hardware
             self.node_ids[record.name] = record.id or ""
-        elif isinstance(record, TrialFinished) and record.outcome.node:
+        elif isinstance(record, records.TrialFinished) and record.outcome.node:
             self.node_ids.setdefault(record.outcome.node, "")
 
     def _apply_end(self, record: Record) -> None:
-        if isinstance(record, RunFinished):
+        if isinstance(record, records.RunFinished):
             self.finished = record
         elif type(record) in OF_ATTEMPTS:
             self.finished = None
 
     def _apply_session(self, record: Record) -> None:
         match record:
-            case RunStarted(at=at):
+            case records.RunStarted(at=at):
                 self.sessions.append((min(self.created_at, at), at))
                 self._has_runner = True
-            case RunResumed(at=at):
+            case records.RunResumed(at=at):
                 self.sessions.append((at, at))
                 self._has_runner = True
             case _ if self._has_runner:
@@ -377,15 +367,15 @@ NEW_TRIAL = TrialState()
 
 def _when(record: Record) -> float:
     match record:
-        case TrialFinished(outcome=outcome):
+        case records.TrialFinished(outcome=outcome):
             return outcome.ended_at
-        case GradeGiven(grade=grade):
+        case records.GradeGiven(grade=grade):
             return grade.graded_at
         case _:
             return record.at
 
 
-def as_resumed(facts: RunFacts, resumed: Sequence[RunResumed]) -> RunFacts:
+def as_resumed(facts: RunFacts, resumed: Sequence[records.RunResumed]) -> RunFacts:
     """Return the facts of a run after it was resumed: the changes hold for what is run from then on."""
     for record in resumed:
         facts = msgspec.structs.replace(

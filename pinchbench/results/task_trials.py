@@ -218,3 +218,9 @@ def cost_known_of(usage: Usage) -> bool | UnsetType:
 def sum_usage(usages: Iterable[Usage]) -> Usage:
     """Return what was used in all."""
     return sum(usages, Usage())
+
+
+def known_sum(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of what is known; None if nothing is."""
+    known = [cost for cost in costs if cost is not None]
+    return fsum(known) if known else None

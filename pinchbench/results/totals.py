@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.model.usage import Usage
+from pinchbench.results import result_json
 from pinchbench.results.failure_sheet import failure_sheet
-from pinchbench.results.result_json import (
-    AutomatedOnly,
-    CategoryTotals,
-    CausedByAgent,
-    CausedTrial,
-    LeftOut,
-    PassRates,
-    ProbeTotals,
-    SuiteTotals,
-    TotalLeftOut,
-    Totals,
-    UserTotals,
-)
 from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
+from pinchbench.results.task_trials import known_sum, sum_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,28 +27,28 @@ if TYPE_CHECKING:
     from pinchbench.results.task_trials import TaskTrials
 
 
-def totals_of(tasks: Sequence[TaskTrials]) -> Totals:
+def totals_of(tasks: Sequence[TaskTrials]) -> result_json.Totals:
     """Return the mean over tasks and the counts of the trials it excludes."""
     left_out = [task.left_out for task in tasks]
-    return Totals(
+    return result_json.Totals(
         score=estimate([task.scores for task in tasks]),
-        left_out=TotalLeftOut(
-            **{name: sum(getattr(one, name) for one in left_out) for name in LeftOut.__struct_fields__},
+        left_out=result_json.TotalLeftOut(
+            **{name: sum(getattr(one, name) for one in left_out) for name in result_json.LeftOut.__struct_fields__},
             tasks_without_score=sum(not task.scores for task in tasks),
         ),
     )
 
 
-def category_totals(tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState]) -> CategoryTotals:
+def category_totals(tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState]) -> result_json.CategoryTotals:
     """Return the totals of a category, whose tasks these are."""
     totals = totals_of(tasks)
     caused = caused_by_agent_of(tasks, attempts)
-    return CategoryTotals(score=totals.score, left_out=totals.left_out, possibly_caused_by_agent=caused)
+    return result_json.CategoryTotals(score=totals.score, left_out=totals.left_out, possibly_caused_by_agent=caused)
 
 
 def suite_totals(
     facts: RunFacts, tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState]
-) -> dict[str, SuiteTotals]:
+) -> dict[str, result_json.SuiteTotals]:
     """Return the totals of each suite of a run that has several; else none.
 
     Raises ResultsError if the suites can't be read.
@@ -70,7 +58,7 @@ def suite_totals(
         members = {task_id for task_id, task in facts.tasks.items() if task.suite == suite.name}
         own = [task for task in tasks if task.task_id in members]
         totals = totals_of(own)
-        found[suite.name] = SuiteTotals(
+        found[suite.name] = result_json.SuiteTotals(
             score=totals.score,
             left_out=totals.left_out,
             suite_format=suite.format.value,
@@ -82,13 +70,15 @@ def suite_totals(
     return found
 
 
-def caused_by_agent_of(tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState]) -> CausedByAgent:
+def caused_by_agent_of(
+    tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, TrialState]
+) -> result_json.CausedByAgent:
     """Return the trials without a score that the agent may have caused, and the mean if each counted as 0."""
     caused = [trial.outcome.key for task in tasks for trial in task.trials if trial.caused_by_agent]
     means = [fsum(scores) / len(scores) for task in tasks if (scores := task.scores_if_zero)]
-    return CausedByAgent(
+    return result_json.CausedByAgent(
         trials=tuple(
-            CausedTrial(
+            result_json.CausedTrial(
                 task_id=key.task_id,
                 repetition=key.repetition,
                 reasons=tuple(each.reason.value for each in attempts[key].ended),
@@ -99,38 +89,37 @@ def caused_by_agent_of(tasks: Sequence[TaskTrials], attempts: Mapping[TrialKey, 
     )
 
 
-def pass_rates_of(tasks: Sequence[TaskTrials], threshold: float) -> PassRates:
+def pass_rates_of(tasks: Sequence[TaskTrials], threshold: float) -> result_json.PassRates:
     """Return how often the tasks pass, from a score of `threshold` on, in one and several tries."""
     ks = pass_ks(max((task.planned for task in tasks), default=0))
     rates = pass_rates([task.scores for task in tasks], threshold=threshold, ks=ks)
-    return PassRates(threshold=threshold, k={str(k): rate for k, rate in rates.items()})
+    return result_json.PassRates(threshold=threshold, k={str(k): rate for k, rate in rates.items()})
 
 
-def automated_only_of(tasks: Sequence[TaskTrials]) -> AutomatedOnly:
+def automated_only_of(tasks: Sequence[TaskTrials]) -> result_json.AutomatedOnly:
     """Return what the checks found for hybrid trials that wait for a judge; without a score, no other mean has them."""
     alone = [[trial.automated_alone for trial in task.trials] for task in tasks]
     known = [scores for task in alone if (scores := [score for score in task if score is not None])]
-    return AutomatedOnly(
+    return result_json.AutomatedOnly(
         tasks=len(known),
         trials=sum(map(len, known)),
         mean=summarise([fsum(scores) / len(scores) for scores in known]).mean,
     )
 
 
-def user_totals(outcomes: Iterable[Outcome]) -> UserTotals | None:
+def user_totals(outcomes: Iterable[Outcome]) -> result_json.UserTotals | None:
     """Return the totals over all attempts, for what was asked was paid; None if none had a simulated user."""
     known = [(one.key, one.user) for one in outcomes if one.user is not None]
     if not known:
         return None
     users = [user for _, user in known]
-    costs = [user.cost_usd for user in users if user.cost_usd is not None]
-    return UserTotals(
+    return result_json.UserTotals(
         models=tuple(sorted({user.model for user in users if user.model})),
         trials=len({key for key, _ in known}),
         messages=sum(user.messages for user in users),
         calls=sum(user.calls for user in users),
-        usage=sum((user.usage for user in users), Usage()),
-        cost_usd=fsum(costs) if costs else None,
+        usage=sum_usage(user.usage for user in users),
+        cost_usd=known_sum(user.cost_usd for user in users),
         calls_without_cost=sum(user.calls_without_cost for user in users),
         latency_s=round(fsum(user.latency_s for user in users), 3),
     )
@@ -165,16 +154,15 @@ def _without_mean(score: Estimate) -> Estimate:
     return replace(score, mean=None, low=None, high=None)
 
 
-def probe_totals(probes: Sequence[ProbeFacts]) -> ProbeTotals | None:
+def probe_totals(probes: Sequence[ProbeFacts]) -> result_json.ProbeTotals | None:
     """Sum up the probes of a run; None if there are none."""
     if not probes:
         return None
-    costs = [one.cost_usd for one in probes if one.cost_usd is not None]
-    return ProbeTotals(
+    return result_json.ProbeTotals(
         sent=len(probes),
         failed=sum(bool(one.error) for one in probes),
-        usage=sum((one.usage for one in probes), Usage()),
-        cost_usd=fsum(costs) if costs else None,
+        usage=sum_usage(one.usage for one in probes),
+        cost_usd=known_sum(one.cost_usd for one in probes),
         without_cost=sum(one.cost_usd is None and not one.error for one in probes),
         probes=tuple(probes),
     )

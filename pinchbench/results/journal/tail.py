@@ -7,36 +7,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
+from pinchbench import events
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.errors import ResultsError
-from pinchbench.events import (
-    BudgetChanged,
-    Notice,
-    PaceChanged,
-    RegradeBegan,
-    RunBegan,
-    SkipAsked,
-    TrialBegan,
-    TrialEnded,
-    TrialGraded,
-)
 from pinchbench.files.beneath import open_regular
+from pinchbench.results import records
 from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, RUNNERS
 from pinchbench.results.manifest import read_facts
-from pinchbench.results.records import (
-    BudgetSet,
-    GradeGiven,
-    NoteAdded,
-    PaceSet,
-    RegradeStarted,
-    RunFinished,
-    RunResumed,
-    TrialFinished,
-    TrialsSkipped,
-    TrialStarted,
-    TrialStopped,
-    decode,
-)
 from pinchbench.results.run_state import RunState, as_resumed
 
 if TYPE_CHECKING:
@@ -53,21 +30,21 @@ if TYPE_CHECKING:
 def event_of(record: Record) -> Event | None:  # noqa: PLR0911 - one for each
     """Return the event; None for a record that shows nothing by itself."""
     match record:
-        case TrialFinished(outcome=outcome, retried=retried):
-            return TrialEnded(outcome=outcome, retried=retried)
-        case GradeGiven(grade=grade):
-            return TrialGraded(grade=grade)
-        case PaceSet(limit=limit, why=why, is_end=is_end):
-            return PaceChanged(limit=limit, why=why, is_end=is_end)
-        case BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
-            return BudgetChanged(
+        case records.TrialFinished(outcome=outcome, retried=retried):
+            return events.TrialEnded(outcome=outcome, retried=retried)
+        case records.GradeGiven(grade=grade):
+            return events.TrialGraded(grade=grade)
+        case records.PaceSet(limit=limit, why=why, is_end=is_end):
+            return events.PaceChanged(limit=limit, why=why, is_end=is_end)
+        case records.BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
+            return events.BudgetChanged(
                 max_cost_usd=None if max_cost is UNSET else max_cost,
                 max_tokens=None if max_tokens is UNSET else max_tokens,
             )
-        case TrialStopped(key=key):
-            return SkipAsked(keys=(key,))
-        case TrialsSkipped(keys=keys):
-            return SkipAsked(keys=keys)
+        case records.TrialStopped(key=key):
+            return events.SkipAsked(keys=(key,))
+        case records.TrialsSkipped(keys=keys):
+            return events.SkipAsked(keys=keys)
         case _:
             return None
 
@@ -112,7 +89,7 @@ class JournalTail:
             if not whole:
                 continue
             try:
-                record = decode(whole)
+                record = records.decode(whole)
             except ValueError:
                 continue  # torn, or written by another release
             if type(record) in RUNNERS:
@@ -135,7 +112,7 @@ class EventReplay:
         self._files = files
         self.state = RunState(created_at=facts.created_at)
 
-    def begin(self, now: float) -> RunBegan:
+    def begin(self, now: float) -> events.RunBegan:
         """Return how the run began, or was resumed, and what is left of it. `now` is in seconds since the epoch."""
         return self._began(self.facts.created_at, now)
 
@@ -143,9 +120,9 @@ class EventReplay:
         """Yield the events of a record that was just read."""
         self.state.apply(record)
         match record:
-            case TrialStarted(key=key, slot=slot, attempt=attempt, at=at, node=node):
+            case records.TrialStarted(key=key, slot=slot, attempt=attempt, at=at, node=node):
                 ago_s = max(0.0, now - at)
-                yield TrialBegan(
+                yield events.TrialBegan(
                     slot=slot,
                     key=key,
                     timeout_s=self._limit_s(key),
@@ -153,26 +130,26 @@ class EventReplay:
                     ago_s=ago_s,
                     node="" if node is UNSET else node,
                 )
-            case NoteAdded(text=text):
-                yield Notice(text=f"Note: {text}")
-            case RunResumed(at=at):
+            case records.NoteAdded(text=text):
+                yield events.Notice(text=f"Note: {text}")
+            case records.RunResumed(at=at):
                 self.facts = as_resumed(self.facts, [record])
                 yield self._began(at, now)
-            case RegradeStarted(trials=trials):
-                yield RegradeBegan(run=self._files.name, trials=trials)
-            case RunFinished(interrupted=str(signal)):
-                yield Notice(text=f"{signal} has ended the run.")
+            case records.RegradeStarted(trials=trials):
+                yield events.RegradeBegan(run=self._files.name, trials=trials)
+            case records.RunFinished(interrupted=str(signal)):
+                yield events.Notice(text=f"{signal} has ended the run.")
             case _ if (event := event_of(record)) is not None:
                 yield event
             case _:
                 return
 
-    def _began(self, at: float, now: float) -> RunBegan:
+    def _began(self, at: float, now: float) -> events.RunBegan:
         gone = self.state.gone
         planned = [key for key in self.facts.keys if key.task_id not in gone]
         ahead = self.state.left(planned).keys
         config = self.facts.config
-        return RunBegan(
+        return events.RunBegan(
             run_id=self.facts.run_id,
             model=str(config.get("model")),
             trials=len(planned),
@@ -205,13 +182,13 @@ class FollowedRun(EventReplay):
     def read(self) -> list[Event]:
         """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
         now = time.time()
-        events: list[Event] = [] if self._has_begun else [self.begin(now)]
+        told: list[Event] = [] if self._has_begun else [self.begin(now)]
         self._has_begun = True
-        while records := self._tail.read():
-            self.records += len(records)
-            for record in records:
-                events += self.tell(record, now)
-        return events
+        while found := self._tail.read():
+            self.records += len(found)
+            for record in found:
+                told += self.tell(record, now)
+        return told
 
 
 def _number(config: Mapping[str, object], name: str) -> float | None:
