@@ -35,21 +35,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryPolicy:
-    """Timeouts in seconds, and the number of requests for one answer.
-
-    `call_s` limits one request, `total_s` all of them with the delays in between. The delay is `first_wait_s`, doubled
-    with each attempt up to `longest_wait_s`; up to `jitter_s` are added, so that requests that were rejected at the
-    same time are not retried at the same time.
-    """
+    """Timeouts in seconds, and the number of requests for one answer."""
 
     connect_s: float = 10.0
     read_s: float = 300.0  # a reasoning model may send nothing for minutes
-    call_s: float = 900.0  # endpoints that send spaces to keep the connection alive never reach the read timeout
-    total_s: float = math.inf
+    # of one request: endpoints that send spaces to keep the connection alive never reach the read timeout
+    call_s: float = 900.0
+    total_s: float = math.inf  # of all of them with the delays in between
     attempts: int = 6
-    first_wait_s: float = 1.0  # 31 s in all
+    first_wait_s: float = 1.0  # the delay, doubled with each attempt up to `longest_wait_s`; 31 s in all
     longest_wait_s: float = 60.0
-    jitter_s: float = 1.0
+    jitter_s: float = 1.0  # up to so much is added, so that what was rejected together is not retried together
 
 
 class TransientError(Exception):

@@ -57,9 +57,11 @@ class _ExecCommand(click.Command):
 
 def _is_ours(args: list[str]) -> bool:
     """Whether the first word is a release, or an option such as `--help`."""
+    if not args or args[0].startswith("-"):
+        return bool(args)
     from pinchbench.openclaw.install import RELEASE  # `--help` must not wait for it
 
-    return bool(args) and (args[0].startswith("-") or RELEASE.fullmatch(args[0]) is not None)
+    return RELEASE.fullmatch(args[0]) is not None
 
 
 @openclaw.command("exec", cls=_ExecCommand, context_settings=CONTEXT, options_metavar="", add_help_option=True)

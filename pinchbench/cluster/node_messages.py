@@ -240,18 +240,13 @@ class NodeLink(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NodeInfo:
-    """A node of a cluster: `name` is that of its host, or what the user reads instead if several nodes have that.
+    """A node of a cluster."""
 
-    `id` is the cluster's own, and no other node ever has it. `memory_bytes` are for programs.
-
-    `is_draining`: it goes soon.
-    """
-
-    id: str
-    name: str
+    id: str  # the cluster's own, which no other node ever has
+    name: str  # that of its host, or what the user reads instead if several nodes have that
     cpus: float
-    memory_bytes: float
-    is_draining: bool = False
+    memory_bytes: float  # for programs
+    is_draining: bool = False  # whether it goes soon
 
 
 class Cluster(Protocol):

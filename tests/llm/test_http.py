@@ -58,7 +58,7 @@ from pinchbench.llm.openai_api import (
 from pinchbench.model.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
     from pinchbench.config.asked_models import ChatConfig
 
@@ -83,10 +83,10 @@ def config(base_url: str, *, votes: int = 1) -> ChatConfig:
 
 @asynccontextmanager
 async def judge_of(
-    *answers: Answer, retry_policy: RetryPolicy = AT_ONCE
+    *answers: Answer, choose: Callable[[Asked], Answer] | None = None, retry_policy: RetryPolicy = AT_ONCE
 ) -> AsyncGenerator[tuple[FakeJudge, HttpEndpoint]]:
     async with (
-        fake_judge(*answers) as fake,
+        fake_judge(*answers, choose=choose) as fake,
         open_endpoint(config(fake.base_url), retry_policy=retry_policy) as judge,
     ):
         yield fake, judge
@@ -295,10 +295,7 @@ async def test_a_reply_that_has_no_room_next_to_the_question_is_asked_for_withou
         limited = {"max_tokens", "max_completion_tokens"} & asked.json.keys()
         return failing(400, message, param="messages") if limited else good()
 
-    async with (
-        fake_judge(choose=choose) as fake,
-        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
-    ):
+    async with judge_of(choose=choose) as (fake, judge):
         assert (await ask(judge)).calls == 2
     assert fake.requests[-1].json["response_format"]["type"] == "json_schema"
 
@@ -323,10 +320,7 @@ async def test_a_refusal_that_names_nothing_costs_the_format_once(answer: Answer
     def choose(asked: Asked) -> Answer:
         return answer if "response_format" in asked.json else good()
 
-    async with (
-        fake_judge(choose=choose) as fake,
-        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
-    ):
+    async with judge_of(choose=choose) as (fake, judge):
         assert [(await ask(judge)).calls for _ in range(2)] == [2, 1]
     assert fake.requests[-1].json == {
         name: value for name, value in fake.requests[0].json.items() if name != "response_format"
@@ -344,10 +338,7 @@ async def test_an_endpoint_that_knows_no_empty_objects_is_asked_for_none(criteri
         return failing(404, "should be non-empty for OBJECT type") if has_empty_object(schema) else good()
 
     schema = response_schema(Question(system="s", material="m", criteria=criteria))
-    async with (
-        fake_judge(choose=choose) as fake,
-        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
-    ):
+    async with judge_of(choose=choose) as (_, judge):
         with fail_after(60):
             assert (await judge.ask(CONVERSATION, schema)).calls == 1
     assert schema["required"] == ["mark", "notes", *(["scores"] if criteria else []), "total"]
@@ -368,10 +359,7 @@ async def test_no_more_tokens_are_asked_for_than_the_account_can_pay(message: st
     def choose(asked: Asked) -> Answer:
         return failing(402, message) if asked.json["max_tokens"] > most else good()
 
-    async with (
-        fake_judge(choose=choose) as fake,
-        open_endpoint(config(fake.base_url), retry_policy=AT_ONCE) as judge,
-    ):
+    async with judge_of(choose=choose) as (fake, judge):
         assert (await ask(judge)).calls == 2
         await ask(judge)
     limits = [asked.json["max_tokens"] for asked in fake.requests]

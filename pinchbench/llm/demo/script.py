@@ -34,18 +34,15 @@ UNSCRIPTED_ANSWER = "I have no script for this request, so I politely leave ever
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScriptedTurn:
-    """The script of one turn: call its tools one after another, then answer.
-
-    `earlier_results` counts the tool results in the conversation from earlier turns of the same session. `user` is what
-    the simulated user says before it; empty in the turns that the task states. `in_gateway`: several conversations can
-    go on at the same time, and each plays the script since its last message, or of `cases` the first one whose `when`
-    that message contains. A report that sub-agents are done plays only a case whose `when` is about such reports.
-    """
+    """The script of one turn: call its tools one after another, then answer."""
 
     steps: tuple[ToolStep, ...] = ()
     answer: str = UNSCRIPTED_ANSWER
-    earlier_results: int = 0
-    user: str = ""
+    earlier_results: int = 0  # the tool results in the conversation from earlier turns of the same session
+    user: str = ""  # what the simulated user says before it; empty in the turns that the task states
+    # Whether several conversations can go on at the same time. Each plays the script since its last message, or of
+    # `cases` the first one whose `when` that message contains; a report that sub-agents are done plays only a case
+    # whose `when` is about such reports.
     in_gateway: bool = False
     cases: tuple[SolutionTurn, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Going on with a run: what its journal has not got yet."""
+"""Resume an unfinished run: make and grade what its journal does not have."""
 
 from __future__ import annotations
 

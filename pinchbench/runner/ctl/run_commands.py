@@ -54,21 +54,17 @@ class RunningTrial(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What the runner of a run does.
-
-    `limit` is how many trials may run at once now, of `slots`. `used_usd` and `used_tokens` include running agents, as
-    far as they report it, and the judge.
-    """
+    """What the runner of a run does."""
 
     standing: Standing
     why: str = ""
     running: tuple[RunningTrial, ...] = ()
     waiting: int = 0
-    limit: int = 0
+    limit: int = 0  # how many trials may run at once now
     slots: int = 0
-    used_usd: float = 0.0
+    used_usd: float = 0.0  # running agents, as far as they report it, and the judge included
     max_usd: float | None = None
-    used_tokens: float = 0.0
+    used_tokens: float = 0.0  # likewise
     max_tokens: int | None = None
 
 

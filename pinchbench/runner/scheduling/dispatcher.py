@@ -49,18 +49,13 @@ class Pace:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
-    """What the caller has to do.
+    """What the caller has to do."""
 
-    `retried`: another attempt at the trial follows. `paces` are to be recorded in this order, `notices` are sentences
-    for the user that change nothing, and `alerts` are for a user who does not watch. `ends_agents`: the agents that run
-    are to be stopped, for a limit is reached.
-    """
-
-    retried: bool = False
-    paces: tuple[Pace, ...] = ()
-    notices: tuple[str, ...] = ()
-    alerts: tuple[BudgetNearlyUsed, ...] = ()
-    ends_agents: bool = False
+    retried: bool = False  # whether another attempt at the trial follows
+    paces: tuple[Pace, ...] = ()  # to be recorded in this order
+    notices: tuple[str, ...] = ()  # sentences for the user that change nothing
+    alerts: tuple[BudgetNearlyUsed, ...] = ()  # for a user who does not watch
+    ends_agents: bool = False  # whether the agents that run are to be stopped, for a limit is reached
 
 
 class Dispatcher:

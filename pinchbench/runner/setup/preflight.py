@@ -87,33 +87,33 @@ def has_own_address(user: UserState, provider: str) -> bool:
 
 def of_judge(judge: JudgeConfig | None) -> Target | None:
     """Return what to ask of a judge; None where there is none, or where OpenClaw asks it."""
-    if judge is None or judge.base_url is None:
+    if judge is None:
         return None
-    return Target(
-        subject="judge",
-        model=judge.model_id.partition("/")[2] if judge.is_openclaw else judge.model,
-        base_url=judge.base_url.rstrip("/"),
-        key=_value(judge.api_key_env),
-        key_name=judge.api_key_env or "",
-        model_option="--judge",
-        url_option="the judge's base-url",
-        key_option="the judge's api-key-env",
-    )
+    model = judge.model_id.partition("/")[2] if judge.is_openclaw else judge.model
+    return _of_asked(judge, model, subject="judge", option="--judge", whose="the judge's")
 
 
 def of_user(user: UserModelConfig | None) -> Target | None:
     """Return what to ask of the user's model; None if the run has no such model, or it has no URL."""
-    if user is None or user.base_url is None:
+    if user is None:
+        return None
+    return _of_asked(user, user.model, subject="user's model", option="--user-model", whose="the user's")
+
+
+def _of_asked(
+    asked: JudgeConfig | UserModelConfig, model: str, *, subject: str, option: str, whose: str
+) -> Target | None:
+    if asked.base_url is None:
         return None
     return Target(
-        subject="user's model",
-        model=user.model,
-        base_url=user.base_url.rstrip("/"),
-        key=_value(user.api_key_env),
-        key_name=user.api_key_env or "",
-        model_option="--user-model",
-        url_option="the user's base-url",
-        key_option="the user's api-key-env",
+        subject=subject,
+        model=model,
+        base_url=asked.base_url.rstrip("/"),
+        key=_value(asked.api_key_env),
+        key_name=asked.api_key_env or "",
+        model_option=option,
+        url_option=f"{whose} base-url",
+        key_option=f"{whose} api-key-env",
     )
 
 
