@@ -17,7 +17,7 @@ from pinchbench.authoring.play_in_openclaw import play_in_openclaw
 from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.defaults import DEFAULT_RUN_ROOT
 from pinchbench.errors import OpenClawError
-from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.grading.grader import Grader
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.task import GradingType, Task
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.config.asked_models import JudgeConfig
+    from pinchbench.grading.checks import GradeJob
     from pinchbench.model.outcome import Outcome
 
 ORACLE_JUDGED = ScoreRange(low=0.8, high=1)  # a judge may find fault with a perfect solution

@@ -16,7 +16,7 @@ from pinchbench.errors import RunInterruptedError, ServiceError
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.files.folders import folder_error, remove_folder
 from pinchbench.files.workspace import fill_workspace
-from pinchbench.grading.grader import GradeJob
+from pinchbench.grading.checks import GradeJob
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent_processes import task_places

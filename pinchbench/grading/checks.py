@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from shutil import copytree
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from pinchbench.files.workspace import replace_files
 from pinchbench.grading.check_child import read_events
 from pinchbench.grading.check_sandbox import REMOVE_LIMIT_S, open_place
 from pinchbench.model.grade import CheckGrade, Ungraded
-from pinchbench.model.task import HOME_FOLDERS, PINCHBENCH_RULE
+from pinchbench.model.task import HOME_FOLDERS, WorkspaceFile
 from pinchbench.model.task_programs import AssertionsVerifier, PytestVerifier, RewardVerifier
 from pinchbench.process.capacity import find_full, is_disk_full
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec
@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
     from pinchbench.defaults import FailureEvent
     from pinchbench.grading.check_sandbox import CheckFolder, CheckSandbox
-    from pinchbench.model.task import ScoreRule, WorkspaceFile
-    from pinchbench.model.task_programs import ShownFile, Verifier
+    from pinchbench.model.task import Task
+    from pinchbench.model.task_programs import Verifier
+    from pinchbench.model.trial import TrialKey
+    from pinchbench.results.evidence_files import Evidence
 
 START = "from pinchbench.grading.check_child import main; main()"
 # `-I` without `-E`: the hash seed can only be set by an environment variable, and there are no others
@@ -47,6 +49,7 @@ PYTHON = (sys.executable, "-s", "-P", "-X", "utf8", "-c")
 FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 MAX_PROCESSES = 512  # and threads, of one check at a time
 OUTPUT_BYTES = 32 * 1024 * 1024  # what a check may print
+SERVICE_LOGS = ".services"  # in the check's copy of the workspace
 LOG_BYTES = 1024 * 1024  # of a check's log that is kept
 TESTS, LOGS = "/tests", "/logs"  # where the script of a `RewardVerifier` finds its folder and leaves its reward
 _FAILED = (Ungraded.CHECK_RAISED, Ungraded.CHECK_NO_SCORES)
@@ -54,44 +57,56 @@ NEEDS_NAMESPACES = "the check needs files at paths that its task states, and thi
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class GradeJob:
+    """A trial to be graded: paths, not contents.
+
+    `ended_at` (seconds since the epoch, UTC) is the current time that a check sees, in the agent's `timezone` (a name
+    for `TZ`, or empty), unless the task states its own. `workspace` is the path of the agent's workspace as its
+    transcript names it; `transcript_length` counts the events of that transcript. `not_kept` lists what is missing from
+    the kept workspace. `marker` identifies the check's processes.
+    """
+
+    key: TrialKey
+    task: Task
+    evidence: Evidence
+    workspace: str
+    transcript_length: int
+    ended_at: float
+    timeout_s: float
+    marker: str
+    not_kept: tuple[str, ...] = ()
+    timezone: str = ""
+    attempt: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class CheckJob:
     """A check to run on a trial's evidence.
 
-    `transcript` is a file of `transcript_length` events, one per line, `chat` one of a message per line, which exists
-    only if there was a chat, `archive` the kept workspace, `workspace` the
-    path by which the transcript names it. `now` is the current time that the check sees (seconds since the epoch, UTC),
-    in `timezone` (a name for `TZ`; empty for this machine's). The check works in a private folder of `scratch` called
-    `name`, which is the trial's, so that paths are the same whenever it is graded. `log` is overwritten with everything
-    that the check prints, and its traceback. `marker` identifies its processes. `timeout_s` must be above 0. Without
-    `sandbox`, the check runs among the user's processes. `rule` says how what it returns becomes a score. With
-    `verifier`, its tests are the check, and `code` is ignored. `files` are put into the check's copy of the workspace,
-    which it knows as `workspace_path`, if that is not empty; `transcript_path`, `shown`, `home_folders`,
-    `modules` and `env` are the task's.
+    The check works in a private folder of `scratch` that is named as the trial, so that paths are the same whenever it
+    is graded. The log of the evidence is overwritten with everything that the check prints, and its traceback.
+    `timeout_s` must be above 0. Without `sandbox`, the check runs among the user's processes.
     """
 
-    code: str
-    transcript: Path
-    chat: Path
-    archive: Path
-    workspace: str
-    transcript_length: int
-    now: float
+    trial: GradeJob
     scratch: Path
-    name: str
-    log: Path
-    marker: str
     timeout_s: float
-    timezone: str = ""
     sandbox: CheckSandbox | None = None
-    rule: ScoreRule = PINCHBENCH_RULE
-    verifier: Verifier | None = None
-    files: tuple[WorkspaceFile, ...] = ()
-    workspace_path: str = ""
-    shown: tuple[ShownFile, ...] = ()
-    transcript_path: str = ""
-    home_folders: tuple[str, ...] = ()
-    modules: Path | None = None
-    env: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def task(self) -> Task:
+        """The task of the trial."""
+        return self.trial.task
+
+    @property
+    def log(self) -> Path:
+        """The check's log."""
+        return self.trial.evidence.check_log
+
+    @property
+    def now(self) -> float:
+        """The current time that the check sees."""
+        return self.trial.ended_at if self.task.starts_at is None else self.task.starts_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,7 +126,7 @@ async def run_check(job: CheckJob) -> CheckGrade:
     """
     place = None
     try:
-        async with open_place(job.scratch, job.name, wait_s=job.timeout_s + REMOVE_LIMIT_S) as place:
+        async with open_place(job.scratch, str(job.trial.key), wait_s=job.timeout_s + REMOVE_LIMIT_S) as place:
             grade = await _run(job, place)
             # a full disk may explain the result of a check that could not write, even if it scored
             if full := await to_thread.run_sync(find_full, (job.scratch, job.log.parent)):
@@ -127,23 +142,23 @@ async def run_check(job: CheckJob) -> CheckGrade:
 
 
 async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
-    stated = job.workspace_path or job.shown or job.transcript_path or job.home_folders
-    if job.sandbox is None and (stated or isinstance(job.verifier, RewardVerifier)):
+    task, trial = job.task, job.trial
+    stated = task.workspace_path or task.shown or task.transcript_path or task.home_folders
+    if job.sandbox is None and (stated or isinstance(task.verifier, RewardVerifier)):
         return _ungraded(Ungraded.CHECK_NOT_STARTED, NEEDS_NAMESPACES)
     left_out = await to_thread.run_sync(_prepare, job, place)
-    env = {**_environment(os.environ, place, timezone=job.timezone), **job.env}
-    if job.workspace_path:
-        env["PWD"] = job.workspace_path
+    env = {**_environment(os.environ, place, timezone=task.timezone or trial.timezone), **task.env}
+    if task.workspace_path:
+        env["PWD"] = task.workspace_path
     plan = None
     if job.sandbox is not None:
-        transcript, path = job.transcript.absolute(), env["PATH"]
         plan = job.sandbox.plan(
             place,
-            transcript=transcript,
-            workspace=job.workspace,
-            path=path,
-            visible=_visible(job),
-            places=tuple(_places(job, place)),
+            transcript=trial.evidence.transcript.absolute(),
+            workspace=trial.workspace,
+            path=env["PATH"],
+            visible=_visible(trial),
+            places=tuple(_places(trial, place)),
         )
     spec = ProcessSpec(
         argv=[*PYTHON, START],
@@ -152,7 +167,7 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
         env=FIXED,
         stdout=job.log,
         stderr=job.log,
-        marker=job.marker,
+        marker=trial.marker,
         limits=Limits(
             grace_s=0,  # neither a check nor the programs it started have anything to save
             sweep_s=0,
@@ -164,7 +179,7 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     end = await supervise(spec, timeout_s=job.timeout_s)
     found = await to_thread.run_sync(_collect, job, end.answer)
     grade = _grade(end, found, timeout_s=job.timeout_s)
-    if grade.ungraded in _FAILED and job.rule.failed_is_zero:
+    if grade.ungraded in _FAILED and task.rule.failed_is_zero:
         grade = CheckGrade(score=0.0, notes=(*grade.notes, "which is a score of 0 by the suite's rule"))
     notes = [*grade.notes, *(f"not in the check's copy: {one}" for one in left_out)]
     if end.leftovers:
@@ -173,24 +188,26 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
     return replace(grade, notes=tuple(notes), duration_s=end.duration_s, cpu_s=end.cpu_s)
 
 
-def _visible(job: CheckJob) -> tuple[Path, ...]:
-    match job.verifier:
+def _visible(trial: GradeJob) -> tuple[Path, ...]:
+    match trial.task.verifier:
         case PytestVerifier() as verifier:
             return verifier.file.parent, verifier.root / "conftest.py", *verifier.beside
         case RewardVerifier() | AssertionsVerifier() | None:
-            return (job.chat.absolute(), *(() if job.modules is None else (job.modules,)))
+            modules = trial.task.modules
+            return (trial.evidence.chat.absolute(), *(() if modules is None else (modules,)))
 
 
-def _places(job: CheckJob, place: CheckFolder) -> Iterator[Mount]:
+def _places(trial: GradeJob, place: CheckFolder) -> Iterator[Mount]:
     """Yield what the check sees at paths that the task or its verifier states."""
-    if job.workspace_path:
-        yield Mount(source=str(place.copy), target=job.workspace_path, writable=True)
-    yield from (Mount(source=str(one.source), target=one.path) for one in job.shown)
-    kept = ((place.copy / HOME_FOLDERS / name, place.home / name) for name in job.home_folders)
+    task, transcript = trial.task, trial.evidence.transcript
+    if task.workspace_path:
+        yield Mount(source=str(place.copy), target=task.workspace_path, writable=True)
+    yield from (Mount(source=str(one.source), target=one.path) for one in task.shown)
+    kept = ((place.copy / HOME_FOLDERS / name, place.home / name) for name in task.home_folders)
     yield from (Mount(source=str(one), target=str(at), writable=True) for one, at in kept if one.is_dir())
-    if job.transcript_path and job.transcript.exists():
-        yield Mount(source=str(job.transcript.absolute()), target=job.transcript_path)
-    if isinstance(job.verifier, RewardVerifier):
+    if task.transcript_path and transcript.exists():
+        yield Mount(source=str(transcript.absolute()), target=task.transcript_path)
+    if isinstance(task.verifier, RewardVerifier):
         yield Mount(source=str(place.folder / "tests"), target=TESTS, writable=True)
         yield Mount(source=str(place.folder / "logs"), target=LOGS, writable=True)
 
@@ -203,12 +220,13 @@ def _environment(ours: Mapping[str, str], place: CheckFolder, *, timezone: str) 
 
 
 def _prepare(job: CheckJob, place: CheckFolder) -> tuple[str, ...]:
-    left_out = restore_workspace(job.archive, place.copy, before_each=from_thread.check_cancelled)
-    replace_files(place.copy, job.files)
+    archive, verifier = job.trial.evidence.workspace, job.task.verifier
+    left_out = restore_workspace(archive, place.copy, before_each=from_thread.check_cancelled)
+    replace_files(place.copy, (*job.task.check_files, *_service_files(job.trial)))
     for folder in (place.home, place.temporary):
         folder.mkdir(mode=0o700)
-    if isinstance(job.verifier, RewardVerifier):
-        copytree(job.verifier.folder, place.folder / "tests", symlinks=True)
+    if isinstance(verifier, RewardVerifier):
+        copytree(verifier.folder, place.folder / "tests", symlinks=True)
         (place.folder / "logs" / "verifier").mkdir(parents=True, mode=0o700)
     for folder in (place.home, place.temporary, place.copy, place.folder):
         os.utime(folder, (job.now, job.now))
@@ -216,19 +234,29 @@ def _prepare(job: CheckJob, place: CheckFolder) -> tuple[str, ...]:
     return left_out
 
 
+def _service_files(trial: GradeJob) -> Iterator[WorkspaceFile]:
+    """Yield what each service of the task printed, as a file of the check's copy of the workspace."""
+    for service, log in zip(trial.task.services, trial.evidence.service_logs, strict=False):
+        dest = f"{SERVICE_LOGS}/{service.name}.log"
+        yield WorkspaceFile(dest=dest, source=log) if log.is_file() else WorkspaceFile(dest=dest, content="")
+
+
 def _spec(job: CheckJob, place: CheckFolder, env: Mapping[str, str]) -> str:
+    task, trial = job.task, job.trial
     spec = {
         "env": dict(env),
-        "code": job.code,
-        "total": job.rule.check_total,
-        "modules": None if job.modules is None else str(job.modules),
-        "verifier": None if job.verifier is None else _verifier_spec(job.verifier),
-        "transcript": str(job.transcript.absolute()),
-        "chat": str(job.chat.absolute()),
-        "transcript_length": job.transcript_length,
+        "code": task.automated_checks or "",
+        "total": task.rule.check_total,
+        "modules": None if task.modules is None else str(task.modules),
+        "verifier": None if task.verifier is None else _verifier_spec(task.verifier),
+        "transcript": str(trial.evidence.transcript.absolute()),
+        "chat": str(trial.evidence.chat.absolute()),
+        "transcript_length": trial.transcript_length,
         # programs may use the real path, which differs below a link such as /tmp on macOS
-        "workspace": sorted({job.workspace, os.path.realpath(job.workspace)}, reverse=True) if job.workspace else [],
-        "copy": job.workspace_path or str(place.copy),
+        "workspace": sorted({trial.workspace, os.path.realpath(trial.workspace)}, reverse=True)
+        if trial.workspace
+        else [],
+        "copy": task.workspace_path or str(place.copy),
         "now": job.now,
         "timeout_s": job.timeout_s,
     }

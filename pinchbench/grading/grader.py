@@ -17,7 +17,7 @@ from pinchbench.grading.judge.kept_replies import keep_replies
 from pinchbench.grading.judge.prompt import make_question
 from pinchbench.grading.judge.several import mean_grade
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
-from pinchbench.model.task import GradingType, WorkspaceFile
+from pinchbench.model.task import GradingType
 from pinchbench.redaction import mask_file
 from pinchbench.results.evidence_files import Evidence, digests_of
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.grading.check_sandbox import CheckSandbox
+    from pinchbench.grading.checks import GradeJob
     from pinchbench.grading.judge.prompt import Question
     from pinchbench.grading.judge.votes import Judge
     from pinchbench.model.task import Task
@@ -94,36 +95,12 @@ def _parts(
 MIN_CHECK_S = 60.0  # a check's limit is the agent's, but at least this
 MASK_LIMIT_S = 10.0  # a check may print a few MB
 MAX_NOTE = 4000  # characters of a traceback in the journal
-SERVICE_LOGS = ".services"  # in the check's copy of the workspace
 NO_JUDGE = JudgeGrade(ungraded=Ungraded.NO_JUDGE, notes=("no judge was asked for; `--judge MODEL` names one",))
 
 
 def checks_at_once() -> int:
     """Return how many checks run at once: they use the CPU heavily but briefly, while agents mostly wait."""
     return max(1, (os.cpu_count() or 1) // 2)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GradeJob:
-    """A trial to be graded: paths, not contents.
-
-    `ended_at` (seconds since the epoch, UTC) is the current time that a check sees, in the agent's `timezone` (a name
-    for `TZ`, or empty). `workspace` is the path of the agent's workspace as its transcript names it;
-    `transcript_length` counts the events of that transcript. `not_kept` lists what is missing from the kept workspace.
-    `marker` identifies the check's processes.
-    """
-
-    key: TrialKey
-    task: Task
-    evidence: Evidence
-    workspace: str
-    transcript_length: int
-    ended_at: float
-    timeout_s: float
-    marker: str
-    not_kept: tuple[str, ...] = ()
-    timezone: str = ""
-    attempt: int = 1
 
 
 class Grader:
@@ -196,35 +173,11 @@ class Grader:
         return replace(grade, attempt=job.attempt, notes=(*grade.notes, *missing))
 
     async def _check(self, job: GradeJob, parts: _Parts) -> None:
-        verifier = job.task.verifier
+        limit_s = job.task.verifier.limit_s if job.task.verifier is not None else 0.0
+        timeout_s = max(job.timeout_s, MIN_CHECK_S, limit_s)
+        check = CheckJob(trial=job, scratch=self._scratch, timeout_s=timeout_s, sandbox=self._sandbox)
         async with self._checks:
-            parts.check = await run_check(
-                CheckJob(
-                    code=job.task.automated_checks or "",
-                    rule=job.task.rule,
-                    transcript=job.evidence.transcript,
-                    chat=job.evidence.chat,
-                    archive=job.evidence.workspace,
-                    workspace=job.workspace,
-                    transcript_length=job.transcript_length,
-                    now=job.ended_at if job.task.starts_at is None else job.task.starts_at,
-                    timezone=job.task.timezone or job.timezone,
-                    scratch=self._scratch,
-                    name=str(job.key),
-                    log=job.evidence.check_log,
-                    marker=job.marker,
-                    timeout_s=max(job.timeout_s, MIN_CHECK_S, verifier.limit_s if verifier is not None else 0.0),
-                    verifier=verifier,
-                    files=(*job.task.check_files, *_service_files(job)),
-                    workspace_path=job.task.workspace_path,
-                    shown=job.task.shown,
-                    transcript_path=job.task.transcript_path,
-                    home_folders=job.task.home_folders,
-                    modules=job.task.modules,
-                    env=job.task.env,
-                    sandbox=self._sandbox,
-                )
-            )
+            parts.check = await run_check(check)
 
     async def _ask_judges(self, job: GradeJob, parts: _Parts) -> None:
         if not self._judges:
@@ -254,13 +207,6 @@ class Grader:
         except OSError as error:
             note = f"the judge's replies could not be kept: {error}"
             return replace(judgement.grade, notes=(*judgement.grade.notes, note))
-
-
-def _service_files(job: GradeJob) -> Iterator[WorkspaceFile]:
-    """Yield what each service of the task printed, as a file of the check's copy of the workspace."""
-    for service, log in zip(job.task.services, job.evidence.service_logs, strict=False):
-        dest = f"{SERVICE_LOGS}/{service.name}.log"
-        yield WorkspaceFile(dest=dest, source=log) if log.is_file() else WorkspaceFile(dest=dest, content="")
 
 
 def _finish_log(evidence: Evidence, secrets: tuple[str, ...]) -> dict[str, str]:

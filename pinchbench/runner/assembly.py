@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from anyio import create_memory_object_stream, create_task_group, current_time
 
 from pinchbench.events import RunBegan
-from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.grading.checks import GradeJob
+from pinchbench.grading.grader import Grader
 from pinchbench.model.ending import Stop
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import GradeGiven, Record, RunFinished, RunPaused, TrialFinished

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from pinchbench.config.asked_models import JudgeConfig
     from pinchbench.events import Event
-    from pinchbench.grading.grader import GradeJob, Grader
+    from pinchbench.grading.checks import GradeJob
+    from pinchbench.grading.grader import Grader
     from pinchbench.model.grade import Grade
     from pinchbench.results.journal.journal import JournalWriter
     from pinchbench.results.records import Record

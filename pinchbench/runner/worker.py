@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET, structs
 
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
-from pinchbench.grading.grader import GradeJob
+from pinchbench.grading.checks import GradeJob
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.results.evidence_files import Evidence

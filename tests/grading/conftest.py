@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from textwrap import dedent
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -13,7 +13,10 @@ from anyio import fail_after
 
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.check_sandbox import CheckSandbox
-from pinchbench.grading.checks import CheckJob, run_check
+from pinchbench.grading.checks import CheckJob, GradeJob, run_check
+from pinchbench.model.task import GradingType, Task
+from pinchbench.model.trial import TrialKey
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.transcript_lines import parse_line
 
@@ -36,35 +39,42 @@ class Desk:
         self.scratch = folder / "scratch"
         self.log = folder / "check.log"
         self.marker = marker
-        self._folder = folder
-        self._transcript = folder / "transcript.jsonl"
+        self.folder = folder
+        self.transcript = folder / "transcript.jsonl"
         self.tell()
 
     def tell(self, *events: object) -> None:
         """Write the transcript."""
-        self._transcript.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
+        self.transcript.write_text("".join(f"{json.dumps(event)}\n" for event in events), encoding="utf-8")
 
     def job(self, code: str, **changes: object) -> CheckJob:
-        """Keep the workspace as it is now, and return a check of it."""
-        archive = self._folder / "workspace.tar.zst"
-        keep_workspace(self.workspace, archive)
-        job = CheckJob(
-            code=dedent(code),
-            transcript=self._transcript,
-            chat=self._folder / "chat.jsonl",
-            archive=archive,
-            workspace=str(self.workspace),
-            transcript_length=0,
-            now=NOW,
-            scratch=self.scratch,
-            name="task",
-            log=self.log,
-            marker=self.marker,
-            timeout_s=30.0,
-            sandbox=self.sandbox,
+        """Keep the workspace as it is now, and return a check of it, with changes to it, its trial and its task."""
+        evidence = Evidence(folder=self.folder)
+        keep_workspace(self.workspace, evidence.workspace)
+        named = [{one.name for one in fields(kind)} & changes.keys() for kind in (Task, GradeJob, CheckJob)]
+        of_task, of_trial, of_job = ({name: changes[name] for name in names} for names in named)
+        task = Task(
+            task_id="task",
+            name="Task",
+            category="",
+            grading_type=GradingType.AUTOMATED,
+            prompt="",
+            turns=(),
+            automated_checks=dedent(code),
         )
-        job = replace(job, **changes)  # type: ignore[arg-type]
-        return replace(job, transcript_length=_count(job.transcript)) if "transcript_length" not in changes else job
+        trial = GradeJob(
+            key=TrialKey(task_id="task", repetition=1),
+            task=replace(task, **of_task),  # type: ignore[arg-type]
+            evidence=evidence,
+            workspace=str(self.workspace),
+            transcript_length=_count(evidence.transcript),
+            ended_at=NOW,
+            timeout_s=30.0,
+            marker=self.marker,
+        )
+        trial = replace(trial, **of_trial)  # type: ignore[arg-type]
+        job = CheckJob(trial=trial, scratch=self.scratch, timeout_s=30.0, sandbox=self.sandbox)
+        return replace(job, **of_job)  # type: ignore[arg-type]
 
     async def check(self, code: str, **changes: object) -> CheckGrade:
         """Run a check that must come to its end."""

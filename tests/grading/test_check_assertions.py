@@ -23,13 +23,13 @@ pytestmark = pytest.mark.anyio
 async def test_a_task_of_clawbench_core_is_scored_by_the_share_of_what_holds(desk: Desk, tmp_path: Path) -> None:
     task = load_suite(write_clawbench_core(tmp_path / "pack")).suite.by_id["t1-note"]
     copy_files(desk.workspace, task.workspace_files)
-    idle = await desk.check("", verifier=task.verifier, files=task.check_files)
+    idle = await desk.check("", verifier=task.verifier, check_files=task.check_files)
     assert idle.score == pytest.approx(IDLE), (idle, desk.said())
     (desk.workspace / "out.txt").write_text("hello", encoding="utf-8")
     (desk.workspace / "verify_note.py").unlink()
     (desk.workspace / "verify_note.py").mkdir()  # Python would run what is in it
     (desk.workspace / "verify_note.py" / "__main__.py").write_text("", encoding="utf-8")
-    grade = await desk.check("", verifier=task.verifier, files=task.check_files)
+    grade = await desk.check("", verifier=task.verifier, check_files=task.check_files)
     assert grade.score == pytest.approx(SOLVED), (grade, desk.said())
     assert [name for name, point in grade.breakdown.items() if point == 0] == ["nobody passes this"]
 
@@ -40,7 +40,7 @@ async def test_nothing_that_the_agent_adds_ends_a_command_early(desk: Desk, tmp_
     for name in ("sitecustomize.py", "conftest.py", "usercustomize.py"):
         (desk.workspace / name).write_text("import os\nos._exit(0)\n", encoding="utf-8")
     (desk.workspace / "pytest.ini").write_text("[pytest]\naddopts = --co\n", encoding="utf-8")
-    grade = await desk.check("", verifier=task.verifier, files=task.check_files)
+    grade = await desk.check("", verifier=task.verifier, check_files=task.check_files)
     assert grade.score == pytest.approx(IDLE), (grade, desk.said())
     assert "[sitecustomize.py] removed" in desk.said()
 

@@ -106,7 +106,7 @@ async def test_a_script_finds_the_paths_that_its_task_states(desk: Desk, tmp_pat
         workspace_path="/app",
         transcript_path="/srv/sessions/chat.jsonl",
         home_folders=("skills", "never-made"),
-        files=(WorkspaceFile(dest="gt.txt", content="hidden"),),
+        check_files=(WorkspaceFile(dest="gt.txt", content="hidden"),),
         shown=(ShownFile(source=put(tmp_path / "shown.txt", "shown"), path="/srv/shown.txt"),),
         env={"TONE": "kind"},
     )

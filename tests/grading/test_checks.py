@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 from dataclasses import replace
 from decimal import Decimal
@@ -24,6 +25,7 @@ from pinchbench.grading.check_sandbox import open_place, sweep_places
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.model.grade import CheckGrade, Ungraded
 from pinchbench.model.task import ScoreRule
+from pinchbench.results.evidence_files import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,18 +228,18 @@ class TestWhatACheckIsGiven:
         )
         assert grade.breakdown == {"same": 1.0, "other": 1.0}, grade
 
-    async def test_a_transcript_that_is_lost_is_no_empty_one(self, desk: Desk, tmp_path: Path) -> None:
+    async def test_a_transcript_that_is_lost_is_no_empty_one(self, desk: Desk) -> None:
         code = "def grade(transcript, workspace_path): return {'empty': transcript == []}"
         assert (await desk.check(code)).score == 1.0
-        lost = await desk.check(code, transcript=tmp_path / "nowhere.jsonl")
+        desk.transcript.unlink()
+        lost = await desk.check(code)
         assert (lost.score, lost.ungraded) == (None, Ungraded.EVIDENCE_LOST)
         assert lost.notes == ("the transcript can't be read: No such file or directory",)
 
-    async def test_a_damaged_transcript_is_given_as_far_as_it_can_be_read(self, desk: Desk, tmp_path: Path) -> None:
-        path = tmp_path / "damaged.jsonl"
-        path.write_bytes(b'{"type":"a"}\n{"type":"b\n\xff\n\n{"type":"c"}')
+    async def test_a_damaged_transcript_is_given_as_far_as_it_can_be_read(self, desk: Desk) -> None:
+        desk.transcript.write_bytes(b'{"type":"a"}\n{"type":"b\n\xff\n\n{"type":"c"}')
         code = "def grade(transcript, w): return {'n': len(transcript) == 4, 'c': transcript[-1] == {'type': 'c'}}"
-        assert (await desk.check(code, transcript=path)).score == 1.0
+        assert (await desk.check(code)).score == 1.0
 
     async def test_the_transcripts_paths_lead_into_the_copy(self, desk: Desk) -> None:
         (desk.workspace / "a.txt").write_text("here", encoding="utf-8")
@@ -403,16 +405,20 @@ class TestTheSameEvidenceGetsTheSameGrade:
             monkeypatch.setenv("PYTHONHASHSEED", str(number))
             monkeypatch.setenv("TZ", ("UTC", "Europe/Vienna")[number % 2])
             # evidence that was copied elsewhere, another run of the runner
-            elsewhere = tmp_path / f"e1-{number}"
-            elsewhere.mkdir()
-            archive, transcript = elsewhere / "w.tar.zst", elsewhere / "t.jsonl"
-            archive.write_bytes(first.archive.read_bytes())
-            transcript.write_bytes(first.transcript.read_bytes())
-            job = replace(first, archive=archive, transcript=transcript, marker=f"{desk.marker}/{number}")
+            evidence = Evidence(folder=tmp_path / f"e1-{number}")
+            evidence.folder.mkdir()
+            for old, new in (
+                (first.trial.evidence.workspace, evidence.workspace),
+                (first.trial.evidence.transcript, evidence.transcript),
+            ):
+                new.write_bytes(old.read_bytes())
+            trial = replace(first.trial, evidence=evidence, marker=f"{desk.marker}/{number}")
+            job = replace(first, trial=trial)
             with fail_after(60):
                 grade = await run_check(job)
-            assert grade.ungraded is None, (grade, desk.said())
-            seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), desk.said()))
+            said = job.log.read_text("utf-8")
+            assert grade.ungraded is None, (grade, said)
+            seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), said))
         [(_, said)] = [*seen]
         assert grade.breakdown["found"] == 0
         assert said.count("\n") > 8
@@ -425,7 +431,12 @@ class TestTheSameEvidenceGetsTheSameGrade:
                 print(w)
                 return {"a": os.listdir(".") == ["mine"]}
             """
-        jobs = [replace(desk.job(code), log=tmp_path / f"{number}.log") for number in range(3)]
+        jobs = []
+        for number in range(3):
+            job = desk.job(code)
+            copy = Evidence(folder=tmp_path / str(number))
+            shutil.copytree(desk.folder, copy.folder, ignore=shutil.ignore_patterns("runs", "scratch", "[0-9]"))
+            jobs.append(replace(job, trial=replace(job.trial, evidence=copy)))
         grades: list[CheckGrade] = []
 
         async def one(job: CheckJob) -> None:
@@ -530,19 +541,22 @@ class TestHowAChecksEnds:
     async def test_a_lost_archive_is_lost_evidence(self, desk: Desk, damage: str) -> None:
         (desk.workspace / "a").write_text("a", encoding="utf-8")
         job = desk.job("def grade(t, w): return {'a': 1}")
+        archive = job.trial.evidence.workspace
         if damage == "missing":
-            job.archive.unlink()
+            archive.unlink()
         else:
-            data = job.archive.read_bytes()
-            job.archive.write_bytes({"cut": data[:-9], "empty": b"", "garbage": b"x" * 1000}[damage])
+            data = archive.read_bytes()
+            archive.write_bytes({"cut": data[:-9], "empty": b"", "garbage": b"x" * 1000}[damage])
         with fail_after(60):
             grade = await run_check(job)
         assert grade.ungraded is Ungraded.EVIDENCE_LOST
         assert "the archive of the workspace" in grade.notes[0]
         assert not desk.scratch.exists()
 
-    async def test_a_transcript_that_cannot_be_read_is_lost_evidence(self, desk: Desk, tmp_path: Path) -> None:
-        grade = await desk.check("def grade(t, w): return {'a': 1}", transcript=tmp_path)
+    async def test_a_transcript_that_cannot_be_read_is_lost_evidence(self, desk: Desk) -> None:
+        desk.transcript.unlink()
+        desk.transcript.mkdir()
+        grade = await desk.check("def grade(t, w): return {'a': 1}")
         assert (grade.ungraded, grade.notes) == (
             Ungraded.EVIDENCE_LOST,
             ("the transcript can't be read: Is a directory",),

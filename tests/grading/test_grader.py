@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from fakes import until
 from pinchbench.files.archive_write import keep_workspace
-from pinchbench.grading.grader import GradeJob, Grader, combine
+from pinchbench.grading.checks import GradeJob
+from pinchbench.grading.grader import Grader, combine
 from pinchbench.grading.judge.judge_reply import REPLY_CHARS
 from pinchbench.grading.judge.kept_replies import Judgement, Vote
 from pinchbench.grading.judge.prompt import FILE_BYTES, FILES_BYTES, make_question

@@ -16,7 +16,7 @@ from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.check_results import Part
 from pinchbench.authoring.play import write_transcript
 from pinchbench.authoring.stage import Stage
-from pinchbench.grading.grader import SERVICE_LOGS
+from pinchbench.grading.checks import SERVICE_LOGS
 from pinchbench.model.task import GradingType
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.setup import sandboxing

@@ -17,7 +17,8 @@ from pinchbench.decoding import convert
 from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import AlteredRunError, ConfigError, RunInterruptedError, SuiteError
 from pinchbench.events import RegradeBegan
-from pinchbench.grading.grader import GradeJob, Grader
+from pinchbench.grading.checks import GradeJob
+from pinchbench.grading.grader import Grader
 from pinchbench.model.task import GradingType
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
