@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.grading.judge.several import mean_grade
+from pinchbench.grading.judge.votes import mean_grade
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome

@@ -34,7 +34,6 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
         "options",
         "output",
         "program",
-        "regrade",
         "replay",
         "report",
         "resume",

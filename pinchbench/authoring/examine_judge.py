@@ -15,7 +15,8 @@ from pinchbench.authoring.play import StepFailedError, write_transcript
 from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.errors import EndpointError, SuiteError
 from pinchbench.files.archive_write import keep_workspace
-from pinchbench.grading.judge.prompt import PROMPT_VERSION, FileView, ask, files_of
+from pinchbench.grading.judge.prompt import PROMPT_VERSION, ask, files_of
+from pinchbench.grading.judge.shown_files import FileView
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.task import GradingType
 from pinchbench.results.evidence_files import Evidence

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,7 @@ import click
 
 from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import OUTPUT_DIR, setting_option
-from pinchbench.cli.output import print_result
+from pinchbench.cli.output import drawn, print_result
 from pinchbench.config.settings import absolute_path
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.errors import ConfigError
@@ -84,7 +82,6 @@ def _text(choice: Choice, form: str) -> str:
     from pinchbench.report import choice_text
     from pinchbench.report.html.variants_page import choice_page
     from pinchbench.report.terminal.compare_table import print_choice
-    from pinchbench.report.terminal.console import report_console
 
     match form:
         case "html":
@@ -93,7 +90,5 @@ def _text(choice: Choice, form: str) -> str:
             return choice_text.markdown(choice)
         case "json":
             return json.dumps(choice_text.record(choice), allow_nan=False)
-    text = io.StringIO()
-    console = report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty())
-    print_choice(console, choice_text.answers(choice), choice_text.tables(choice), choice_text.notes(choice))
-    return text.getvalue().rstrip("\n")
+    texts = choice_text.answers(choice), choice_text.tables(choice), choice_text.notes(choice)
+    return drawn(lambda console: print_choice(console, *texts))

@@ -12,9 +12,6 @@ from pinchbench.errors import ClusterError, ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from pinchbench.cluster.ray_cluster import RayCluster
-    from pinchbench.results.finished_run import Result
-
 
 T = TypeVar("T")
 Work: TypeAlias = "Callable[..., Coroutine[Any, Any, T]]"
@@ -40,47 +37,23 @@ def take_cluster(cluster: str | None) -> ChosenCluster | None:
     return ChosenCluster(head=head)
 
 
-def on_cluster(work: Work[Result], cluster: ChosenCluster | None) -> Work[Result]:
+def on_cluster(work: Work[T], cluster: ChosenCluster | None, *, runs: int | None = None) -> Work[T]:
     """Return the work of a run with its slots on the nodes of a cluster; as it is without one.
 
-    Raises ClusterError when Ray is not installed.
+    With `runs`, it is the work of so many runs, which share the nodes. Raises ClusterError when Ray is not installed.
     """
-
-    def pool(nodes: RayCluster) -> dict[str, object]:
-        from pinchbench.cluster.pool import ClusterPool  # with a cluster only
-
-        return {"pool": ClusterPool(nodes)}
-
-    return _connected(work, cluster, pool)
-
-
-def several_on_cluster(work: Work[T], cluster: ChosenCluster | None, *, runs: int) -> Work[T]:
-    """Return the work of so many runs with their slots on the nodes of a cluster, which they share; see `on_cluster`.
-
-    Raises ClusterError when Ray is not installed.
-    """
-
-    def pools(nodes: RayCluster) -> dict[str, object]:
-        from pinchbench.cluster.pool import ClusterPool, SharedNodes
-
-        return {"pools": partial(ClusterPool, nodes, SharedNodes(runs))}
-
-    return _connected(work, cluster, pools)
-
-
-def _connected(
-    work: Work[T], cluster: ChosenCluster | None, places: Callable[[RayCluster], dict[str, object]]
-) -> Work[T]:
-    """Return the work within a connection to a cluster, with what `places` makes of that; as it is without one."""
     if cluster is None:
         return work
     require_ray()
 
     async def connected(**how: Any) -> T:  # noqa: ANN401 - passed on
+        from pinchbench.cluster.pool import ClusterPool, SharedNodes  # with a cluster only
         from pinchbench.cluster.ray_cluster import connect  # Ray takes 0.3 s and 69 MB
 
         async with connect(cluster.head) as nodes:
-            return await work(**places(nodes), **how)
+            if runs is None:
+                return await work(pool=ClusterPool(nodes), **how)
+            return await work(pools=partial(ClusterPool, nodes, SharedNodes(runs)), **how)
 
     return connected
 

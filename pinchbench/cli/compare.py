@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,7 @@ import click
 from pinchbench import defaults
 from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import OUTPUT_DIR, Integer, option, setting_option
-from pinchbench.cli.output import print_result, say
+from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.config.settings import absolute_path
 from pinchbench.errors import ResultsError
 
@@ -82,13 +80,9 @@ def compare(
 
 def _show(comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation], *, seed: int, as_json: bool) -> None:
     from pinchbench.report.terminal.compare_table import print_comparisons
-    from pinchbench.report.terminal.console import report_console
     from pinchbench.results.compare.comparison_json import record
 
     if as_json:
         print_result(json.dumps(record(comparisons, seed=seed, memorisation=memorisation), allow_nan=False))
         return
-    text = io.StringIO()
-    console = report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty())
-    print_comparisons(console, comparisons, memorisation)
-    print_result(text.getvalue().rstrip("\n"))
+    print_result(drawn(lambda console: print_comparisons(console, comparisons, memorisation)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +11,7 @@ import click
 
 from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import option, setting_options
-from pinchbench.cli.output import print_result, say
+from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.cli.settings_file import WithDefaults, read_settings
 from pinchbench.errors import UnfitError
 
@@ -62,8 +60,5 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
 
 def _show(finding: Finding) -> None:
     from pinchbench.doctor.bounded_check import print_finding
-    from pinchbench.report.terminal.console import report_console
 
-    text = io.StringIO()
-    print_finding(report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty()), finding)
-    print_result(text.getvalue().rstrip("\n"))
+    print_result(drawn(lambda console: print_finding(console, finding)))

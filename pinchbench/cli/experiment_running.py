@@ -16,15 +16,14 @@ import anyio
 import msgspec
 from anyio import create_task_group
 
-from pinchbench.cli.cluster import several_on_cluster
+from pinchbench.cli.cluster import on_cluster
 from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.run_plan import judging_sentence
-from pinchbench.cli.running import GATES, INCOMPLETE, NO_LISTENERS, STOPPED, resume_hint, take_listeners, write_run_page
+from pinchbench.cli.running import GATES, INCOMPLETE, NO_LISTENERS, STOPPED, resume_hint, write_run_page
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.experiment.experiment_record import read_record
-from pinchbench.experiment.experiment_spec import of_models
 from pinchbench.experiment.run_experiment import prepare_all, resume_experiment, run_experiment
 from pinchbench.experiment.sequential import in_order
 from pinchbench.model.ending import Stop
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 
     from pinchbench.cli.cluster import ChosenCluster
     from pinchbench.cli.running import Listeners
-    from pinchbench.config.run_config import RunConfig
     from pinchbench.experiment.experiment_record import ExperimentFiles
     from pinchbench.experiment.experiment_spec import Experiment, Variant
     from pinchbench.experiment.run_experiment import ExperimentResult
@@ -162,27 +160,6 @@ def decisive_margin(stated: float | None, until: str | None, margin: float | Non
     return DEFAULT_MARGIN if stated is None else stated
 
 
-def run_models(
-    configs: Sequence[RunConfig],
-    *,
-    dry_run: bool,
-    as_json: bool,
-    gate: Gate | None,
-    otlp: str | None,
-    cluster: ChosenCluster | None,
-) -> None:
-    """Run models side by side with the same options, or show what would be run."""
-    experiment = of_models(configs)
-    run(
-        experiment,
-        dry_run=dry_run,
-        as_json=as_json,
-        gate=gate,
-        listeners=take_listeners(otlp),
-        cluster=cluster,
-    )
-
-
 def run(
     experiment: Experiment,
     *,
@@ -197,7 +174,7 @@ def run(
         show_plan(experiment, as_json=as_json)
         return
     names = [one.name for one in experiment.variants]
-    work = several_on_cluster(partial(run_experiment, experiment), cluster, runs=len(names))
+    work = on_cluster(partial(run_experiment, experiment), cluster, runs=len(names))
     carry_out(work, names, as_json=as_json, gate=gate, listeners=listeners)
 
 
@@ -212,7 +189,7 @@ def go_on(
 ) -> None:
     """Resume an unfinished experiment."""
     names = [one.name for one in read_record(files).variants]
-    work = several_on_cluster(partial(resume_experiment, files, **options), cluster, runs=len(names))
+    work = on_cluster(partial(resume_experiment, files, **options), cluster, runs=len(names))
     carry_out(work, names, as_json=as_json, gate=gate, listeners=listeners)
 
 

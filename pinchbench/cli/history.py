@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import OUTPUT_DIR, option
-from pinchbench.cli.output import print_result, say
+from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.errors import ResultsError
 
 if TYPE_CHECKING:
@@ -62,7 +60,6 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     is_private        whether its tasks are made of your own conversations
     problem           why the run can't be read: all but run_id, run and state says nothing then
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from pinchbench.report.terminal.console import report_console
     from pinchbench.report.terminal.listings import history_legend, no_runs, print_history
     from pinchbench.results.paths import no_folder
     from pinchbench.results.run_list import past_runs, records
@@ -76,9 +73,6 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     if not runs:
         say(no_runs(str(output_dir), model=model))
         return
-    table = io.StringIO()
-    console = report_console(table, is_terminal=sys.stdout is not None and sys.stdout.isatty())
-    print_history(console, runs)
-    print_result(table.getvalue().rstrip("\n"))
+    print_result(drawn(lambda console: print_history(console, runs)))
     if legend := history_legend(runs):
         say(legend)

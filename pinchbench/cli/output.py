@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import sys
@@ -14,8 +15,10 @@ from pinchbench.errors import ResultsError
 from pinchbench.report.text import folded, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
+
+    from rich.console import Console
 
     from pinchbench.results.finished_run import PastRun
 
@@ -33,6 +36,15 @@ def print_result(text: object, *, stands_in: Path | None = None) -> None:
             return
         kept = f"; it stands in {stands_in}" if stands_in else ""
         raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
+
+
+def drawn(draw: Callable[[Console], None]) -> str:
+    """Return what a function draws on a console as wide and colourful as stdout, without the last line's end."""
+    from pinchbench.report.terminal.console import report_console
+
+    text = io.StringIO()
+    draw(report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty()))
+    return text.getvalue().rstrip("\n")
 
 
 def abandon_stdout() -> None:

@@ -97,16 +97,12 @@ def run(
     if quiet and len(model) > 1:
         raise ConfigError("--quiet is for the run of one model.")
     if len(model) > 1:
-        from pinchbench.cli.experiment_running import run_models
+        from pinchbench.cli.experiment_running import run as run_variants
+        from pinchbench.cli.running import take_listeners
+        from pinchbench.experiment.experiment_spec import of_models
 
-        run_models(
-            configs,
-            dry_run=dry_run,
-            as_json=as_json,
-            gate=gate,
-            otlp=otlp,
-            cluster=chosen,
-        )
+        experiment, listeners = of_models(configs), take_listeners(otlp)
+        run_variants(experiment, dry_run=dry_run, as_json=as_json, gate=gate, listeners=listeners, cluster=chosen)
     elif dry_run:
         from pinchbench.cli.run_plan import show_plan
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
-import sys
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
-from pinchbench.cli.output import print_result, say
+from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.cli.settings_file import read_settings
 from pinchbench.defaults import COMPLETIONS, Isolation
 from pinchbench.process.capacity import slots_warning
-from pinchbench.report.terminal.console import report_console
 from pinchbench.report.terminal.listings import print_plan
 from pinchbench.report.text import amount, many, plain, price
 from pinchbench.runner.plan.judging_forecast import judging_forecast
@@ -92,11 +90,9 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
         )
         return
 
-    plan = io.StringIO()
-    console = report_console(plan, is_terminal=sys.stdout is not None and sys.stdout.isatty())
-    print_plan(
-        console,
-        trials,
+    draw = partial(
+        print_plan,
+        trials=trials,
         concurrency=config.concurrency,
         worst_case_s=longest,
         expected_s=expected_s,
@@ -105,7 +101,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
         user_messages=prepared.user_messages,
         judging="" if judging is None else judging_sentence(judging),
     )
-    print_result(plan.getvalue().rstrip("\n"))
+    print_result(drawn(draw))
 
 
 def judging_sentence(judging: JudgingForecast) -> str:

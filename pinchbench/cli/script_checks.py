@@ -47,28 +47,17 @@ def check_scripts(
     width = max(len(task.task_id) for task, _ in chosen)
 
     def show(results: Sequence[CheckedTask]) -> None:
-        if not as_json:
-            print_result(report.task_line(results, width=width))
-        if problems := report.problem_lines(results):
-            say(problems)
+        _show(report.task_line(results, width=width), report.problem_lines(results), as_json=as_json)
 
     if judge is not None:
-        say(
-            f"Asking {judge.model} about each script of "
-            f"{sum(one.llm_judge_rubric is not None for one, _ in chosen)} tasks."
-        )
+        number = sum(one.llm_judge_rubric is not None for one, _ in chosen)
+        say(f"Asking {judge.model} about each script of {number} tasks.")
     results = anyio.run(
         partial(check_tasks, chosen, show=show, judge=judge, openclaw=openclaw, run_root=run_root, say=say)
     )
-    if as_json:
-        print_result(json.dumps([report.record(one) for one in results]))
-    if wrong := report.wrong_tasks(results):
-        raise SuiteError(wrong)
+    _print_records([report.record(one) for one in results], report.wrong_tasks(results), as_json=as_json)
     raise_problems(loaded)
-    if untried := report.untried_lines(results):
-        say(untried)
-        sys.exit(INCOMPLETE)
-    say(report.verdict(results, judged=judge is not None))
+    _end(report.untried_lines(results), report.verdict(results, judged=judge is not None))
 
 
 def attack_checks(
@@ -92,23 +81,15 @@ def attack_checks(
     width = max(len(task.task_id) for task, _ in checked)
 
     def show(result: AttackedTask) -> None:
-        if not as_json:
-            print_result(findings.table_line(result, width=width))
-        if lines := findings.finding_lines(result):
-            say(lines)
+        _show(findings.table_line(result, width=width), findings.finding_lines(result), as_json=as_json)
 
     if not as_json:
         print_result(findings.table_head(width=width))
     results = anyio.run(partial(attack_tasks, checked, settings, show=show, run_root=run_root, say=say))
-    if as_json:
-        print_result(json.dumps([findings.record(one) for one in results]))
-    if weak := findings.weak_tasks(results):
-        raise SuiteError(weak)
+    _print_records([findings.record(one) for one in results], findings.weak_tasks(results), as_json=as_json)
     raise_problems(loaded)
-    if untried := [one for one in results if one.untried]:
-        say("\n".join(f"Not tried: {one.task_id}: {one.untried}" for one in untried))
-        sys.exit(INCOMPLETE)
-    say(findings.verdict(results))
+    untried = "\n".join(f"Not tried: {one.task_id}: {one.untried}" for one in results if one.untried)
+    _end(untried, findings.verdict(results))
 
 
 def check_forms(
@@ -129,10 +110,8 @@ def check_forms(
     for form in forms:
 
         def show(results: Sequence[CheckedTask], form: int = form) -> None:
-            if not as_json:
-                print_result(f"form {form}  {report.task_line(results, width=width)}")
-            if problems := report.problem_lines(results):
-                say(problems)
+            line = f"form {form}  {report.task_line(results, width=width)}"
+            _show(line, report.problem_lines(results), as_json=as_json)
 
         with tempfile.TemporaryDirectory(prefix="pinchbench-form-") as folder:
             write_form(loaded.suite.root, form, Path(folder), needed=[task.task_id for task in chosen])
@@ -143,12 +122,29 @@ def check_forms(
             checked[form] = anyio.run(
                 partial(check_tasks, solved, show=show, run_root=run_root, say=say, public=public)
             )
-    if as_json:
-        print_result(json.dumps([{"form": form, **report.record(one)} for form in checked for one in checked[form]]))
     every = [one for results in checked.values() for one in results]
-    if wrong := "\n".join(filter(None, (report.wrong_tasks(every), same_answers(checked)))):
+    records = [{"form": form, **report.record(one)} for form in checked for one in checked[form]]
+    wrong = "\n".join(filter(None, (report.wrong_tasks(every), same_answers(checked))))
+    _print_records(records, wrong, as_json=as_json)
+    _end(report.untried_lines(every), forms_verdict(checked))
+
+
+def _show(line: str, problems: str, *, as_json: bool) -> None:
+    if not as_json:
+        print_result(line)
+    if problems:
+        say(problems)
+
+
+def _print_records(records: Sequence[dict[str, object]], wrong: str, *, as_json: bool) -> None:
+    if as_json:
+        print_result(json.dumps(records))
+    if wrong:
         raise SuiteError(wrong)
-    if untried := report.untried_lines(every):
+
+
+def _end(untried: str, verdict: str) -> None:
+    if untried:
         say(untried)
         sys.exit(INCOMPLETE)
-    say(forms_verdict(checked))
+    say(verdict)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shlex
-import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pinchbench.cli.output import print_result, say
+from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.cli.selected_tasks import load, problems_first, raise_problems
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import PinchBenchError, ResultsError
@@ -51,7 +49,6 @@ def show_list(loaded: LoadedSuite, chosen: tuple[Task, ...], *, as_json: bool, m
 
 def show_statistics(chosen: Sequence[Task], folder: Path, *, as_json: bool) -> None:
     """Print how the tasks did in the runs of a folder. Raises ResultsError if none has a score on them."""
-    from pinchbench.report.terminal.console import report_console
     from pinchbench.report.terminal.listings import print_item_statistics
     from pinchbench.results.task_statistics import find_subjects, item_statistics
 
@@ -68,10 +65,7 @@ def show_statistics(chosen: Sequence[Task], folder: Path, *, as_json: bool) -> N
     if as_json:
         print_result(json.dumps(_record(statistics, found, categories), allow_nan=False))
         return
-    text = io.StringIO()
-    console = report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty())
-    print_item_statistics(console, statistics, categories)
-    print_result(text.getvalue().rstrip("\n"))
+    print_result(drawn(lambda console: print_item_statistics(console, statistics, categories)))
 
 
 def _record(statistics: ItemStatistics, found: FoundSubjects, categories: dict[str, str]) -> dict[str, object]:

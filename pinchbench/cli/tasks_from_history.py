@@ -95,6 +95,7 @@ def tasks_from_history(
         return
     from pinchbench.authoring.history.candidates import find_history
     from pinchbench.authoring.history.privacy import Masker
+    from pinchbench.files.user_data import packs_dir
     from pinchbench.openclaw.homes.credentials import read_config, read_user_state, user_state_dir
     from pinchbench.openclaw.homes.user_state import secrets_of
 
@@ -123,7 +124,8 @@ def tasks_from_history(
     chosen = _picked(pick, listed)
     if not yes and not _is_terminal():
         raise ConfigError("Cannot prompt: not a terminal. Accept all proposals for grading with --yes.")
-    _refuse_taken(replaces=replaces)
+    if (packs_dir() / SUITE).exists() and not replaces:
+        raise ConfigError(f"There is a suite {SUITE} already. Replace it with --replace.")
     confirmed = [one if yes else _confirmed(one, masker) for one in chosen]
     _write([one for one in confirmed if one.proposals], masker, run_root=run_root, has_clock=clock)
 
@@ -221,13 +223,6 @@ def _picked(pick: str, listed: Sequence[Candidate]) -> list[Candidate]:
     return usable
 
 
-def _refuse_taken(*, replaces: bool) -> None:
-    from pinchbench.files.user_data import packs_dir
-
-    if (packs_dir() / SUITE).exists() and not replaces:
-        raise ConfigError(f"There is a suite {SUITE} already. Replace it with --replace.")
-
-
 def _confirmed(one: Candidate, masker: Masker) -> Candidate:
     """Show each proposal with its evidence, and return those that the user keeps."""
 
@@ -267,7 +262,7 @@ def _edited(proposal: Proposal) -> Proposal:
 def _write(chosen: Sequence[Candidate], masker: Masker, *, run_root: Path, has_clock: bool) -> None:
     """Write the suite, play the old conversations again, and keep the tasks whose scores are right."""
     from pinchbench.authoring.added_suites import making_pack
-    from pinchbench.authoring.history.task_writer import HistoryTask, write_task
+    from pinchbench.authoring.history.task_writer import write_task
     from pinchbench.files.folders import remove_folder
     from pinchbench.files.user_data import FILES, packs_dir
 
@@ -276,15 +271,8 @@ def _write(chosen: Sequence[Candidate], masker: Masker, *, run_root: Path, has_c
     with making_pack(SUITE, source=SOURCE) as folder:
         for one in chosen:
             alike = sum(other.group == one.group for other in chosen)
-            task = HistoryTask(
-                conversation=one.conversation,
-                restored=one.restored,
-                proposals=one.proposals,
-                share=one.share / alike,
-                monthly=one.monthly / alike,
-                has_clock=has_clock,
-            )
-            write_task(folder, task, masker)
+            task = replace(one, share=one.share / alike, monthly=one.monthly / alike)
+            write_task(folder, task, masker, has_clock=has_clock)
         for task_id, problem in _problems(folder, run_root):
             say(f"Left out {task_id}: {problem}")
             remove_folder(folder / task_id)

@@ -58,6 +58,24 @@ def of_provider(option: str, model: str, api_key_env: str | None, *, others: tup
     return base_url, name, api_key_env or usual_key
 
 
+def _check_asked(config: JudgeConfig | UserModelConfig, *, option: str, whose: str) -> None:
+    """Check who is asked, and where. Raises ConfigError, naming the option."""
+    address, key = f"{whose} base-url", f"{whose} api-key-env"
+    for name, value in ((option, config.model), (address, config.base_url), (key, config.api_key_env)):
+        check_text(name, value)
+    if config.base_url is not None:
+        check_url(address, config.base_url, key_option="its api-key-env")
+    if config.api_key_env is not None:
+        check_key(key, config.api_key_env)
+
+
+def _take_provider(config: JudgeConfig | UserModelConfig, option: str, *, others: tuple[str, ...] = ()) -> None:
+    """Fill in the endpoint, the model and the key of a known provider."""
+    found = of_provider(option, config.model, config.api_key_env, others=others)
+    for name, value in zip(("base_url", "model", "api_key_env"), found, strict=True):
+        object.__setattr__(config, name, value)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JudgeConfig:
     """Who judges, and how.
@@ -90,37 +108,20 @@ class JudgeConfig:
 
     def __post_init__(self) -> None:
         """Check every value; fill in the endpoint and key of a known provider."""
-        for option, value in (
-            ("--judge", self.model),
-            ("The judge's base-url", self.base_url),
-            ("The judge's api-key-env", self.api_key_env),
-        ):
-            check_text(option, value)
+        _check_asked(self, option="--judge", whose="The judge's")
         check_model("--judge", self.model_id)
         if self.model_id.startswith("demo/"):
             raise ConfigError(f"--judge {self.model}: the built-in models play tasks; they can't judge.")
         check_fields(self, Scope.JUDGE)
-        if self.base_url is None:
-            self._take_provider()
-        else:
-            check_url("The judge's base-url", self.base_url, key_option="its api-key-env")
-        if self.is_openclaw and self.base_url is not None and "/" not in self.model_id.strip("/"):
+        if self.base_url is None and not self.is_openclaw:
+            _take_provider(self, "--judge", others=(OPENCLAW_JUDGE,))
+        elif self.base_url is None and self.api_key_env is not None:
+            raise ConfigError("The judge's api-key-env goes with a base-url; OpenClaw knows its own keys.")
+        elif self.base_url is not None and self.is_openclaw and "/" not in self.model_id.strip("/"):
             raise ConfigError(f"The judge's base-url needs a judge written openclaw:provider/name, not {self.model}.")
-        if self.api_key_env is not None:
-            check_key("The judge's api-key-env", self.api_key_env)
         named = [(one.model, one.base_url) for one in self.each]
         if repeated := [model for place, (model, url) in enumerate(named) if (model, url) in named[:place]]:
             raise ConfigError(f"--judge {repeated[0]} is given twice; --judge-votes asks a judge several times.")
-
-    def _take_provider(self) -> None:
-        if self.is_openclaw:
-            if self.api_key_env is not None:
-                raise ConfigError("The judge's api-key-env goes with a base-url; OpenClaw knows its own keys.")
-            return
-        base_url, model, key = of_provider("--judge", self.model, self.api_key_env, others=(OPENCLAW_JUDGE,))
-        object.__setattr__(self, "base_url", base_url)
-        object.__setattr__(self, "model", model)
-        object.__setattr__(self, "api_key_env", key)
 
     @property
     def each(self) -> tuple[JudgeConfig, ...]:
@@ -203,24 +204,12 @@ class UserModelConfig:
 
     def __post_init__(self) -> None:
         """Check every value; fill in the endpoint and key of a known provider."""
-        for option, value in (
-            ("--user-model", self.model),
-            ("The user's base-url", self.base_url),
-            ("The user's api-key-env", self.api_key_env),
-        ):
-            check_text(option, value)
+        _check_asked(self, option="--user-model", whose="The user's")
         check_model("--user-model", self.model)
         if self.model.startswith("demo/"):
             raise ConfigError(f"--user-model {self.model}: the built-in models play tasks; they can't play a user.")
         if self.base_url is None:
-            base_url, model, key = of_provider("--user-model", self.model, self.api_key_env)
-            object.__setattr__(self, "base_url", base_url)
-            object.__setattr__(self, "model", model)
-            object.__setattr__(self, "api_key_env", key)
-        else:
-            check_url("The user's base-url", self.base_url, key_option="its api-key-env")
-        if self.api_key_env is not None:
-            check_key("The user's api-key-env", self.api_key_env)
+            _take_provider(self, "--user-model")
 
     @property
     def endpoint(self) -> ChatConfig:

@@ -15,7 +15,7 @@ from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.grading.judge.kept_replies import keep_replies
 from pinchbench.grading.judge.prompt import make_question
-from pinchbench.grading.judge.several import mean_grade
+from pinchbench.grading.judge.votes import mean_grade
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.task import GradingType
 from pinchbench.redaction import mask_file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,7 +18,7 @@ from pinchbench.suite.reading import LoadedSuite
 from pinchbench.suite.select import KEYWORDS, select_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from pinchbench.model.task import Suite, Task
@@ -158,15 +159,11 @@ def _refuse_among_others(expression: str, tasks_dir: Path | None) -> None:
     if tasks_dir is not None or "," not in expression:
         return
     added = set(pack_names())
-    if named := [name for name in _heads(expression) if name in added]:
+    if named := [name for part in expression.split(",") if (name := part.strip().partition(":")[0]) in added]:
         raise SelectionError(
             f"--suite {expression} names the added suite {named[0]} among others. Give each suite a --suite of its"
             f" own; what is selected of it follows a colon: --suite core --suite {named[0]}:coding."
         )
-
-
-def _heads(expression: str) -> Iterator[str]:
-    return (part.strip().partition(":")[0] for part in expression.split(","))
 
 
 BUNDLED = "bundled"
@@ -247,7 +244,8 @@ def _read_all(places: Sequence[SuitePlace], read: Callable[[SuitePlace], LoadedS
     taken: set[str] = set()
     for place in places:
         one = read(place)
-        name = next(name for name in _names(place.name) if name not in taken)
+        numbered = (f"{place.name}-{number}" for number in count(2))
+        name = next(name for name in chain((place.name,), numbered) if name not in taken)
         taken.add(name)
         loaded.append(replace(one, suite=replace(one.suite, name=name)))
     return LoadedSuite(
@@ -294,11 +292,3 @@ def _place(named: NamedTasks) -> SuitePlace:
     else:
         name = folder.name if folder.name != "tasks" else folder.parent.name
     return SuitePlace(name=name or BUNDLED, folder=folder, format=named.suite_format)
-
-
-def _names(name: str) -> Iterable[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}-{number}"
-        number += 1

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.model.task import GradingType, SimulatedUser, Task, Tier, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
-from pinchbench.suite.markdown import Document, Section, read_document, read_head
+from pinchbench.suite.markdown import Document, read_document, read_head
 from pinchbench.suite.reading import (
     CHECK_ALONE,
     PINCHBENCH,
@@ -323,7 +323,11 @@ class _TaskReader:
         files: dict[str, WorkspaceFile] = {}
         lines: list[int] = []
         for item in self._reader.items(self._fields, "workspace_files"):
-            file = self._bare_file(item) if item.text is not None else self._workspace_file(item)
+            if item.text is not None:  # the path of a source, which is its place too
+                path = self._reader.place(item, "workspace_files")
+                file = WorkspaceFile(dest=path, source=Path(path)) if path else None
+            else:
+                file = self._workspace_file(item)
             if file is None:
                 continue
             place = f"{file.dest}{file.source.name}" if file.dest.endswith("/") and file.source else file.dest
@@ -333,11 +337,6 @@ class _TaskReader:
             files[place] = file
             lines.append(self._reader.line(item))
         return tuple(files.values()), tuple(lines)
-
-    def _bare_file(self, item: YamlNode) -> WorkspaceFile | None:
-        """Read the path of a source, which is its place too."""
-        path = self._reader.place(item, "workspace_files")
-        return WorkspaceFile(dest=path, source=Path(path)) if path else None
 
     def _workspace_file(self, item: YamlNode) -> WorkspaceFile | None:
         self._report_misspelt(item.fields or {}, KeyScope.FILE)
@@ -379,15 +378,13 @@ class _TaskReader:
             return fence.text if fence else None  # Never run, so any code is accepted.
         if section is None or fence is None:
             reason = f"`grading_type: {grading_type}` needs a python fence under `## Automated Checks`"
-            self._problem(self._checks_line(section), reason + self._swallowed())
+            line = section.line if section else self._reader.line(self._fields.get("grading_type"))
+            self._problem(line, reason + self._swallowed())
             return None
         if found := check_problem(fence.text):
             line, reason = found
             self._problem(fence.line + line, reason)
         return fence.text
-
-    def _checks_line(self, section: Section | None) -> int:
-        return section.line if section else self._reader.line(self._fields.get("grading_type"))
 
 
 def _prerequisite(node: YamlNode) -> str | None:

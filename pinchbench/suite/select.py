@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
-from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Suite, Task
 
 _TOKENS = re.compile(r"[()]|[^\s()]+")
+_OPERATORS = frozenset({"and", "or", "not", "(", ")"})
 KEYWORDS = ("all", "core", "hard", "automated-only")
 
 
@@ -62,48 +63,28 @@ def fits(expression: str, text: str) -> bool:
 
     Raises SelectionError for an expression that can't be read.
     """
-    words = _Words(expression.casefold(), text.casefold())
-    with suppress(IndexError):
-        found = words.either()
-        if not words.waiting:
-            return found
-    raise SelectionError(f"-k {expression!r}: write words, joined by and, or, not and parentheses.")
+    told = text.casefold()
+    tokens = _TOKENS.findall(expression.casefold())
+    logic = " ".join(one if one in _OPERATORS else str(one in told) for one in tokens)
+    try:
+        return _holds(ast.parse(logic, mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        message = f"-k {expression!r}: write words, joined by and, or, not and parentheses."
+        raise SelectionError(message) from error
 
 
-class _Words:
-    """Reads an expression from its left; a part that can't be read raises IndexError."""
-
-    def __init__(self, expression: str, text: str) -> None:
-        self.waiting = _TOKENS.findall(expression)[::-1]
-        self._text = text
-
-    def either(self) -> bool:
-        value = self._both()
-        while self.waiting[-1:] == ["or"]:
-            self.waiting.pop()
-            value = self._both() or value
-        return value
-
-    def _both(self) -> bool:
-        value = self._single()
-        while self.waiting[-1:] == ["and"]:
-            self.waiting.pop()
-            value = self._single() and value
-        return value
-
-    def _single(self) -> bool:
-        match self.waiting.pop():
-            case "not":
-                return not self._single()
-            case "(":
-                value = self.either()
-                if self.waiting.pop() == ")":
-                    return value
-                raise IndexError
-            case ")" | "and" | "or":
-                raise IndexError
-            case word:
-                return word in self._text
+def _holds(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=bool() as value):
+            return value
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return not _holds(operand)
+        case ast.BoolOp(op=ast.And(), values=values):
+            return all(map(_holds, values))
+        case ast.BoolOp(values=values):
+            return any(map(_holds, values))
+        case _:
+            raise ValueError("neither words nor what joins them")
 
 
 def _named(suite: Suite, name: str) -> set[str] | None:

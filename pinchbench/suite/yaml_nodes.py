@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 import yaml
-from yaml.composer import Composer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -28,14 +27,6 @@ MAX_DEPTH = 60
 MAX_INT = 2**63 - 1
 
 _TAG = "tag:yaml.org,2002:"
-# What libyaml reads differently, or accepts where PyYAML does not: tabs and unusual spaces, tags, `?` inside
-# `{}` and `[]`, a comment directly after a block indicator, a missing value before `]`. Found by comparing both on
-# mutated texts. In a text without brackets, a `!` or `?` after a letter or a digit only ends a sentence.
-_PYYAML_ONLY = re.compile(
-    r"[^\n -~\xa0-\u2027\u202a-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|(?<![A-Za-z0-9])[!?]|[|>][^\n]*#|:\s+[]},]"
-)
-_FLOW = re.compile(r"[\[{]")
-_MARKS = re.compile(r"[!?]")
 # YAML 1.1 reads 0600 as an octal number and 1:30 as 90. People mean 600, and no one number.
 _LEADING_ZERO = re.compile(r"[-+]?0[0-7]+")
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -82,7 +73,7 @@ def read_yaml(text: str) -> YamlNode | None:
     """
     lines = _Lines(text)
     try:
-        root = _composed(text)
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
@@ -94,28 +85,6 @@ def read_yaml(text: str) -> YamlNode | None:
         # The last two: an escape such as "\UFFFFFFFF" that is not a character.
         raise YamlTextError("not valid YAML, or nested too deeply", line=1) from error
     return None if root is None else _Reader(lines).read(root, depth=0)
-
-
-def _composed(text: str) -> yaml.Node | None:
-    """Compose with libyaml, ten times as fast, where it agrees with PyYAML; otherwise with PyYAML."""
-    if not _PYYAML_ONLY.search(text) and not (_FLOW.search(text) and _MARKS.search(text)):
-        with suppress(yaml.YAMLError, RecursionError, ValueError, OverflowError):
-            return yaml.compose(text, Loader=_FastLoader)
-    return yaml.compose(text, Loader=yaml.SafeLoader)
-
-
-if yaml.__with_libyaml__:
-
-    class _EventsLoader(Composer, yaml.CSafeLoader):
-        """libyaml's events, composed in Python: libyaml's own composer overflows the C stack on deep nesting."""
-
-        def __init__(self, stream: str) -> None:
-            yaml.CSafeLoader.__init__(self, stream)
-            Composer.__init__(self)
-
-    _FastLoader: type[yaml.SafeLoader | yaml.CSafeLoader] = _EventsLoader
-else:
-    _FastLoader = yaml.SafeLoader
 
 
 class _Lines:

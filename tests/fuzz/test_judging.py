@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS, encoded, json_texts, texts, values
 from pinchbench.grading.checks import _read_grade
+from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.judge_reply import UnreadableReplyError, median_verdict, read_reply
 from pinchbench.grading.judge.kept_replies import AlteredEntryError, JudgeCache, KeptReply
-from pinchbench.grading.judge.prompt import Criterion, Question
+from pinchbench.grading.judge.prompt import Question
 from pinchbench.http_client import Answer, retry_after_s
 from pinchbench.llm.openai_api import (
     LONGEST_RETRY_AFTER_S,

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +16,6 @@ from pinchbench.errors import SuiteError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.grading.judge.criteria import read_criteria
 from pinchbench.model.task import GradingType, Task
-from pinchbench.suite import yaml_nodes
 from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.parse import head_id, parse_task
@@ -195,22 +193,6 @@ def test_a_yaml_text_is_nodes_that_can_be_written_as_json_or_has_a_line_that_is_
         assert node.text is None or not (node.items or node.fields)
         assert not isinstance(node.value, float) or math.isfinite(node.value)
         assert not isinstance(node.value, str) or node.value.encode() is not None
-
-
-def reading(text: str) -> YamlNode | tuple[int, str] | None:
-    try:
-        return read_yaml(text)
-    except YamlTextError as error:
-        return error.line, error.reason
-
-
-@given(texts(YAMLS))
-@examples_of("yaml readers")
-def test_a_yaml_text_reads_the_same_with_libyaml_and_without(text: str) -> None:
-    fast = reading(text)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(yaml_nodes, "_FastLoader", yaml.SafeLoader)
-        assert reading(text) == fast
 
 
 @given(texts(MANIFESTS))

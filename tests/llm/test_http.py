@@ -35,7 +35,8 @@ from fake_judge import (
 )
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.errors import ConfigError
-from pinchbench.grading.judge.prompt import Criterion, Question, response_schema
+from pinchbench.grading.judge.criteria import Criterion
+from pinchbench.grading.judge.prompt import Question, response_schema
 from pinchbench.http_client import Answer as HttpAnswer
 from pinchbench.http_client import RetryPolicy
 from pinchbench.llm.http import HttpEndpoint, open_endpoint

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pinchbench.authoring.history.candidates import Candidate
     from pinchbench.authoring.history.conversations import Conversation, UserTurn
     from pinchbench.authoring.history.privacy import Masker
     from pinchbench.authoring.history.proposals import Proposal
-    from pinchbench.authoring.history.rebuild import Restored
 
 SLOWER = 3.0  # than the old model may another one be
 LEAST_S, MOST_S = 300.0, 3600.0  # limits of a task
@@ -97,35 +97,19 @@ _LEVELS = """\
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HistoryTask:
-    """A conversation that becomes a task.
-
-    `share` is the part of the user's requests, in 0-1, that it stands for, `monthly` how many such requests there are
-    in 30 days, and `cost_usd` what one cost. With `has_clock`, its trials begin at the time of the conversation.
-    """
-
-    conversation: Conversation
-    restored: Restored
-    proposals: Sequence[Proposal]
-    share: float = 0.0
-    monthly: float = 0.0
-    has_clock: bool = False
-
-    @property
-    def task_id(self) -> str:
-        """The id, which says the day of the conversation."""
-        day = datetime.fromtimestamp(self.conversation.began_at, UTC)
-        return f"task_{day:%Y%m%d}_{self.conversation.key}"
+def task_id_of(conversation: Conversation) -> str:
+    """Return the id of a conversation's task, which says the day."""
+    day = datetime.fromtimestamp(conversation.began_at, UTC)
+    return f"task_{day:%Y%m%d}_{conversation.key}"
 
 
-def write_task(folder: Path, task: HistoryTask, masker: Masker) -> str:
+def write_task(folder: Path, task: Candidate, masker: Masker, *, has_clock: bool = False) -> str:
     """Write a task, its files and its solution into a folder of its own below `folder`; return its id. Blocks.
 
-    Raises OSError.
+    With `has_clock`, its trials begin at the time of the conversation. Raises OSError.
     """
-    workspace = task.conversation.workspace
-    home = folder / task.task_id
+    workspace, task_id = task.conversation.workspace, task_id_of(task.conversation)
+    home = folder / task_id
     files: dict[str, bytes] = {}
     for path, data in task.restored.files.items():
         masked = masker.data(data, workspace=workspace)
@@ -136,17 +120,18 @@ def write_task(folder: Path, task: HistoryTask, masker: Masker) -> str:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
     home.mkdir(parents=True, exist_ok=True)
-    writer = _Writer(task=task, masker=masker, files=files)
+    writer = _Writer(task=task, masker=masker, files=files, has_clock=has_clock)
     (home / TASK_FILE).write_text(writer.task_text(), encoding="utf-8")
     (home / SOLUTION_FILE).write_text(writer.solution_text(), encoding="utf-8")
-    return task.task_id
+    return task_id
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Writer:
-    task: HistoryTask
+    task: Candidate
     masker: Masker
     files: Mapping[str, bytes]
+    has_clock: bool
 
     def _text(self, text: str) -> str:
         return self.masker.text(text, workspace=self.task.conversation.workspace)
@@ -193,7 +178,7 @@ class _Writer:
         points, references = len(self._points), len(self._references)
         took_s = conversation.ended_at - conversation.began_at
         head: dict[str, object] = {
-            "id": self.task.task_id,
+            "id": task_id_of(conversation),
             "name": title_of(self._text(conversation.turns[0].prompt)),
             "category": "history",
             "grading_type": self._grading.value,
@@ -209,7 +194,7 @@ class _Writer:
                 "automated": round(points / (points + references), 4),
                 "llm_judge": round(references / (points + references), 4),
             }
-        if self.task.has_clock:
+        if self.has_clock:
             head["clock"] = f"{datetime.fromtimestamp(conversation.began_at, UTC):%Y-%m-%dT%H:%M}"
         if self.files:
             tops = sorted({path.partition("/")[0] for path in self.files})

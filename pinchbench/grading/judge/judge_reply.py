@@ -15,7 +15,8 @@ from pinchbench.transcript_lines import writable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pinchbench.grading.judge.prompt import Criterion, Question
+    from pinchbench.grading.judge.criteria import Criterion
+    from pinchbench.grading.judge.prompt import Question
 
 REPLY_CHARS = 100_000  # read of a reply: more than MAX_TOKENS can produce
 SEARCHED_CHARS = 4_000_000  # decoded without success before the search stops: bounds the work on a hostile reply

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -143,18 +141,9 @@ class JudgeCache:
         return kept
 
     def _write(self, kept: KeptReply) -> None:
-        data = msgspec.json.encode(kept)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = self._folder / f".{kept.key}.{secrets.token_hex(8)}"
-        try:
-            # O_EXCL and a random name: never follows a link, and the file is private from its first byte
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
-                file.write(data)
-            fresh.replace(self._path(kept.key))
-        except OSError:
-            fresh.unlink(missing_ok=True)
-            raise
+        with replaced_file(self._path(kept.key), mode=0o600) as file:
+            file.write(msgspec.json.encode(kept))
 
 
 def keep_replies(evidence: Evidence, question: Question, judgement: Judgement, secrets: Sequence[str]) -> str:

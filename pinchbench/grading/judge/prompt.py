@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from pinchbench.transcript_lines import Event
 
 
-__all__ = [  # the only module that callers import for questions
-    "PROMPT_VERSION",
-    "Criterion",
-    "FileView",
-    "Question",
-    "ask",
-    "ask_again",
-    "response_schema",
-]
-
 PROMPT_VERSION = "6"  # increase whenever what a judge reads changes: grades of two versions are not comparable
 
 SYSTEM = """\

@@ -1,10 +1,11 @@
-"""A judge's votes on a trial: requesting, retrying, caching, and merging them into one grade."""
+"""A judge's votes on a trial: requesting, retrying, caching, and merging them, and several judges, into one grade."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import anyio
@@ -83,7 +84,7 @@ class Judge:
             if (remembered := await self._recall(key, question)) is not None:
                 return remembered
         except AlteredEntryError as error:
-            spent.altered = str(error)
+            spent.vote = Vote(altered=str(error))
         conversation = [
             Message(role=Role.SYSTEM, text=question.system),
             Message(role=Role.USER, text=question.message),
@@ -95,7 +96,7 @@ class Judge:
             except ChatError as error:
                 refused = isinstance(error, ChatRefusedError)
                 failed = Ungraded.JUDGE_REFUSED if refused else Ungraded.JUDGE_UNREACHABLE
-                return spent.vote(failed=failed, problem=str(error))
+                return replace(spent.vote, failed=failed, problem=str(error))
             try:
                 verdict = await _read(reply, question, is_last=attempt == TRIES)
             except UnreadableReplyError as error:
@@ -108,8 +109,8 @@ class Judge:
                 continue
             if self._cache is not None:
                 await self._cache.put(key, reply.text, usage=reply.usage, model=reply.model)
-            return spent.vote(verdict=verdict)
-        return spent.vote(failed=Ungraded.JUDGE_UNREADABLE, problem=problem)
+            return replace(spent.vote, verdict=verdict)
+        return replace(spent.vote, failed=Ungraded.JUDGE_UNREADABLE, problem=problem)
 
     async def _recall(self, key: str, question: Question) -> Vote | None:
         if self._cache is None or (kept := await self._cache.get(key)) is None:
@@ -146,37 +147,20 @@ async def _read(reply: Reply, question: Question, *, is_last: bool) -> Verdict:
 
 @dataclass(slots=True)
 class _Spent:
-    """The cost and the replies of one vote's calls so far."""
+    """A vote without its result: the cost and the replies of its calls so far."""
 
-    usage: Usage = Usage()
-    cost_usd: float | None = None
-    calls: int = 0
-    latency_s: float = 0.0
-    replies: tuple[str, ...] = ()
-    model: str = ""
-    altered: str = ""
+    vote: Vote = field(default_factory=Vote)
 
     def add(self, what: Reply | ChatError, began: float) -> None:
+        vote = self.vote
         if isinstance(what, Reply):
-            self.replies += (what.text,)
-            self.model = what.model
-        self.usage += what.usage
-        self.calls += what.calls
-        self.cost_usd = sum_known((self.cost_usd, what.cost_usd))
-        self.latency_s += anyio.current_time() - began
-
-    def vote(self, *, verdict: Verdict | None = None, failed: Ungraded | None = None, problem: str = "") -> Vote:
-        return Vote(
-            verdict=verdict,
-            failed=failed,
-            problem=problem,
-            replies=self.replies,
-            altered=self.altered,
-            model=self.model,
-            usage=self.usage,
-            cost_usd=self.cost_usd,
-            calls=self.calls,
-            latency_s=self.latency_s,
+            vote = replace(vote, replies=(*vote.replies, what.text), model=what.model)
+        self.vote = replace(
+            vote,
+            usage=vote.usage + what.usage,
+            calls=vote.calls + what.calls,
+            cost_usd=sum_known((vote.cost_usd, what.cost_usd)),
+            latency_s=vote.latency_s + anyio.current_time() - began,
         )
 
 
@@ -226,6 +210,41 @@ def _failure(reason: Ungraded, count: int, votes: Sequence[Vote]) -> str:
     what = "could not be read" if reason is Ungraded.JUDGE_UNREADABLE else "could not be had"
     whole = "The judge's reply" if len(votes) == 1 else f"{count} of {len(votes)} votes"
     return f"{whole} {what}: {problem}"
+
+
+def mean_grade(grades: Sequence[JudgeGrade]) -> JudgeGrade:
+    """Return the grade of a trial from those of its judges (pure): the mean of each criterion, and of the totals.
+
+    A criterion that only some judges name has the mean of theirs. The trial is ungraded if a judge gave no score, for
+    the first such judge's reason: a mean over fewer judges would be another measurement. One judge's grade is returned
+    as it is. The latency is the longest, as judges are asked at the same time.
+    """
+    if len(grades) == 1:
+        return grades[0]
+    common = JudgeGrade(
+        ungraded=next((one.ungraded for one in grades if one.ungraded is not None), None),
+        notes=tuple(f"{one.model}: {note}" for one in grades for note in one.notes),
+        model=" and ".join(one.model for one in grades),
+        prompt_version=grades[0].prompt_version,
+        usage=sum((one.usage for one in grades), Usage()),
+        cost_usd=sum_known(one.cost_usd for one in grades),
+        latency_s=max(one.latency_s for one in grades),
+        calls=sum(one.calls for one in grades),
+        cached=sum(one.cached for one in grades),
+        reply=next((one.reply for one in grades if one.reply), ""),
+        judges=tuple(grades),
+    )
+    scores = [one.score for one in grades if one.score is not None]
+    if common.ungraded is not None:
+        return common
+    criteria = dict.fromkeys(name for one in grades for name in one.breakdown)
+    return replace(
+        common,
+        score=fmean(scores),
+        breakdown={name: fmean(one.breakdown[name] for one in grades if name in one.breakdown) for name in criteria},
+        votes=tuple(scores),
+        spread=round(max(scores) - min(scores), 6),
+    )
 
 
 def sum_known(costs: Iterable[float | None]) -> float | None:

@@ -132,7 +132,11 @@ class _TaskReader:
         packs = self._packs(setup)
         services = read_services(fields, setup)
         turns = read_turns(fields, top, root, services.marks)
-        assets = AssetFiles(files={str(one.relative_to(pack)): one for pack in packs for one in _files(pack)})
+        assets = AssetFiles(
+            files={
+                str(one.relative_to(pack)): one for pack in packs for one in sorted(pack.rglob("*")) if one.is_file()
+            }
+        )
         capabilities = fields.texts(top, "capabilities")
         completion = read_completion(fields, top, root, assets, writes_tests="test_authoring" in capabilities)
         timeout_s = fields.whole(top, "timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=int(MAX_TIMEOUT_S))
@@ -153,7 +157,9 @@ class _TaskReader:
             prompt="\n\n".join(turn.prompt for turn in turns),
             turns=turns,
             timeout_s=float(timeout_s),
-            workspace_files=_in_workspace(packs),
+            workspace_files=tuple(
+                WorkspaceFile(dest=one.name, source=one) for pack in packs for one in sorted(pack.iterdir())
+            ),
             grading_weights=CHECK_ALONE,
             prerequisites=tuple(dict.fromkeys((*completion.prerequisites, *services.prerequisites))),
             frontmatter={key: node.value for key, node in top.items() if key not in (*PARTS, *UNSCORED)},
@@ -189,11 +195,3 @@ class _TaskReader:
             else:
                 self._fields.problem(item, f"the pack {item.text!r} is missing: there is no folder {pack}")
         return found
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in sorted(folder.rglob("*")) if path.is_file())
-
-
-def _in_workspace(packs: list[Path]) -> tuple[WorkspaceFile, ...]:
-    return tuple(WorkspaceFile(dest=one.name, source=one) for pack in packs for one in sorted(pack.iterdir()))

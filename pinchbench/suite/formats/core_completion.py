@@ -99,8 +99,14 @@ def read_completion(
     if not fields.problems and not (files or commands):
         fields.problem(node, "it asserts nothing: every agent would have the score 1")
     runs_tests = any(PYTEST in one.command for one in commands) and not writes_tests
-    scripts = {place: _script(fields, path) for place, path in assets.files.items() if _is_verifier(place)}
-    tests = {place: _script(fields, path) for place, path in assets.files.items() if runs_tests and _is_test(place)}
+    scripts: dict[str, str] = {}
+    tests: dict[str, str] = {}
+    for place, path in assets.files.items():
+        name = PurePosixPath(place).name
+        if _VERIFIER.match(name):
+            scripts[place] = _script(fields, path)
+        elif runs_tests and (_TEST.fullmatch(name) or name in _PYTEST_FILES):
+            tests[place] = _script(fields, path)
     restored = _restored(assets, commands, {**scripts, **tests})
     programs = {program for one in commands for program in programs_of(one.command, of_shell=one.shell)}
     needs = _modules(assets, scripts) | ({PYTEST} if any(PYTEST in one.command for one in commands) else set())
@@ -197,15 +203,6 @@ def _expected_file(fields: FieldReader, values: Mapping[str, YamlNode], key: str
         except (ValueError, RecursionError):
             fields.problem(values[key], f"`{key}`: {place} is not JSON")
     return place
-
-
-def _is_verifier(place: str) -> bool:
-    return _VERIFIER.match(PurePosixPath(place).name) is not None
-
-
-def _is_test(place: str) -> bool:
-    name = PurePosixPath(place).name
-    return _TEST.fullmatch(name) is not None or name in _PYTEST_FILES
 
 
 def _pytest_options(assets: AssetFiles) -> str:

@@ -86,13 +86,9 @@ def _turn(fields: FieldReader, node: YamlNode, marks: Mapping[str, str], *, is_f
         fields.problem(node, "a turn needs a `message`")
     if found := RUNNER_MARK.search(prompt):
         fields.problem(node, f"{found[0]} {OF_RUNNER}")
-    gate = _gate(fields, turn)
+    replies = fields.whole(turn, "after_assistant_turns", 0, low=0, high=MAX_TURNS)
+    pattern = fields.pattern(turn, "when_assistant_contains")
+    gate = TurnGate(replies=replies, pattern=pattern) if replies or pattern else None
     if is_first and gate is not None and not gate.holds(0, ""):
         fields.problem(node, "the first turn waits for a reply, and so would never be sent")
     return Turn(prompt=prompt, new_session=new_session, names_workspace=WORKSPACE_MARK in prompt, gate=gate)
-
-
-def _gate(fields: FieldReader, turn: Mapping[str, YamlNode]) -> TurnGate | None:
-    replies = fields.whole(turn, "after_assistant_turns", 0, low=0, high=MAX_TURNS)
-    pattern = fields.pattern(turn, "when_assistant_contains")
-    return TurnGate(replies=replies, pattern=pattern) if replies or pattern else None

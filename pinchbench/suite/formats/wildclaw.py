@@ -185,7 +185,7 @@ class _TaskReader:
                 line, f"its files are not here: put the suite's data set next to its tasks, as {folder}"
             )
             return (), ()
-        given = [WorkspaceFile(dest=path.name, source=path) for path in _content(folder / "exec")]
+        given = [WorkspaceFile(dest=path.name, source=path) for path in sorted((folder / "exec").glob("*"))]
         if (folder / "tmp").is_dir():
             given.append(WorkspaceFile(dest="tmp", source=folder / "tmp"))
         gt = (WorkspaceFile(dest="gt", source=folder / "gt"),) if (folder / "gt").is_dir() else ()
@@ -223,7 +223,3 @@ def _home_folders(document: Document) -> tuple[str, ...]:
     section = document.sections.get("automated checks")
     fences = section.fences if section is not None else ()
     return tuple(sorted({found["name"] for fence in fences for found in _HOME_FOLDER.finditer(fence.text)}))
-
-
-def _content(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []

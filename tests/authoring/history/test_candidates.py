@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from history_states import BEGAN, Said, UserState
-from pinchbench.authoring.history.candidates import DAY_S, EMPTY_REASON, Candidate, find_history, workspaces_of
+from history_states import BEGAN, Call, Said, UserState, transcript
+from pinchbench.authoring.history.candidates import (
+    DAY_S,
+    EMPTY_REASON,
+    Candidate,
+    cluster,
+    find_history,
+    workspaces_of,
+)
+from pinchbench.authoring.history.conversations import Conversation, conversations_of
+from pinchbench.authoring.history.stored_sessions import StoredSession
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,3 +108,27 @@ def test_workspaces_are_those_of_both_forms_of_the_config(tmp_path: Path) -> Non
     assert {str(path) for path in workspaces_of(config, tmp_path)} == {
         *("/a", "/b", str(tmp_path / "workspace"), str(tmp_path / "workspace-work"))
     }
+
+
+def asked(prompt: str, *calls: Call) -> Conversation:
+    events = transcript([Said(prompt=prompt, calls=calls)], at=BEGAN, cwd="/w")
+    return next(conversations_of(StoredSession(agent="main", session_id=prompt, events=tuple(events))))
+
+
+def test_similar_requests_are_of_one_group_and_others_are_not() -> None:
+    mail: Call = ("read", {"path": "inbox.md"}, "")
+    groups = cluster(
+        [
+            asked("Draft a reply to the mail of the bank in inbox.md", mail),
+            asked("Repair the failing tests of parser.py", ("exec", {"command": "pytest"}, "")),
+            asked("Draft a short reply to the mail of my landlord in inbox.md", mail),
+            asked("Repair the failing tests of report.py please", ("exec", {"command": "pytest"}, "")),
+        ]
+    )
+
+    assert groups == (0, 1, 0, 1)
+
+
+def test_nothing_has_no_groups_and_empty_requests_have_one() -> None:
+    assert cluster([]) == ()
+    assert len(set(cluster([asked("?"), asked("!")]))) == 2

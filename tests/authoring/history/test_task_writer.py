@@ -10,12 +10,13 @@ import pytest
 
 from history_states import BEGAN, Said, UserState, transcript
 from pinchbench.authoring.check import check_tasks
+from pinchbench.authoring.history.candidates import Candidate
 from pinchbench.authoring.history.conversations import conversations_of
 from pinchbench.authoring.history.privacy import Masker
 from pinchbench.authoring.history.proposals import proposals_of
 from pinchbench.authoring.history.rebuild import restore
 from pinchbench.authoring.history.stored_sessions import StoredSession
-from pinchbench.authoring.history.task_writer import HistoryTask, title_of, write_task
+from pinchbench.authoring.history.task_writer import title_of, write_task
 from pinchbench.authoring.history.workspace_past import WorkspacePast
 from pinchbench.suite.loading import load_suite, solution_of
 
@@ -34,15 +35,10 @@ def written(
     events = transcript(turns, at=BEGAN, cwd=str(state.workspace))
     (one,) = conversations_of(StoredSession(agent="main", session_id="s", events=tuple(events)))
     restored = restore(one, WorkspacePast(folder=state.workspace))
-    task = HistoryTask(
-        conversation=one,
-        restored=restored,
-        proposals=proposals_of(one, restored),
-        share=0.25,
-        monthly=3.0,
-        has_clock=clock,
+    task = Candidate(
+        conversation=one, restored=restored, proposals=proposals_of(one, restored), share=0.25, monthly=3.0
     )
-    task_id = write_task(folder, task, masker or Masker())
+    task_id = write_task(folder, task, masker or Masker(), has_clock=clock)
     (loaded,) = load_suite(folder).suite.tasks
     assert loaded.task_id == task_id
     return loaded

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.judge_reply import REPLY_CHARS, UnreadableReplyError, Verdict, median_verdict, read_reply
-from pinchbench.grading.judge.prompt import Criterion, Question
+from pinchbench.grading.judge.prompt import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,10 +1,10 @@
-"""A bundle that a command is given becomes a run of the output folder; all else is left to the command."""
+"""A bundle that `regrade` is given becomes a run of the output folder; all else is left to the command."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinchbench.cli.bundles import unpacked
+from pinchbench.cli.regrade import unpacked
 from pinchbench.publish.bundle.bundle_file import write_bundle
 from pinchbench.publish.bundle.public_copy import copy_publicly
 from pinchbench.publish.bundle.taken_out import TextRemover
