@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 MAX_LINE_BYTES = 1024 * 1024  # a longer message is cut short by the splitter, and counts as damaged
 LATEST_MS = 4_102_444_800_000  # in the year 2100
 QUIET_S = 2.0  # after the last event
-# Until a sub-agent begins, or the turn that follows its end: up to 1 s on an idle machine, and more than 8 s where
-# seven processes want each processor (measured).
-QUIET_AFTER_SUBAGENT_S = 30.0
+# Until a sub-agent begins, or the turn that follows its end: up to 1 s on an idle machine, and more than 30 s where
+# eight processes want each processor (measured).
+QUIET_AFTER_SUBAGENT_S = 120.0
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
