@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,15 +122,3 @@ def read_saved(path: Path) -> SavedAccount | None:
     if not is_key(saved.token):
         raise ResultsError(f"The token in {path} is none; `pinchbench-async upload --register --force` gets a new one.")
     return saved
-
-
-def prepare_folder(path: Path) -> None:
-    """Create the folder of the account's file, accessible to this user only. Blocks. Raises ResultsError on failure."""
-    folder = path.parent
-    try:
-        # one that is there stays as it is: PINCHBENCH_CONFIG may name a folder that others use as well
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResultsError(f"{folder}, where the token is to be kept, can't be made: {error.strerror}.") from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ResultsError(f"The token is to be kept in {folder}, where you may not write.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import uuid
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,7 +15,6 @@ from pinchbench.errors import ConfigError, NotForTheLeaderboardError, ResultsErr
 from pinchbench.publish.leaderboard.account import (
     Account,
     account_file,
-    prepare_folder,
     server_url,
 )
 from pinchbench.publish.leaderboard.leaderboard_api import USUAL, open_leaderboard
@@ -100,12 +100,19 @@ def outcome_words(taken: StoredResult) -> str:
 
 
 def check_place(env: Mapping[str, str], *, force: bool) -> Path:
-    """Where the token will be kept, its folder made. Blocks.
+    """Where the token will be kept, its folder made, accessible to this user only. Blocks.
 
     Raises ConfigError when there is one already and `force` is not set, ResultsError when none can be kept there.
     """
     path = account_file(env)
-    prepare_folder(path)
+    folder = path.parent
+    try:
+        # one that is there stays as it is: PINCHBENCH_CONFIG may name a folder that others use as well
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ResultsError(f"{folder}, where the token is to be kept, can't be made: {error.strerror}.") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ResultsError(f"The token is to be kept in {folder}, where you may not write.")
     if path.exists() and not force:
         raise ConfigError(f"There is a token already, in {path}. --force replaces it with one of a new account.")
     return path
