@@ -312,7 +312,8 @@ class _Variants:
         if not self._results and self._interrupt.signal is not None:
             raise RunInterruptedError(self._interrupt.signal)
         if not self._results:
-            raise ResultsError(f"No variant could be run. {' '.join(_sentences(self._failed))}")
+            reasons = " ".join(f"{name}: {why}" for name, why in self._failed.items())
+            raise ResultsError(f"No variant could be run. {reasons}")
         return ExperimentResult(
             files=files,
             record=record,
@@ -366,7 +367,3 @@ def _leaves(group: BaseExceptionGroup[PinchBenchError]) -> Sequence[PinchBenchEr
     for error in group.exceptions:
         found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
     return found
-
-
-def _sentences(failed: Mapping[str, str]) -> list[str]:
-    return [f"{name}: {why}" for name, why in failed.items()]

@@ -273,7 +273,7 @@ class Sequential:
                 elif not self._end_absent(missing):
                     return
             elif self._repetition == self._design.runs:
-                self._end_open(SequentialVerdict.UNDECIDABLE)
+                self._verdicts |= dict.fromkeys(self._open, SequentialVerdict.UNDECIDABLE)
             else:
                 self._give_up()
                 if not self.is_over:
@@ -322,10 +322,6 @@ class Sequential:
         low, high = evidence.interval()
         half = (high - low) / 2 * math.sqrt(evidence.blocks / (evidence.blocks + left))
         return half <= self._design.margin
-
-    def _end_open(self, verdict: SequentialVerdict) -> None:
-        for name in self._open:
-            self._verdicts[name] = verdict
 
     def _plan(self) -> None:
         """Plan the next repetition: all tasks that have differed, and a share of the others, which weigh more.

@@ -126,7 +126,7 @@ def measures_of(answers: Sequence[Answer], earlier: Mapping[tuple[str, str], flo
             Aspect.REPEATABILITY,
             [(one.task_id, variance_of(one.scores)) for one in plain if len(one.scores) > 1],
             tolerated=0.1,
-            told=_root,
+            told=lambda variance: sqrt(max(0.0, variance)),
         ),
         _measure(Aspect.LENGTH, shift(Probe.LONGER), tolerated=0.03),
         _measure(Aspect.FORMAT, shift(Probe.DECORATED), tolerated=0.03),
@@ -199,10 +199,6 @@ def _measure(
         tolerated=tolerated,
         perfect=perfect,
     )
-
-
-def _root(variance: float) -> float:
-    return sqrt(max(0.0, variance))
 
 
 IDENTIFIER = 12  # hexadecimal digits of a certificate's digest

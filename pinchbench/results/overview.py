@@ -109,12 +109,17 @@ def overview(
         Category(name=name, row=row(name or "", own), tasks=tuple(row(task[0].key.task_id, [task]) for task in own))
         for name, own in by_category.items()
     )
-    failed = (_failure(one, grades.get(one.key), threshold) for of_task in by_task.values() for one in of_task)
+    failures = [
+        Failure(kind=kind, outcome=one, grade=grades.get(one.key))
+        for of_task in by_task.values()
+        for one in of_task
+        if (kind := _kind(one, grades.get(one.key), threshold)) is not None
+    ]
     return Overview(
         categories=categories,
         whole=row("", [task for own in by_category.values() for task in own]),
         # sorting is stable: within a kind they stay in the plan's order, except that the lowest scores come first
-        failures=tuple(sorted((one for one in failed if one is not None), key=_weight)),
+        failures=tuple(sorted(failures, key=_weight)),
     )
 
 
@@ -142,11 +147,6 @@ def _row(name: str, tasks: Sequence[Sequence[Outcome]], grades: Mapping[TrialKey
         time_s=sum(one.execution_time_s for one in outcomes),
         usage=sum((one.usage for one in outcomes), Usage()),
     )
-
-
-def _failure(outcome: Outcome, grade: Grade | None, threshold: float) -> Failure | None:
-    kind = _kind(outcome, grade, threshold)
-    return None if kind is None else Failure(kind=kind, outcome=outcome, grade=grade)
 
 
 def _kind(outcome: Outcome, grade: Grade | None, threshold: float) -> Kind | None:

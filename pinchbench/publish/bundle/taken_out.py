@@ -54,7 +54,7 @@ class TextRemover:
         small = data.lower()
         for text in self._texts:
             if text.small in small:
-                data, places = text.pattern.subn(_stars, data)
+                data, places = text.pattern.subn(lambda match: b"*" * len(match[0]), data)
                 self.found += Counter({text.label: places})  # without those that are 0
         return data
 
@@ -79,7 +79,3 @@ def _encoded(texts: Iterable[str]) -> Iterator[bytes]:
 def _word(text: bytes, *, is_short: bool) -> re.Pattern[bytes]:
     before = BEFORE_HOME if is_short else BEFORE_WORD
     return re.compile(before + re.escape(text) + AFTER, re.IGNORECASE)
-
-
-def _stars(match: re.Match[bytes]) -> bytes:
-    return b"*" * len(match[0])

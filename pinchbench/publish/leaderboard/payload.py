@@ -111,7 +111,9 @@ def _tasks(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) 
                     "execution_time_seconds": _number(fsum(one.execution_time_s for one in ended) / len(ended)),
                     "category": task.category,
                     "breakdown": _breakdown(grades, task, private),
-                    "frontmatter": _head(task, private),
+                    "frontmatter": {
+                        key: value for key, value in task.head.items() if not private.are_in(json.dumps(value))
+                    },
                 }
             )
         )
@@ -130,10 +132,6 @@ def _breakdown(grades: Sequence[Grade], task: KnownTask, private: PrivateNames) 
             if public is not None and number is not None and number <= 1:
                 points.setdefault(prefix + public, []).append(number)
     return {label: round(fsum(values) / len(values), DECIMALS) for label, values in points.items()}
-
-
-def _head(task: KnownTask, private: PrivateNames) -> dict[str, object]:
-    return {key: value for key, value in task.head.items() if not private.are_in(json.dumps(value))}
 
 
 def _metadata(

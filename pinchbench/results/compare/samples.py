@@ -153,6 +153,8 @@ class Sample:
 def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Sample, ...]:
     """Find the run or model that each name means, and read it. Blocks, for some 50 microseconds a trial.
 
+    Each side is called by its model if that is unique, else by its run.
+
     Raises:
         ConfigError: if there are fewer than two names, or one run would be on two sides.
         ResultsError: if a name is neither a run nor a model in `output_dir`, or a run can't be read.
@@ -171,7 +173,8 @@ def find_sides(names: Sequence[str], output_dir: Path) -> tuple[Sample, ...]:
                 )
             owner[folder] = name
         sides.append(side)
-    return _labelled(sides)
+    models = [side.model for side in sides]
+    return tuple(replace(side, label=side.model) if models.count(side.model) == 1 else side for side in sides)
 
 
 def find_side(name: str, output_dir: Path) -> tuple[Sample, list[Path]]:
@@ -250,12 +253,6 @@ def unlike_runs(newest: PastRun, run: PastRun) -> str:
         for name in mine
         if name != "suite" and name in theirs and mine[name] != theirs[name]
     )
-
-
-def _labelled(sides: Sequence[Sample]) -> tuple[Sample, ...]:
-    """Label each side with its model if that is unique, else with its run."""
-    models = [side.model for side in sides]
-    return tuple(replace(side, label=side.model) if models.count(side.model) == 1 else side for side in sides)
 
 
 def side_of(

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.events import Event
-    from pinchbench.model.trial import TrialKey
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.records import Record
@@ -121,13 +120,13 @@ class EventReplay:
         self.state.apply(record)
         match record:
             case records.TrialStarted(key=key, slot=slot, attempt=attempt, at=at, node=node):
-                ago_s = max(0.0, now - at)
+                task = self.facts.tasks.get(key.task_id)
                 yield events.TrialBegan(
                     slot=slot,
                     key=key,
-                    timeout_s=self._limit_s(key),
+                    timeout_s=NO_LIMIT_S if task is None else task.timeout_s,
                     attempt=attempt,
-                    ago_s=ago_s,
+                    ago_s=max(0.0, now - at),
                     node="" if node is UNSET else node,
                 )
             case records.NoteAdded(text=text):
@@ -163,10 +162,6 @@ class EventReplay:
             max_hours=_number(config, "max_hours"),
             ago_s=max(0.0, now - at),
         )
-
-    def _limit_s(self, key: TrialKey) -> float:
-        task = self.facts.tasks.get(key.task_id)
-        return NO_LIMIT_S if task is None else task.timeout_s
 
 
 class FollowedRun(EventReplay):
