@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from pinchbench.report.html.document import PageLook, PageSection, write_document
-from pinchbench.report.text import many
+from pinchbench.report.text import date_text, many
 from pinchbench.results.judge_certificate import FEWEST_TASKS, TOO_LITTLE, Aspect
 
 if TYPE_CHECKING:
@@ -129,6 +128,6 @@ def certificate_values(certificate: JudgeCertificate) -> dict[str, object]:
     return {
         "verdict": verdict_text(certificate),
         "certificate": certificate,
-        "made": f"{datetime.fromtimestamp(certificate.made_at, UTC):%Y-%m-%d %H:%M} UTC",
+        "made": f"{date_text(certificate.made_at)} UTC",
         "sections": (measured, scores),
     }

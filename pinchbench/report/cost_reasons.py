@@ -24,16 +24,6 @@ CACHES = (
     "A provider's cache serves a prompt up to where it differs from the one before; what comes after that is read, and"
     " paid, again."
 )
-ROWS = (
-    "trials",
-    "calls a trial",
-    "prompts from the cache",
-    "calls with a changed beginning",
-    "read again for that",
-    "prompts consist of",
-    "failed calls",
-    "answered by",
-)
 MOST_NAMED = 3  # models that answered
 FEWER_CACHED = 0.1  # of the prompts: less is no reason for another price
 MANY_AGAIN = 0.1  # of the prompts' tokens: less is no reason to be dearer
@@ -123,23 +113,24 @@ def reasons_of(side: Sample) -> CostReasons | None:
     return cost_reasons((one.usage, one.wire) for task in side.tasks.values() for one in task.valid)
 
 
-def reason_texts(found: CostReasons) -> tuple[str, ...]:
-    """Return a text for each of `ROWS`."""
+def reason_texts(found: CostReasons) -> dict[str, str]:
+    """Return the reasons in words, by what each is about."""
     parts = ", ".join(
         f"{name} {100 * size / (sum(found.parts) or 1):.0f} %" for name, size in zip(PARTS, found.parts, strict=True)
     )
     prompt = found.prompt_tokens
     share = f" ({100 * found.again / prompt:.0f} % of the prompts)" if prompt else ""
-    return (
-        str(found.trials),
-        f"{found.calls / found.trials:.1f}",
-        f"{100 * found.cached:.0f} %" if prompt else "–",
-        breaks_text(found),
-        f"{amount(found.again)} tokens{share}",
-        parts,
-        f"{len(found.failed)} ({statuses_text(found.failed)})" if found.failed else "0",
-        ", ".join(plain(name, width=80) for name, _ in found.models.most_common(MOST_NAMED)) or "–",
-    )
+    names = ", ".join(plain(name, width=80) for name, _ in found.models.most_common(MOST_NAMED))
+    return {
+        "trials": str(found.trials),
+        "calls a trial": f"{found.calls / found.trials:.1f}",
+        "prompts from the cache": f"{100 * found.cached:.0f} %" if prompt else "–",
+        "calls with a changed beginning": breaks_text(found),
+        "read again for that": f"{amount(found.again)} tokens{share}",
+        "prompts consist of": parts,
+        "failed calls": f"{len(found.failed)} ({statuses_text(found.failed)})" if found.failed else "0",
+        "answered by": names or "–",
+    }
 
 
 def breaking_sentence(found: CostReasons) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.facts import HIGH_LOAD, FindingKind
-from pinchbench.report.text import duration, many, plain, some, words
+from pinchbench.report.text import date_text, duration, many, plain, some, words
 from pinchbench.results.compare.verdict import PRIVATE, describe_difference
 from pinchbench.results.disturbances import disturbances_of
 from pinchbench.results.judge_agreement import FEWEST_TRIALS
@@ -269,8 +268,9 @@ def _loaded(trials: list[LoadedTrial]) -> str:
 
 def _renamed(one: Renamed) -> str:
     name = f" for {one.variant}" if one.variant else ""
-    when = datetime.fromtimestamp(one.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return plain(f"From {when} on {', '.join(one.after)} answered{name}, before {', '.join(one.before)}.")
+    return plain(
+        f"From {date_text(one.at)} UTC on {', '.join(one.after)} answered{name}, before {', '.join(one.before)}."
+    )
 
 
 HIGH_WAIT = 0.05  # of the time: below, waiting for the machine hardly changes a trial's time

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import tzinfo
 
 # C0, DEL and C1 controls, and the characters that reorder text (Unicode's Bidi_Control) or end a line: none may reach a
 # terminal unescaped; nor may surrogates, which can't be encoded
@@ -98,6 +100,17 @@ def amount(tokens: int) -> str:
     if tokens < 999_950:  # noqa: PLR2004 - what would round to 1000.0k
         return f"{tokens / 1000:.1f}k"
     return f"{min(tokens, MOST_TOKENS) / 1_000_000:.1f}M"
+
+
+def date_text(at: float, timezone: tzinfo | None = UTC) -> str:
+    """Format seconds since the epoch as a date and time, to the minute; a dash if out of range.
+
+    Without a `timezone`, it is that of the machine.
+    """
+    try:
+        return datetime.fromtimestamp(at, timezone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return "–"
 
 
 def size(number: int) -> str:

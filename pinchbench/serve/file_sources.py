@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import stat
 import time
 from pathlib import Path
 from threading import Lock
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import PinchBenchError, SuiteError
 from pinchbench.files.archive import ArchiveLostError, open_archive
+from pinchbench.files.beneath import open_regular
 from pinchbench.suite.loading import read_suite
 
 if TYPE_CHECKING:
@@ -85,17 +85,13 @@ class NoDownloadError(PinchBenchError):
 def whole_file(path: Path) -> bytes:
     """Return a regular file. Blocks. Raises NoDownloadError."""
     try:
-        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open_regular(path) as file:
+            data = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise NoDownloadError("There is no such file.") from error
-    info = os.fstat(number)
-    if not stat.S_ISREG(info.st_mode):
-        os.close(number)
-        raise NoDownloadError("There is no such file.")
-    with os.fdopen(number, "rb") as file:
-        if info.st_size > MOST_BYTES:
-            raise NoDownloadError(f"It is too large to be sent; it lies at {path}.")
-        return file.read(MOST_BYTES)
+    if len(data) > MOST_BYTES:
+        raise NoDownloadError(f"It is too large to be sent; it lies at {path}.")
+    return data
 
 
 def kept_files(archive: Path, paths: Collection[str], *, most_bytes: int = MOST_BYTES) -> dict[str, bytes]:
@@ -125,6 +121,12 @@ def kept_file(archive: Path, path: str) -> bytes:
 
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+IMAGE_KINDS = {
+    "png": b"\x89PNG\r\n\x1a\n",
+    "jpeg": b"\xff\xd8\xff",
+    "gif": (b"GIF87a", b"GIF89a"),
+    "webp": b"RIFF",  # and more: see `image_uri`
+}
 IMAGE_BYTES = 500_000  # of an image that is shown
 IMAGES_BYTES = 3_000_000  # of all images of a page
 
@@ -133,17 +135,7 @@ def image_uri(data: bytes) -> str:
     """Return an image as a data URI; empty unless its first bytes are those of a type that holds no code."""
     if len(data) > IMAGE_BYTES:
         return ""
-    kind = _kind(data)
+    kind = next((kind for kind, begins in IMAGE_KINDS.items() if data.startswith(begins)), "")
+    if kind == "webp" and data[8:12] != b"WEBP":
+        kind = ""
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}" if kind else ""
-
-
-def _kind(data: bytes) -> str:
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "gif"
-    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
-        return "webp"
-    return ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -22,10 +21,10 @@ from pinchbench.report.html.trial_page import evidence_of
 from pinchbench.report.html.variants_page import LOOK as EXPERIMENT
 from pinchbench.report.html.variants_page import ShownVariant, experiment_values, memorisation_sections
 from pinchbench.report.sentences import unsandboxed_sentence
+from pinchbench.report.text import date_text
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.memorisation import memorisation_of
 from pinchbench.results.compare.samples import side_of
-from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.judge_certificate import TOO_LITTLE, read_certificates
 from pinchbench.serve.disagreements import agreement_of_run, disagreements_of, sorted_by_difference
 from pinchbench.serve.file_sources import kept_file, whole_file
@@ -91,7 +90,7 @@ RUN_FIELDS: Mapping[str, Callable[[RunEntry], Value]] = {
     "run": lambda one: one.run,
     "model": lambda one: one.model,
     "suite": lambda one: one.suite,
-    "date": lambda one: _date(one.created_at),
+    "date": lambda one: date_text(one.created_at),
     "score": lambda one: one.score.mean,
     "state": lambda one: one.state.value,
     "trials": lambda one: float(one.planned),
@@ -137,7 +136,7 @@ def runs_page(catalogue: Catalogue, query: QueryParams) -> Page:
         unread=len(entries) - len(known),
         experiments=[one.name for one in catalogue.experiments()],
         urls={one.run: run_url(one.run) for one in known},
-        dates={one.run: _date(one.created_at) for one in known},
+        dates={one.run: date_text(one.created_at) for one in known},
         most=MOST_COMPARED,
     )
 
@@ -191,7 +190,7 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         name=name,
         model=model,
         facts=facts,
-        date=_date(facts.created_at),
+        date=date_text(facts.created_at),
         score=score,
         snapshot=snapshot,
         live=Markup(script_json(snapshot)),  # noqa: S704 - leaves nothing that HTML would interpret
@@ -264,11 +263,10 @@ def trial_download(catalogue: Catalogue, name: str, trial: str, attempt: str, pa
         if ended is None:
             raise NotFoundError("No attempt at this trial has ended.")
         outcome = next((one for one in reversed(ended.outcomes) if str(one.attempt) == attempt), ended.counting)
-        folder = evidence_of(run, outcome)
-        problem = links_outside(folder, run.files.folder)
+        evidence = evidence_of(run, outcome)
+        problem = links_outside(evidence.folder, run.files.folder)
     if problem:
         raise NotFoundError(problem)
-    evidence = Evidence(folder=folder)
     if path is None:
         return f"{key}.jsonl", whole_file(evidence.transcript)
     return path.rpartition("/")[2], kept_file(evidence.workspace, path)
@@ -366,7 +364,7 @@ def judges_page(catalogue: Catalogue, query: QueryParams) -> Page:
             "model": one.judge.get("model", ""),
             "finding": one.finding,
             "badge": "bad" if one.faults else "" if one.finding == TOO_LITTLE else "good",
-            "made": _date(one.made_at),
+            "made": date_text(one.made_at),
         }
         for one in certificates
     ]
@@ -446,10 +444,3 @@ def _labels(runs: Sequence[PastRun]) -> list[str]:
 
 def _link(run: PastRun, key: TrialKey | None) -> str:
     return run_url(run.files.name) if key is None else trial_url(run.files.name, key)
-
-
-def _date(at: float) -> str:
-    try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError, OSError):
-        return ""

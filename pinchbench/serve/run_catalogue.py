@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -18,7 +19,6 @@ from pinchbench.results.task_statistics import Item, ItemStatistics, find_subjec
 from pinchbench.serve.live_run import LiveRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from pinchbench.results.finished_run import PastRun
@@ -185,23 +185,18 @@ class Followed:
 
 def _signature(files: RunFiles) -> Signature:
     """Return what changes when the files of a run do, or when nobody writes them any more."""
-    return (*_stats(files), _is_running(files))
+    is_running = False
+    with suppress(OSError, ResultsError):
+        is_running = is_written(files.journal)
+    return (*map(_stat, (files.provenance, files.journal, files.aggregate)), is_running)
 
 
-def _stats(files: RunFiles) -> Iterator[tuple[int, int, int] | None]:
-    for path in (files.provenance, files.journal, files.aggregate):
-        try:
-            info = path.stat()
-            yield info.st_ino, info.st_size, info.st_mtime_ns
-        except OSError:
-            yield None
-
-
-def _is_running(files: RunFiles) -> bool:
+def _stat(path: Path) -> tuple[int, int, int] | None:
     try:
-        return is_written(files.journal)
-    except (OSError, ResultsError):
-        return False
+        info = path.stat()
+    except OSError:
+        return None
+    return info.st_ino, info.st_size, info.st_mtime_ns
 
 
 EMPTY = ItemStatistics(items=(), subjects=0, noise_share=None)
@@ -237,7 +232,7 @@ class ItemTable:
     def find(self) -> FoundItems:
         """Return the statistics, of the version of each task that the newest run has."""
         with self._lock:
-            signature = tuple((files.name, _changed(files.aggregate)) for files in runs_of(self._output_dir))
+            signature = tuple((files.name, _stat(files.aggregate)) for files in runs_of(self._output_dir))
             if self._known is None or self._known[0] != signature:
                 self._known = signature, _find(self._output_dir)
             return self._known[1]
@@ -262,11 +257,3 @@ def _newest_tasks(output_dir: Path) -> dict[str, TaskFacts]:
         except ResultsError:
             continue
     return tasks
-
-
-def _changed(path: Path) -> object:
-    try:
-        info = path.stat()
-    except OSError:
-        return None
-    return info.st_size, info.st_mtime_ns

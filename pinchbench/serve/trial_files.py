@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from base64 import b64decode
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from pinchbench.decoding import decode_json
 from pinchbench.errors import ResultsError
 from pinchbench.files.archive import ArchiveLostError, KeptFile, NoText, kept_texts
 from pinchbench.report.html.safe_text import safe_line, safe_text, shortened
-from pinchbench.report.html.trial_page import size_of
+from pinchbench.report.html.trial_page import read_end, size_of
 from pinchbench.report.text import many, size
 from pinchbench.serve.file_sources import (
     FILE_BYTES,
@@ -114,22 +113,6 @@ def _logs(evidence: Evidence) -> Iterator[ShownText]:
             yield ShownText(
                 title=path.name, remark=remark + cut, text=safe_text(data.decode("utf-8", "replace"))[:MOST_TEXT]
             )
-
-
-def read_end(path: Path, most: int) -> tuple[bytes, int]:
-    """Return the end of a regular file, and how many bytes are before it; nothing of any other file. Blocks."""
-    try:
-        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return b"", 0
-    info = os.fstat(number)
-    if not stat.S_ISREG(info.st_mode):
-        os.close(number)
-        return b"", 0
-    with os.fdopen(number, "rb") as file:
-        start = max(0, info.st_size - most)
-        file.seek(start)
-        return file.read(most), start
 
 
 def _replies(evidence: Evidence, grade: Grade | None) -> Iterator[ShownText]:

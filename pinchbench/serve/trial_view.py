@@ -9,18 +9,19 @@ import msgspec
 
 from pinchbench.decoding import decode_json
 from pinchbench.report.html.calls import calls_json
-from pinchbench.report.html.safe_text import safe_line, safe_text
+from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.trial_page import (
     CALLS_BYTES,
     STDERR_BYTES,
     TRIAL_BYTES,
-    TrialAnchor,
     evidence_of,
+    log_json,
+    read_end,
     size_of,
     trial_json,
 )
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.serve.trial_files import ShownGroup, links_outside, read_end, trial_texts
+from pinchbench.serve.trial_files import ShownGroup, links_outside, trial_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,16 +52,14 @@ def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attemp
     if trial is None or (attempt and slot is not None and attempt == slot.attempt and attempt not in numbers):
         return TrialView(data={**_begun(run, key, slot), "state": _state(row.state.value, row.state.badge, row.reason)})
     outcome = next((one for one in reversed(trial.outcomes) if one.attempt == attempt), trial.counting)
-    folder = evidence_of(run, outcome)
-    if problem := links_outside(folder, run.files.folder):
+    evidence = evidence_of(run, outcome)
+    if problem := links_outside(evidence.folder, run.files.folder):
         return TrialView(
             data={**_nothing(run, key), "notes": [safe_line(problem)], "state": _state("not shown", "bad")}
         )
-    evidence = Evidence(folder=folder)
     data = trial_json(
         run,
         key,
-        TrialAnchor(anchor=""),
         run.state.attempt_grades,
         most_bytes=_room(evidence.transcript, TRIAL_BYTES),
         calls_bytes=_room(evidence.wire, CALLS_BYTES),
@@ -98,7 +97,6 @@ def _begun(run: LiveRun, key: TrialKey, slot: Slot | None) -> Json:
     if problem := links_outside(folder, run.files.folder):
         return {**data, "notes": [safe_line(problem)]}
     evidence = Evidence(folder=folder)
-    stderr, left_out = read_end(evidence.stderr, STDERR_BYTES)
     return {
         **data,
         "facts": [
@@ -107,7 +105,7 @@ def _begun(run: LiveRun, key: TrialKey, slot: Slot | None) -> Json:
             ["Attempt", str(slot.attempt)],
             *([["Latest message", safe_line(at)]] if (at := _chatted_at(evidence)) else []),
         ],
-        "stderr": {"text": safe_text(stderr.decode("utf-8", "replace")), "left_out": left_out},
+        "stderr": log_json(evidence.stderr, STDERR_BYTES),
         "folder": safe_line(folder),
         "cut": "The conversation is kept when the attempt ends. What the model was asked until now is below, as far as "
         "its requests are recorded.",

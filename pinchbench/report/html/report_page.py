@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import suppress
-from datetime import UTC, datetime
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -17,17 +16,17 @@ from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
-from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, breaking_sentence, cost_reasons, reason_texts
+from pinchbench.report.cost_reasons import CACHES, WHY, breaking_sentence, cost_reasons, reason_texts
 from pinchbench.report.html.document import PageLook, PageSection, write_document
 from pinchbench.report.html.plots import draw_bars
 from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
 from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.timeline import Kind, draw_timeline, timeline, where_the_time_went
-from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, TrialAnchor, size_of, transcript_of, trial_json
+from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, evidence_of, size_of, trial_json
 from pinchbench.report.model_calls import model_time_text
 from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
 from pinchbench.report.sentences import suite_sentences
-from pinchbench.report.text import duration, exact_price, many, price, words
+from pinchbench.report.text import date_text, duration, exact_price, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
 from pinchbench.results.statistics import is_passed
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
-    from pinchbench.model.trial import TrialKey
     from pinchbench.report.html.plots import Drawing
     from pinchbench.report.html.timeline import Span
     from pinchbench.results.finished_run import PastRun
@@ -94,7 +92,7 @@ def run_values(run: PastRun, prefix: str) -> dict[str, object]:
         "anchor": f"run/{prefix}".rstrip("/"),
         "run": run,
         "data": run.data,
-        "date": _date(run.facts.created_at),
+        "date": f"{date_text(run.facts.created_at)} UTC",
         "wall_s": fsum(end - start for start, end in worked) if worked else None,
         "passed": sum(task.passed for task in tasks),
         "answer": _answer(run),
@@ -169,7 +167,7 @@ def _why_it_costs(data: Aggregate, prefix: str) -> PageSection | None:
         title=WHY,
         sentences=tuple(filter(None, (breaking_sentence(found), CACHES))),
         columns=("what", "in all trials"),
-        rows=tuple(zip(ROWS, reason_texts(found), strict=True)),
+        rows=tuple(reason_texts(found).items()),
     )
 
 
@@ -181,7 +179,7 @@ def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> dict[str, str]
     """Return why a trial failed, with the criteria that it missed, and the model's last words, empty for none."""
     key = failure.outcome.key
     words = ""
-    path = transcript_of(run, failure.outcome)
+    path = evidence_of(run, failure.outcome).transcript
     if size_of(path) <= MOST_READ_BYTES:
         with suppress(ResultsError):
             said = [one.text for one in read_conversation(path) if one.role is Role.ASSISTANT and one.text.strip()]
@@ -197,7 +195,9 @@ def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> dict[str, str]
 
 def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[tuple[str, Markup]]:
     """Yield the anchor and the content of each trial's page, one at a time."""
-    sizes = [size_of(transcript_of(run, run.attempts[key].counting)) for run, _ in runs for key in ended_trials(run)]
+    sizes = [
+        size_of(evidence_of(run, run.attempts[key].counting).transcript) for run, _ in runs for key in ended_trials(run)
+    ]
     share = fair_share(sizes, total_bytes)
     logs = min(STDERR_BYTES, max(LEAST_STDERR_BYTES, total_bytes // LOGS_PART // max(1, len(sizes))))
     calls = min(CALLS_BYTES, total_bytes // CALLS_PART // max(1, len(sizes)))
@@ -205,23 +205,15 @@ def _trials(runs: Sequence[tuple[PastRun, str]], total_bytes: int) -> Iterator[t
     left = ESCAPED * total_bytes
     for run, prefix in runs:
         grades = run.journal.state.attempt_grades
-        for key, place in _places(run, prefix):
+        keys = ended_trials(run)
+        anchors = ["", *(anchor_of(prefix, key) for key in keys), ""]
+        for key, before, anchor, after in zip(keys, anchors, anchors[1:], anchors[2:], strict=False):
             most = share if left > 0 else 0
-            told = script_json(
-                trial_json(
-                    run, key, place, grades, most_bytes=most, log_bytes=logs, calls_bytes=calls if left > 0 else 0
-                )
-            )
+            trial = trial_json(run, key, grades, most_bytes=most, log_bytes=logs, calls_bytes=calls if left > 0 else 0)
+            told = script_json({**trial, "anchor": anchor, "before": before, "after": after})
             left -= len(told)
             # `script_json` leaves nothing that HTML would interpret
-            yield place.anchor, Markup(told)  # noqa: S704
-
-
-def _places(run: PastRun, prefix: str) -> Iterator[tuple[TrialKey, TrialAnchor]]:
-    keys = ended_trials(run)
-    anchors = ["", *(anchor_of(prefix, key) for key in keys), ""]
-    for number, key in enumerate(keys, start=1):
-        yield key, TrialAnchor(anchor=anchors[number], before=anchors[number - 1], after=anchors[number + 1])
+            yield anchor, Markup(told)  # noqa: S704
 
 
 def _bars(run: PastRun) -> tuple[Drawing | None, str]:
@@ -273,13 +265,6 @@ def _kind(run: PastRun, one: Outcome, grade: Grade | None) -> Kind:
     score = grade.score if grade is not None else None
     is_low = score is not None and not is_passed(score, run.pass_threshold)
     return Kind.FAILED if is_low or one.reason is not Reason.COMPLETED else Kind.DONE
-
-
-def _date(at: float) -> str:
-    try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    except (ValueError, OverflowError, OSError):
-        return "an unknown day"
 
 
 def _unfinished(run: PastRun) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pinchbench.errors import ResultsError
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.html.safe_text import safe_line, script_json
-from pinchbench.report.html.trial_page import conversation_json, size_of, transcript_of
+from pinchbench.report.html.trial_page import conversation_json, evidence_of, size_of
 from pinchbench.report.text import amount, duration, exact_price, words
 from pinchbench.transcripts import Role, read_conversation
 from pinchbench.wire.normalise import Normaliser, day_of
@@ -164,7 +164,7 @@ def pair_list(pairs: EmbeddedPairs) -> Markup:
 
 def _has_conversation(run: PastRun, key: TrialKey) -> bool:
     trial = run.attempts.get(key)
-    return trial is not None and size_of(transcript_of(run, trial.counting)) > 0
+    return trial is not None and size_of(evidence_of(run, trial.counting).transcript) > 0
 
 
 def _steps(run: PastRun, key: TrialKey) -> tuple[Step, ...]:
@@ -173,7 +173,7 @@ def _steps(run: PastRun, key: TrialKey) -> tuple[Step, ...]:
     places = {outcome.workspace: "<workspace>", outcome.agent_id: "<agent>", run.facts.run_id: "<run>"}
     normaliser = Normaliser(places=places, today=day_of(outcome.started_at))
     try:
-        return steps_of(read_conversation(transcript_of(run, outcome)), normaliser)
+        return steps_of(read_conversation(evidence_of(run, outcome).transcript), normaliser)
     except ResultsError:
         return ()
 
@@ -191,7 +191,7 @@ def _trial(name: str, run: PastRun, key: TrialKey, most_bytes: int) -> dict[str,
             ("tokens", amount(outcome.usage.total_tokens)),
             ("cost", exact_price(outcome.usage.known_cost_usd)),
         ],
-        **conversation_json(transcript_of(run, outcome), outcome, most_bytes),
+        **conversation_json(evidence_of(run, outcome).transcript, outcome, most_bytes),
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +18,7 @@ from pinchbench.report.html.safe_text import fair_share, safe_line, safe_text, s
 from pinchbench.report.model_calls import statuses_text
 from pinchbench.report.text import amount, duration, exact_price, many, words
 from pinchbench.report.what_went_wrong import event_texts
+from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.overview import trial_score
 from pinchbench.transcripts import Role, read_conversation
 
@@ -66,20 +66,6 @@ class RunTrials(Protocol):
     def caused_by_agent(self) -> frozenset[TrialKey]: ...  # noqa: D102
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TrialAnchor:
-    """A trial's position in the page: its anchor, and the anchors of its neighbours (empty if there are none)."""
-
-    anchor: str
-    before: str = ""
-    after: str = ""
-
-
-def transcript_of(run: RunTrials, outcome: Outcome) -> Path:
-    """Return the path of an attempt's transcript, which may not exist."""
-    return evidence_of(run, outcome) / "transcript.jsonl"
-
-
 def size_of(path: Path) -> int:
     """Return the size of a file in bytes; 0 if it can't be read. Blocks."""
     try:
@@ -91,7 +77,6 @@ def size_of(path: Path) -> int:
 def trial_json(
     run: RunTrials,
     key: TrialKey,
-    place: TrialAnchor,
     grades: Mapping[tuple[TrialKey, int], Grade],
     *,
     most_bytes: int,
@@ -108,11 +93,8 @@ def trial_json(
     attempts = run.attempts[key]
     counting = next((one for one in reversed(attempts.outcomes) if one.attempt == attempt), attempts.counting)
     grade = grades.get((key, counting.attempt)) or (run.grades.get(key) if not attempt else None)
-    transcript = transcript_of(run, counting)
+    evidence = evidence_of(run, counting)
     return {
-        "anchor": place.anchor,
-        "before": place.before,
-        "after": place.after,
         "title": safe_line(key),
         "task": safe_line(run.facts.title_of(key.task_id)),
         "score": trial_score(counting, grade),
@@ -120,23 +102,23 @@ def trial_json(
         "notes": [*([CAUSED] if key in run.caused_by_agent else []), *_notes(counting)],
         "grade": None if grade is None else _grade(grade),
         "attempts": [_attempt(run, one, one is counting) for one in attempts.outcomes],
-        "stderr": _tail(evidence_of(run, counting) / "stderr.log", log_bytes),
-        "folder": safe_line(evidence_of(run, counting)),
-        **conversation_json(transcript, counting, most_bytes),
+        "stderr": log_json(evidence.stderr, log_bytes),
+        "folder": safe_line(evidence.folder),
+        **conversation_json(evidence.transcript, counting, most_bytes),
         "wire": calls_json(
-            evidence_of(run, counting) / "wire.jsonl.zst",
+            evidence.wire,
             command=f"pinchbench-async export {run.files.argument} --format wire",
             most_bytes=calls_bytes,
         ),
     }
 
 
-def evidence_of(run: RunTrials, outcome: Outcome) -> Path:
-    """Return the folder of an attempt's evidence, always within that of its run."""
+def evidence_of(run: RunTrials, outcome: Outcome) -> Evidence:
+    """Return the files of an attempt, always within the folder of its run."""
     evidence = PurePosixPath(outcome.evidence)
     # a journal from an untrusted source must not lead outside its run
     is_inside = evidence.parts and not evidence.is_absolute() and ".." not in evidence.parts
-    return run.files.folder / evidence if is_inside else run.files.trial(outcome.key, outcome.attempt)
+    return Evidence(folder=run.files.folder / evidence if is_inside else run.files.trial(outcome.key, outcome.attempt))
 
 
 def _facts(run: RunTrials, one: Outcome) -> list[tuple[str, str]]:
@@ -221,18 +203,23 @@ def _notes(one: Outcome) -> list[str]:
 
 def _grade(grade: Grade) -> Json:
     return {
-        "score": grade.score,
-        "ungraded": words(grade.ungraded) if grade.ungraded is not None else "",
-        "notes": _lines(grade.notes),
+        **_verdict(grade),
         "check": None if grade.check is None else _check(grade.check),
         "judge": None if grade.judge is None else _judge(grade.judge),
     }
 
 
+def _verdict(part: Grade | CheckGrade | JudgeGrade) -> Json:
+    return {
+        "score": part.score,
+        "ungraded": words(part.ungraded) if part.ungraded is not None else "",
+        "notes": _lines(part.notes),
+    }
+
+
 def _check(check: CheckGrade) -> Json:
     return {
-        "score": check.score,
-        "ungraded": words(check.ungraded) if check.ungraded is not None else "",
+        **_verdict(check),
         "breakdown": _breakdown(check.breakdown),
         "notes": _lines((*check.notes, *event_texts(check.events or {}))),
         "time": duration(check.duration_s),
@@ -244,10 +231,9 @@ def _judge(judge: JudgeGrade) -> Json:
     calls = many(judge.calls, "call") + (f", {judge.cached} from the cache" if judge.cached else "")
     several = () if judge.judges is UNSET else judge.judges
     return {
-        "score": judge.score,
-        "ungraded": words(judge.ungraded) if judge.ungraded is not None else "",
+        **_verdict(judge),
+        **({"notes": []} if several else {}),
         "breakdown": _breakdown(judge.breakdown),
-        "notes": [] if several else _lines(judge.notes),
         "judges": [_judge(one) for one in several],
         "model": safe_line(judge.model, 200),
         "votes": list(judge.votes),
@@ -274,22 +260,25 @@ def _attempt(run: RunTrials, one: Outcome, is_counting: bool) -> Json:
         "time": duration(one.execution_time_s),
         "cost": exact_price(one.usage.known_cost_usd),
         "note": safe_line(one.note, 1000),
-        "folder": safe_line(evidence_of(run, one)),
+        "folder": safe_line(evidence_of(run, one).folder),
     }
 
 
-def _tail(path: Path, most: int) -> Json:
-    """Return the end of a log. A missing file counts as empty."""
+def read_end(path: Path, most: int) -> tuple[bytes, int]:
+    """Return the end of a regular file, and how many bytes are before it; nothing of any other file. Blocks."""
     try:
-        if not path.is_file():
-            return {"text": "", "left_out": 0}
         with open_regular(path) as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - most))
-            text = file.read(most).decode("utf-8", "replace")
-    except OSError as error:
-        return {"text": f"{path.name} can't be read: {error.strerror}.", "left_out": 0}
-    return {"text": safe_text(text), "left_out": max(0, size - most)}
+            start = max(0, file.seek(0, os.SEEK_END) - most)
+            file.seek(start)
+            return file.read(most), start
+    except OSError:
+        return b"", 0
+
+
+def log_json(path: Path, most: int) -> Json:
+    """Return the end of a log. A missing file counts as empty. Blocks."""
+    data, left_out = read_end(path, most)
+    return {"text": safe_text(data.decode("utf-8", "replace")), "left_out": left_out}
 
 
 def conversation_json(transcript: Path, outcome: Outcome, most_bytes: int) -> Json:

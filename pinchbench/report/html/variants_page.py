@@ -11,7 +11,7 @@ from pinchbench.defaults import DEFAULT_MARGIN, DEFAULT_PASS_THRESHOLD, REPORT_F
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.choice_text import answers, columns, notes, rows
 from pinchbench.report.comparison_sentences import left_out_text, significance_sentences, unpaired_sentences
-from pinchbench.report.cost_reasons import CACHES, ROWS, WHY, reason_texts, reasons_of
+from pinchbench.report.cost_reasons import CACHES, WHY, reason_texts, reasons_of
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
 from pinchbench.report.html.plots import VariantPoint, draw_forest, draw_trade_off, pareto_front
 from pinchbench.report.html.safe_text import safe_line
@@ -59,13 +59,14 @@ def side_sections(sides: Sequence[Sample]) -> Iterator[PageSection]:
     """Yield the failure sheets of models and the reasons of their costs, as far as they are known."""
     if sheet := sheet_table(sides):
         yield PageSection(id="wrong", title="What went wrong", columns=sheet[0], rows=tuple(sheet[1:]))
-    if known := [(side.label, found) for side in sides if (found := reasons_of(side)) is not None]:
+    if known := {side.label: reason_texts(found) for side in sides if (found := reasons_of(side)) is not None}:
+        names = next(iter(known.values()))
         yield PageSection(
             id="why",
             title=WHY,
             sentences=(CACHES,),
-            columns=("of all trials", *(label for label, _ in known)),
-            rows=tuple(zip(ROWS, *(reason_texts(found) for _, found in known), strict=True)),
+            columns=("of all trials", *known),
+            rows=tuple((name, *(texts[name] for texts in known.values())) for name in names),
         )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from pinchbench.report.terminal.line_format import Column, aligned, print_table
-from pinchbench.report.text import duration, many, plain, price, shorten
+from pinchbench.report.text import date_text, duration, many, plain, price, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -129,7 +128,7 @@ def _run_cells(run: RunEntry, timezone: tzinfo | None) -> tuple[Cell, ...]:
     return (
         plain(run.run_id),
         shorten(plain(run.model), MAX_MODEL, end=MAX_MODEL // 2),
-        run_date(run.created_at, timezone),
+        date_text(run.created_at, timezone),
         plain(run.suite, width=MAX_SUITE),
         _scores(run),
         "" if score.low is None or score.high is None else f"{score.low:.2f}–{score.high:.2f}",
@@ -151,14 +150,6 @@ def _scores(run: RunEntry) -> str:
 
 def _score(mean: float | None) -> str:
     return "–" if mean is None else f"{mean:.3f}"
-
-
-def run_date(at: float, timezone: tzinfo | None = None) -> str:
-    """Format seconds since the epoch as a local date and time, to the minute; a dash if out of range."""
-    try:
-        return datetime.fromtimestamp(at, timezone).strftime("%Y-%m-%d %H:%M")
-    except (ValueError, OverflowError, OSError):
-        return "–"
 
 
 def history_legend(runs: Sequence[RunEntry]) -> str:
