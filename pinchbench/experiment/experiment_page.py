@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.errors import ResultsError
 from pinchbench.experiment.experiment_record import read_record
-from pinchbench.report.html.document import PageSection
-from pinchbench.report.html.variants_page import ShownVariant, choice_between, write_experiment_page
+from pinchbench.report.html.document import PageSection, write_document
+from pinchbench.report.html.variants_page import LOOK, ShownVariant, choice_between, experiment_values, report_links
 from pinchbench.report.html.verdicts import verdicts_of
 from pinchbench.report.sentences import disturbance_warnings
 from pinchbench.results.compare.comparison import compare
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.experiment.experiment_record import ExperimentFiles
+    from pinchbench.report.html.variants_page import Link
     from pinchbench.report.html.verdicts import Verdicts
     from pinchbench.results.compare.choice import Choice
     from pinchbench.results.compare.comparison import Comparison
@@ -92,13 +93,18 @@ def experiment_sections(experiment: PastExperiment) -> tuple[PageSection, ...]:
     return (PageSection(id="soundness", title="Is the measurement sound?", sentences=sentences),) if sentences else ()
 
 
-def write_experiment(experiment: PastExperiment, path: Path) -> None:
-    """Write the page of an experiment. Blocks. Raises ResultsError."""
-    write_experiment_page(
-        path,
+def page_values(experiment: PastExperiment, link: Link) -> dict[str, object]:
+    """Return the values of the page of an experiment, with links to the pages of its runs. Blocks."""
+    return experiment_values(
         name=experiment.name,
         variants=experiment.variants,
         comparisons=experiment.comparisons,
         sections=experiment_sections(experiment),
         sequential=experiment.sequential,
+        link=link,
     )
+
+
+def write_experiment(experiment: PastExperiment, path: Path) -> None:
+    """Write the page of an experiment atomically. Blocks. Raises ResultsError."""
+    write_document(path, LOOK, **page_values(experiment, report_links(path.parent)))

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from pinchbench.errors import PinchBenchError
-from pinchbench.experiment.experiment_page import experiment_sections, read_experiment_runs
+from pinchbench.experiment.experiment_page import page_values, read_experiment_runs
 from pinchbench.report.certificate import LOOK as CERTIFICATE
 from pinchbench.report.certificate import certificate_values
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, render
@@ -322,16 +322,7 @@ def experiment_page(catalogue: Catalogue, name: str) -> Page:
     files: ExperimentFiles | None = next((one for one in catalogue.experiments() if one.name == name), None)
     if files is None:
         raise NotFoundError("There is no experiment of that name in this folder.")
-    found = read_experiment_runs(files)
-    values = experiment_values(
-        name=found.name,
-        variants=found.variants,
-        comparisons=found.comparisons,
-        sequential=found.sequential,
-        sections=experiment_sections(found),
-        link=_link,
-    )
-    return _rendered(EXPERIMENT, home="/", **values)
+    return _rendered(EXPERIMENT, home="/", **page_values(read_experiment_runs(files), _link))
 
 
 def items_page(items: ItemTable, query: QueryParams) -> Page:

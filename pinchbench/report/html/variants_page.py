@@ -106,39 +106,15 @@ class ShownVariant:
     failed: str = ""
 
 
-def write_experiment_page(
-    path: Path,
-    *,
-    name: str,
-    variants: Sequence[ShownVariant],
-    comparisons: Sequence[Comparison],
-    sequential: Sequence[SequentialComparison] = (),
-    sections: Sequence[PageSection] = (),
-) -> None:
-    """Write the page of an experiment, atomically. Blocks.
-
-    The same files give the same page. It links to the pages that its runs have then, by their paths from its folder.
-
-    Args:
-        path: experiment.html in the experiment's folder.
-        name: the experiment's name.
-        variants: the baseline first.
-        comparisons: of each further variant that has a run with the baseline; none if that has no run.
-        sequential: the same of an experiment that ends when it is decided, whose verdicts take the place of the others.
-        sections: what other parts of the program found, in the order of the page.
-
-    Raises ResultsError if it can't be written.
-    """
+def report_links(folder: Path) -> Link:
+    """Return what leads from a page in a folder to the pages that runs have now, by their paths from there."""
 
     def link(run: PastRun, key: TrialKey | None) -> str:
         page = run.files.folder / REPORT_FILE
         anchor = "" if key is None else href(anchor_of("", key))
-        return f"{quote(os.path.relpath(page, path.parent))}{anchor}" if page.is_file() else ""
+        return f"{quote(os.path.relpath(page, folder))}{anchor}" if page.is_file() else ""
 
-    values = experiment_values(
-        name=name, variants=variants, comparisons=comparisons, sequential=sequential, sections=sections, link=link
-    )
-    write_document(path, LOOK, **values)
+    return link
 
 
 def write_comparison(
@@ -211,9 +187,15 @@ def experiment_values(
     sequential: Sequence[SequentialComparison] = (),
     sections: Sequence[PageSection] = (),
 ) -> dict[str, object]:
-    """Return the values of the page, as `write_experiment_page` writes it. Blocks, as that does.
+    """Return the values of the page of an experiment, or of any comparison: the same files give the same. Blocks.
 
-    `link` returns where the page of a run, or of one of its trials, is; empty if there is none.
+    Args:
+        name: the experiment's name.
+        variants: the baseline first.
+        comparisons: of each further variant that has a run with the baseline; none if that has no run.
+        link: returns where the page of a run, or of one of its trials, is; empty if there is none.
+        sequential: the same of an experiment that ends when it is decided, whose verdicts take the place of the others.
+        sections: what other parts of the program found, in the order of the page.
     """
     sides = [one.side for one in variants]
     threshold = next((side.threshold for side in sides if side is not None), DEFAULT_PASS_THRESHOLD)

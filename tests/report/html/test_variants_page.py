@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from playwright.sync_api import expect
@@ -14,8 +14,8 @@ from past_experiments import ABILITIES, write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.model.ending import Reason
-from pinchbench.report.html.document import PageSection
-from pinchbench.report.html.variants_page import ShownVariant, write_comparison, write_experiment_page
+from pinchbench.report.html.document import PageSection, write_document
+from pinchbench.report.html.variants_page import LOOK, ShownVariant, experiment_values, report_links, write_comparison
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import find_sides, side_of
 from pinchbench.results.finished_run import read_run
@@ -37,6 +37,10 @@ SECTION = PageSection(
 DESK, PHONE, SHEET = 1280, 360, 718  # pixels; a sheet of A4 with Chromium's margins
 
 
+def _write(path: Path, **values: Any) -> None:
+    write_document(path, LOOK, **experiment_values(**values, link=report_links(path.parent)))
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with chromium() as one:
@@ -50,7 +54,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = write_variants(folder, tasks=9, repetitions=2, variants={"low": 0.9, "high": 0.93})
     read = read_experiment_runs(files)
     gone = replace(read.variants[0], name="gone", run=None, side=None, failed=f"No release. {MISCHIEF}")
-    write_experiment_page(
+    _write(
         files.page,
         name=read.name,
         variants=[*read.variants, gone],
@@ -214,7 +218,7 @@ def test_what_an_agent_wrote_stays_text_in_both_trials(browser: Browser, tmp_pat
         shown.append(ShownVariant(name=f"v{number}", run=run, side=side_of([run], label=f"v{number}")))
     path = tmp_path / "experiment.html"
     sides = [one.side for one in shown if one.side is not None]
-    write_experiment_page(path, name=MISCHIEF, variants=shown, comparisons=compare(sides))
+    _write(path, name=MISCHIEF, variants=shown, comparisons=compare(sides))
 
     with opened(browser, path, anchor="#pair/v1/task") as watched:
         fold = watched.page.locator("#pair details.alike")

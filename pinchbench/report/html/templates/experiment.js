@@ -1,7 +1,7 @@
 // What the page of an experiment can do: show only tasks that differ, and two trials side by side. The page's address
 // says what is shown: `#tasks?different&sort=N&order=…`, `#pair/VARIANT/TRIAL`.
 (() => {
-  const { all, make, card, facts, message, WHO, sortBy } = page;
+  const { all, make, card, facts, message, WHO, sortBy, showRows } = page;
   const overview = document.getElementById("overview");
   const place = document.getElementById("pair");
   const tasks = document.getElementById("tasks");
@@ -12,15 +12,7 @@
 
   // Tasks: which are shown, and in which order
   function showTasks() {
-    const rows = Array.from(table.tBodies[0].rows);
-    let shown = 0;
-    for (const row of rows) {
-      row.hidden = form.elements.different.checked && !("different" in row.dataset);
-      shown += !row.hidden;
-    }
-    const noun = rows.length === 1 ? "task" : "tasks";
-    tasks.querySelector(".shown").textContent = shown === rows.length ? `${shown} ${noun}` : `${shown} of ${rows.length} ${noun}`;
-    tasks.querySelector(".nothing").hidden = shown > 0;
+    showRows(tasks, Array.from(table.tBodies[0].rows), (row) => !form.elements.different.checked || "different" in row.dataset);
   }
   function tasksAddress() {
     const sorted = heads.findIndex((head) => head.getAttribute("aria-sort") !== "none");

@@ -32,6 +32,23 @@ const page = (() => {
     });
   }
 
+  const many = (count, noun) => `${count} ${count === 1 ? noun : `${noun}s`}`;
+
+  // Of the rows of a card's table, shows those that fit, and says how many there are
+  function showRows(card, rows, fits) {
+    for (const row of rows) row.hidden = !fits(row);
+    const shown = rows.filter((row) => !row.hidden).length;
+    card.querySelector(".shown").textContent = (shown === rows.length ? "" : `${shown} of `) + many(rows.length, "task");
+    card.querySelector(".nothing").hidden = shown > 0;
+  }
+  function unfolder(button, unfold) {
+    button.addEventListener("click", () => {
+      const isOpen = button.textContent === "unfold all";
+      unfold(isOpen);
+      button.textContent = isOpen ? "fold all" : "unfold all";
+    });
+  }
+
   // Tables: a head's button sorts by its column, and turns the order when pressed again; empty cells stay last
   const words = new Intl.Collator("en", { numeric: true });
   function valueOf(row, column, kind) {
@@ -76,28 +93,17 @@ const page = (() => {
       const text = form.elements.text.value.trim().toLowerCase();
       const category = form.elements.category.value;
       const state = form.elements.state.value;
-      let shown = 0;
-      for (const body of bodies) {
+      showRows(card, bodies, (body) => {
         if (text && !texts.has(body)) texts.set(body, body.textContent.toLowerCase());
-        const fits = (!category || body.dataset.category === category)
+        return (!category || body.dataset.category === category)
           && (!state || body.dataset.states.split(" ").includes(state))
           && (!text || texts.get(body).includes(text));
-        body.hidden = !fits;
-        shown += fits;
-      }
-      const noun = bodies.length === 1 ? "task" : "tasks";
-      card.querySelector(".shown").textContent = shown === bodies.length ? `${shown} ${noun}` : `${shown} of ${bodies.length} ${noun}`;
-      card.querySelector(".nothing").hidden = shown > 0;
+      });
     };
     form.hidden = false;
     form.addEventListener("input", filter);
     form.addEventListener("submit", (event) => event.preventDefault());
-    const toggle = form.querySelector(".all-unfold");
-    toggle.addEventListener("click", () => {
-      const isOpen = toggle.textContent === "unfold all";
-      for (const body of bodies) unfold(body, isOpen);
-      toggle.textContent = isOpen ? "fold all" : "unfold all";
-    });
+    unfolder(form.querySelector(".all-unfold"), (isOpen) => bodies.forEach((body) => unfold(body, isOpen)));
     card.querySelector("table").addEventListener("click", (event) => {
       const row = event.target.closest("tr.task");
       if (row && !event.target.closest("a")) unfold(row.parentElement, !row.parentElement.classList.contains("open"));
@@ -194,12 +200,8 @@ const page = (() => {
     });
     const count = told.sessions.reduce((sum, session) => sum + session.length, 0);
     const every = make("button", { type: "button", class: "plain controls" }, "unfold all");
-    const section = card("Conversation", count ? `${count} ${count === 1 ? "message" : "messages"}` : "", told.cut ? make("p", { class: "notice" }, told.cut) : null, children);
-    every.addEventListener("click", () => {
-      const isOpen = every.textContent === "unfold all";
-      for (const one of all("details", section)) one.open = isOpen;
-      every.textContent = isOpen ? "fold all" : "unfold all";
-    });
+    const section = card("Conversation", count ? many(count, "message") : "", told.cut ? make("p", { class: "notice" }, told.cut) : null, children);
+    unfolder(every, (isOpen) => all("details", section).forEach((one) => { one.open = isOpen; }));
     if (count) section.querySelector("h2").append(every);
     return section;
   }
@@ -258,7 +260,7 @@ const page = (() => {
   // Addresses: `#trial/…` shows a trial, `#task/…` its row, all else the overview
   const overview = document.getElementById("overview");
   const place = document.getElementById("trial");
-  const shared = { all, make, card, facts, message, WHO, sortBy, longText, trialPage }; // for the scripts of other pages
+  const shared = { all, make, card, facts, message, WHO, sortBy, showRows, longText, trialPage }; // for the scripts of other pages
   if (!overview || !place) return shared;
   const data = new Map(all("script.trial-data").map((script) => [script.dataset.anchor, script]));
   const links = new Map(all("tr.trial a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
