@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from pinchbench.results.task_statistics import Item, ItemStatistics, find_subjec
 from pinchbench.serve.live_run import LiveRun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pinchbench.results.finished_run import PastRun
@@ -118,18 +119,29 @@ class Catalogue:
         due = time.monotonic() + (time.monotonic() - began) / SHARE if entry.state is State.RUNNING else 0.0
         self._known[files.name] = _Known(signature=signature, entry=entry, due=due)
 
-    def follow(self, files: RunFiles, *, wait_s: float = -1) -> Followed:
-        """Return the trials of a run. Raises ResultsError if it can't be read.
+    @contextmanager
+    def follow(self, files: RunFiles, *, wait_s: float = -1) -> Iterator[LiveRun]:
+        """Take a run, read up to now, or to half a second ago: it is read again for all its clients at once.
 
-        Where another thread reads them, it is waited for so long; -1 is for as long as it takes.
+        Where another thread reads it, that is waited for so long; -1 is for as long as it takes. Raises ResultsError if
+        it can't be read, and RunBusyError if another thread reads it for too long.
         """
         with self._lock:
-            followed = self._followed.get(files.name)
-            if followed is None:
-                followed = self._followed[files.name] = _Followed(run=LiveRun(files))
-            followed.used = time.monotonic()
-            self._forget(followed)
-        return Followed(followed, wait_s)
+            one = self._followed.get(files.name)
+            if one is None:
+                one = self._followed[files.name] = _Followed(run=LiveRun(files))
+            one.used = time.monotonic()
+            self._forget(one)
+        if not one.lock.acquire(timeout=wait_s):
+            raise RunBusyError("The run is being read.")
+        try:
+            began = time.monotonic()
+            if began >= one.due:
+                one.run.read()
+                one.due = max(began + LIVE_S, time.monotonic() + (time.monotonic() - began) / SHARE)
+            yield one.run
+        finally:
+            one.lock.release()
 
     def _forget(self, newest: _Followed) -> None:
         """Keep no more trials than fit, the last used first."""
@@ -150,37 +162,6 @@ class Catalogue:
             for name in list(self._past)[:-MOST_PAST]:
                 del self._past[name]
         return run
-
-
-class Followed:
-    """A run in memory, which several clients look at: it is read again for all of them at once."""
-
-    def __init__(self, followed: _Followed, wait_s: float) -> None:
-        """`followed` is the catalogue's; `wait_s` is as in `Catalogue.follow`."""
-        self._followed = followed
-        self._wait_s = wait_s
-
-    def __enter__(self) -> LiveRun:
-        """Take the run, read up to now, or to half a second ago.
-
-        Raises ResultsError if it can't be read, and RunBusyError if another thread reads it for too long.
-        """
-        one = self._followed
-        if not one.lock.acquire(timeout=self._wait_s):
-            raise RunBusyError("The run is being read.")
-        try:
-            began = time.monotonic()
-            if began >= one.due:
-                one.run.read()
-                one.due = max(began + LIVE_S, time.monotonic() + (time.monotonic() - began) / SHARE)
-        except BaseException:
-            one.lock.release()
-            raise
-        return one.run
-
-    def __exit__(self, *_: object) -> None:
-        """Let others have it."""
-        self._followed.lock.release()
 
 
 def _signature(files: RunFiles) -> Signature:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from html import escape
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 from pinchbench.report.export.trial_rows import State, moment, state_of
 from pinchbench.report.remarks import failure_text, failures_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NO_CATEGORY = "none"
 GATE_SUITE = "gate"
 GATE_KINDS = {GateVerdict.FAILED: "failure", GateVerdict.NOT_APPLICABLE: "error"}  # the others pass
-MAX_MESSAGE = 300  # characters of an attribute that test lists show in full
+MAX_ATTRIBUTE = 300  # characters: test lists show it in full
 # in addition to the control characters, what XML 1.0 can't contain even as a reference
 _ILLEGAL = re.compile("[\ufffe\uffff\ud800-\udfff]")
 
@@ -43,25 +43,28 @@ def junit_lines(run: PastRun) -> Iterator[str]:
     for key in run.facts.keys:
         task = run.facts.tasks.get(key.task_id)
         suites.setdefault(task.category if task else NO_CATEGORY, []).append(key)
-    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     gate = read_gate(run)
     fields = {"name": f"{run.model} {run.facts.run_id}", **_with_gate(_counts(run, run.facts.keys), gate)}
     del fields["skipped"]  # the schema allows it only for suites
-    yield f"<testsuites{_attributes(fields)}>\n"
+    root = ET.Element("testsuites", _safe(fields))
     failed = {one.outcome.key: one for one in failures_of(run)}
     for category, keys in suites.items():
-        yield from _suite(run, category, keys, failed)
+        _add_suite(root, run, category, keys, failed)
     if gate is not None:
-        yield from _gate_suite(run, gate)
-    yield "</testsuites>\n"
+        _add_gate(root, run, gate)
+    ET.indent(root)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(run: PastRun, category: str, keys: Sequence[TrialKey], failed: Mapping[TrialKey, Failure]) -> Iterator[str]:
+def _add_suite(
+    root: ET.Element, run: PastRun, category: str, keys: Sequence[TrialKey], failed: Mapping[TrialKey, Failure]
+) -> None:
     began = moment(run.facts.created_at)
     fields = {"name": category, "package": run.model, **_counts(run, keys)}
     if began is not None:
         fields["timestamp"] = began.strftime("%Y-%m-%dT%H:%M:%S")  # without a time zone, as the schema requires
-    yield f"  <testsuite{_attributes(fields)}>\n    <properties>\n"
+    suite = ET.SubElement(root, "testsuite", _safe(fields))
     facts = {
         "run_id": run.facts.run_id,
         "model": run.model,
@@ -69,12 +72,11 @@ def _suite(run: PastRun, category: str, keys: Sequence[TrialKey], failed: Mappin
         "pinchbench_async": run.facts.versions.get("pinchbench_async", ""),
         "pass_threshold": f"{run.pass_threshold:g}",
     }
+    properties = ET.SubElement(suite, "properties")
     for name, value in facts.items():
-        yield f"      <property{_attributes({'name': name, 'value': value})}/>\n"
-    yield "    </properties>\n"
+        ET.SubElement(properties, "property", _safe({"name": name, "value": value}))
     for key in keys:
-        yield from _case(run, category, key, failed)
-    yield "  </testsuite>\n"
+        _add_case(suite, run, category, key, failed.get(key))
 
 
 def _counts(run: PastRun, keys: Sequence[TrialKey]) -> Fields:
@@ -108,36 +110,34 @@ def _with_gate(counts: Fields, gate: GateRecord | None) -> Fields:
     return counts | {name: str(int(counts[name]) + number) for name, number in more.items()}
 
 
-def _gate_suite(run: PastRun, gate: GateRecord) -> Iterator[str]:
+def _add_gate(root: ET.Element, run: PastRun, gate: GateRecord) -> None:
     counts = _with_gate({"tests": "0", "failures": "0", "errors": "0", "skipped": "0", "time": "0.000"}, gate)
-    yield f"  <testsuite{_attributes({'name': GATE_SUITE, 'package': run.model, **counts})}>\n"
+    suite = ET.SubElement(root, "testsuite", _safe({"name": GATE_SUITE, "package": run.model, **counts}))
     for rule in gate.rules:
-        yield f"    <testcase{_attributes({'name': f'gate {rule.rule}', 'classname': GATE_SUITE, 'time': '0.000'})}>\n"
+        case = ET.SubElement(
+            suite, "testcase", _safe({"name": f"gate {rule.rule}", "classname": GATE_SUITE, "time": "0.000"})
+        )
         if kind := GATE_KINDS.get(rule.verdict):
-            fields = {"message": plain(rule.sentence, width=MAX_MESSAGE), "type": rule.verdict.value}
-            yield f"      <{kind}{_attributes(fields)}>{_text(rule.sentence)}</{kind}>\n"
-        yield f"      <system-out>{_text(chr(10).join(gate_lines(gate)))}</system-out>\n    </testcase>\n"
-    yield "  </testsuite>\n"
+            _add_text(case, kind, rule.sentence, message=rule.sentence, type=rule.verdict.value)
+        _add_text(case, "system-out", "\n".join(gate_lines(gate)))
 
 
-def _case(run: PastRun, category: str, key: TrialKey, failed: Mapping[TrialKey, Failure]) -> Iterator[str]:
+def _add_case(suite: ET.Element, run: PastRun, category: str, key: TrialKey, failure: Failure | None) -> None:
     attempts, grade = run.attempts.get(key), run.grades.get(key)
     outcome = attempts.counting if attempts is not None else None
     seconds = outcome.execution_time_s if outcome is not None else 0.0
-    yield f"    <testcase{_attributes({'name': str(key), 'classname': category, 'time': f'{seconds:.3f}'})}>\n"
+    case = ET.SubElement(suite, "testcase", _safe({"name": str(key), "classname": category, "time": f"{seconds:.3f}"}))
     if kind := kind_of(run, key):
         left = f"; {many(run.unfinished, 'trial')} of the run left" if run.unfinished else ""
-        why = failure_text(failed[key], run.data) if key in failed else f"not run{left}"
-        fields = {"message": plain(why, width=MAX_MESSAGE)}
+        fields = {"message": failure_text(failure, run.data) if failure is not None else f"not run{left}"}
         if kind != "skipped":  # which has no type in the schema
             fields["type"] = "score" if outcome is None or outcome.reason.is_valid else outcome.reason.value
         notes = [outcome.note] if outcome is not None and outcome.note else []
         if grade is not None:
             notes += [*grade.notes, *(f"{name}: {value:.2f}" for name, value in grade.breakdown.items())]
-        yield f"      <{kind}{_attributes(fields)}>{_text(chr(10).join(notes))}</{kind}>\n"
-    if outcome is not None and (told := _told(run, key, outcome)):
-        yield f"      <system-out>{_text(told)}</system-out>\n"
-    yield "    </testcase>\n"
+        _add_text(case, kind, "\n".join(notes), **fields)
+    if outcome is not None:
+        _add_text(case, "system-out", _told(run, key, outcome))
 
 
 def _told(run: PastRun, key: TrialKey, outcome: Outcome) -> str:
@@ -151,12 +151,12 @@ def _told(run: PastRun, key: TrialKey, outcome: Outcome) -> str:
     return "\n".join(lines)
 
 
-def _attributes(fields: Fields) -> str:
-    return "".join(f' {name}="{escape(_legal(plain(value)))}"' for name, value in fields.items())
+def _add_text(parent: ET.Element, tag: str, text: str, **fields: str) -> None:
+    ET.SubElement(parent, tag, _safe(fields)).text = _legal(plain_lines(text))
 
 
-def _text(text: str) -> str:
-    return escape(_legal(plain_lines(text)))
+def _safe(fields: Fields) -> Fields:
+    return {name: _legal(plain(value, width=MAX_ATTRIBUTE)) for name, value in fields.items()}
 
 
 def _legal(text: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import re
 from datetime import datetime
@@ -33,20 +32,17 @@ def csv_lines(run: PastRun) -> Iterator[str]:
     Text that a spreadsheet could interpret as a formula is prefixed with an apostrophe: a note is written by a model or
     a provider, and must not run on the computer that opens the file. The other formats keep every text unchanged.
     """
-    line = io.StringIO()
-    writer = csv.writer(line)
-    writer.writerow([column.name for column in COLUMNS])
-    yield _taken(line)
+    writer = csv.writer(_Lines())
+    yield writer.writerow([column.name for column in COLUMNS])
     for row in trial_rows(run):
-        writer.writerow([_cell(row[column.name]) for column in COLUMNS])
-        yield _taken(line)
+        yield writer.writerow([_cell(row[column.name]) for column in COLUMNS])
 
 
-def _taken(line: io.StringIO) -> str:
-    text = line.getvalue()
-    line.seek(0)
-    line.truncate()
-    return text
+class _Lines:
+    """A file that a writer's lines come back from."""
+
+    def write(self, text: str) -> str:
+        return text
 
 
 def _cell(value: Value) -> str:

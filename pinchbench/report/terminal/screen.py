@@ -12,7 +12,7 @@ from rich.text import Text
 from pinchbench.report.text import amount, duration, many, plain, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pinchbench.model.trial import TrialKey
     from pinchbench.report.terminal.run_progress import Failure, RunProgress, Slot
@@ -169,28 +169,50 @@ def _slot_rows(run_progress: RunProgress, now: float, width: int, *, most: int) 
         hidden = len(slots) - shown
     else:
         shown, hidden = len(slots), 0
-    cells = [_Cells(number, slot, now) for number, slot in slots[:shown]]
-    if cells:
-        columns = _Columns(cells, width)
-        yield from (columns.row(one) for one in cells)
+    yield from _busy_rows(slots[:shown], now, width)
     if hidden and most:
         more = "more " if shown else ""
         yield Text(f"and {many(hidden, f'{more}slot')}" if shown else many(hidden, "slot"), style="dim")
 
 
-class _Cells:
-    """The cells of a slot's row."""
+def _busy_rows(slots: Sequence[tuple[int, Slot]], now: float, width: int) -> Iterator[Text]:
+    """Yield a row for each slot: its number, its node, its trial, how much of its time is used up, and what it does."""
+    if not slots:
+        return
+    rows = [_cells(number, slot, now) for number, slot in slots]
+    number_width, node_width, key_width, time_width, tokens_width = (
+        max(cell_len(cells[place]) for cells, _ in rows) for place in range(5)
+    )
+    room = width - number_width - node_width - time_width - tokens_width - (5 if node_width else 4)
+    key_width = max(1, min(key_width, MAX_KEY_COLUMNS, room))
+    has_bar = room - key_width - BAR_COLUMNS >= MIN_TEXT_COLUMNS
+    for ((number, node, key, time, tokens), kept), (_, slot) in zip(rows, slots, strict=True):
+        text = Text()
+        text.append(f"{number:>{number_width}} ", style="dim")
+        if node_width:
+            text.append(f"{node:<{node_width}} ", style="dim")
+        text.append(_fitted(key, key_width, kept), style="bold")
+        if has_bar:
+            share = min(1.0, max(0.0, now - slot.since) / slot.timeout_s) if slot.timeout_s > 0 else 1.0
+            full = round(BAR_COLUMNS * share)
+            text.append(" ")
+            text.append("━" * full, style="yellow" if share >= NEARLY else "green")
+            text.append("─" * (BAR_COLUMNS - full), style="dim")
+        text.append(f" {time:>{time_width}}")
+        if tokens_width:
+            text.append(f" {tokens:>{tokens_width}}", style="dim")
+        is_quiet = slot.usage is None and not slot.text
+        doing = STARTING if is_quiet else plain(f"{slot.text}{_wait(slot, now)}", width=400)
+        text.append(f" {doing}", style="dim" if is_quiet else "cyan")
+        yield text
 
-    def __init__(self, number: int, slot: Slot, now: float) -> None:
-        elapsed_s = max(0.0, now - slot.since)
-        self.number = str(number)
-        self.node = shorten(plain(slot.node), MAX_NODE_COLUMNS, end=NODE_END)
-        self.key, self.kept = _name(slot.key, slot.attempt)
-        self.time = f"{elapsed_s:.0f} of {slot.timeout_s:.0f} s"
-        self.tokens = "" if slot.usage is None else amount(slot.usage.total_tokens)
-        self.text = plain(f"{slot.text}{_wait(slot, now)}", width=400)
-        self.is_quiet = slot.usage is None and not slot.text
-        self.share = min(1.0, elapsed_s / slot.timeout_s) if slot.timeout_s > 0 else 1.0
+
+def _cells(number: int, slot: Slot, now: float) -> tuple[tuple[str, str, str, str, str], int]:
+    """Return the texts of the first columns of a slot's row, and how much of the end of its trial's name is kept."""
+    key, kept = _name(slot.key, slot.attempt)
+    node = shorten(plain(slot.node), MAX_NODE_COLUMNS, end=NODE_END)
+    time = f"{max(0.0, now - slot.since):.0f} of {slot.timeout_s:.0f} s"
+    return (str(number), node, key, time, "" if slot.usage is None else amount(slot.usage.total_tokens)), kept
 
 
 def _wait(slot: Slot, now: float) -> str:
@@ -199,37 +221,6 @@ def _wait(slot: Slot, now: float) -> str:
         return ""
     left_s = math.ceil(slot.next_at - now)
     return f", next in {left_s} s" if left_s > 0 else ", waiting for the model"
-
-
-class _Columns:
-    """The widths of the columns of the slots' rows."""
-
-    def __init__(self, cells: list[_Cells], width: int) -> None:
-        self.number = max(len(one.number) for one in cells)
-        self.node = max(len(one.node) for one in cells)
-        self.time = max(len(one.time) for one in cells)
-        self.tokens = max(len(one.tokens) for one in cells)
-        longest = max(cell_len(one.key) for one in cells)
-        room = width - self.number - self.node - self.time - self.tokens - (5 if self.node else 4)
-        self.key = max(1, min(longest, MAX_KEY_COLUMNS, room))
-        self.has_bar = room - self.key - BAR_COLUMNS >= MIN_TEXT_COLUMNS
-
-    def row(self, one: _Cells) -> Text:
-        text = Text()
-        text.append(f"{one.number:>{self.number}} ", style="dim")
-        if self.node:
-            text.append(f"{one.node:<{self.node}} ", style="dim")
-        text.append(_fitted(one.key, self.key, one.kept), style="bold")
-        if self.has_bar:
-            full = round(BAR_COLUMNS * one.share)
-            text.append(" ")
-            text.append("━" * full, style="yellow" if one.share >= NEARLY else "green")
-            text.append("─" * (BAR_COLUMNS - full), style="dim")
-        text.append(f" {one.time:>{self.time}}")
-        if self.tokens:
-            text.append(f" {one.tokens:>{self.tokens}}", style="dim")
-        text.append(f" {STARTING if one.is_quiet else one.text}", style="dim" if one.is_quiet else "cyan")
-        return text
 
 
 def _failure_row(one: Failure) -> Text:
