@@ -14,14 +14,13 @@ from msgspec import UNSET
 from pinchbench.config.settings import SETTINGS
 from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import ResultsError
-from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
 from pinchbench.report.cost_reasons import CACHES, WHY, breaking_sentence, cost_reasons, reason_texts
 from pinchbench.report.html.document import PageLook, PageSection, write_document
 from pinchbench.report.html.plots import draw_bars
 from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
-from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
-from pinchbench.report.html.timeline import Kind, draw_timeline, timeline, where_the_time_went
+from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, stage_of, task_rows
+from pinchbench.report.html.timeline import draw_timeline, timeline, where_the_time_went
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, evidence_of, size_of, trial_json
 from pinchbench.report.model_calls import model_time_text
 from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
@@ -29,6 +28,7 @@ from pinchbench.report.sentences import suite_sentences
 from pinchbench.report.text import date_text, duration, exact_price, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
+from pinchbench.results.overview import trial_score
 from pinchbench.results.statistics import is_passed
 from pinchbench.transcripts import Role, read_conversation
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pinchbench.model.grade import Grade
-    from pinchbench.model.outcome import Outcome
     from pinchbench.report.html.plots import Drawing
     from pinchbench.report.html.timeline import Span
     from pinchbench.results.finished_run import PastRun
@@ -239,7 +237,7 @@ def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
     finished = run.journal.state.finished
     grades = run.journal.state.attempt_grades
     attempts = [
-        (one, _kind(run, one, grades.get((one.key, one.attempt))))
+        (one, stage_of(one, trial_score(one, grades.get((one.key, one.attempt))), run.pass_threshold))
         for trial in run.attempts.values()
         for one in trial.outcomes
     ]
@@ -254,17 +252,9 @@ def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
     def title(span: Span) -> str:
         again = f", attempt {span.attempt}" if span.attempt > 1 else ""
         where = f" on {safe_line(span.node)}" if span.node else ""
-        return f"{safe_line(span.key)}{again}{where}: {span.kind.value}, {duration(span.stop - span.agent)}"
+        return f"{safe_line(span.key)}{again}{where}: {span.stage}, {duration(span.stop - span.agent)}"
 
     return draw_timeline(line, url=url, title=title), where_the_time_went(line)
-
-
-def _kind(run: PastRun, one: Outcome, grade: Grade | None) -> Kind:
-    if not one.reason.is_valid:
-        return Kind.LEFT_OUT
-    score = grade.score if grade is not None else None
-    is_low = score is not None and not is_passed(score, run.pass_threshold)
-    return Kind.FAILED if is_low or one.reason is not Reason.COMPLETED else Kind.DONE
 
 
 def _unfinished(run: PastRun) -> Iterator[tuple[str, str]]:

@@ -186,7 +186,7 @@ def trial_row(
     return TrialRow(
         name=safe_line(key),
         href=url,
-        state=now or _stage(one, score, pass_threshold),
+        state=now or stage_of(one, score, pass_threshold),
         reason="" if now is Stage.GRADING else reason,
         score=score,
         time_s=one.execution_time_s,
@@ -197,7 +197,8 @@ def trial_row(
     )
 
 
-def _stage(one: Outcome, score: float | None, pass_threshold: float) -> Stage:
+def stage_of(one: Outcome, score: float | None, pass_threshold: float) -> Stage:
+    """Return what an attempt that has ended came to."""
     if one.reason is Reason.INTERRUPTED:
         return Stage.STOPPED
     if not one.reason.is_valid:

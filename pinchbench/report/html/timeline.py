@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from enum import StrEnum
 from math import fsum, isfinite
 from typing import TYPE_CHECKING
 
 from pinchbench.report.html.plots import NARROW, PAD, WIDE, Drawing, Picture, Shape, box_outline, round_steps
 from pinchbench.report.html.safe_text import safe_line
+from pinchbench.report.html.task_rows import Stage
 from pinchbench.report.text import duration, shorten
 
 if TYPE_CHECKING:
@@ -27,15 +27,7 @@ MOST_NODE = 60  # characters of a node's name above its lanes
 NODE_END = 7  # of them: the part that tells nodes of one host apart
 
 
-class Kind(StrEnum):
-    """The result of an attempt, as its bar shows it."""
-
-    DONE = "done"
-    FAILED = "not passed"
-    LEFT_OUT = "excluded"
-
-
-_LOOKS = {Kind.DONE: "agent", Kind.FAILED: "bad", Kind.LEFT_OUT: "left"}
+LOOKS = {Stage.PASSED: "agent", Stage.UNGRADED: "agent", Stage.FAILED: "bad"}  # of bars; others are left out
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +42,7 @@ class Span:
     key: TrialKey
     attempt: int
     slot: int
-    kind: Kind
+    stage: Stage
     start: float
     agent: float
     stop: float
@@ -91,7 +83,7 @@ class Timeline:
 
 
 def timeline(
-    attempts: Iterable[tuple[Outcome, Kind]],
+    attempts: Iterable[tuple[Outcome, Stage]],
     grades: Mapping[tuple[TrialKey, int], Grade],
     *,
     end: float | None,
@@ -102,17 +94,17 @@ def timeline(
     `end` is when the run ended, None if unknown. Both are in seconds since the epoch. Returns None if no attempt has a
     time.
     """
-    made_here = ((one, kind) for one, kind in attempts if not one.reused_from)
-    timed = [(one, kind) for one, kind in made_here if 0 < one.started_at <= one.ended_at and isfinite(one.ended_at)]
+    made_here = ((one, stage) for one, stage in attempts if not one.reused_from)
+    timed = [(one, stage) for one, stage in made_here if 0 < one.started_at <= one.ended_at and isfinite(one.ended_at)]
     if not timed:
         return None
     on_axis, cuts = _axis([(one.started_at, one.ended_at) for one, _ in timed], resumed)
     lanes: dict[tuple[str, int], list[Span]] = defaultdict(list)
     grading_s: list[float] = []
-    for one, kind in sorted(timed, key=lambda pair: (pair[0].started_at, pair[0].key, pair[0].attempt)):
+    for one, stage in sorted(timed, key=lambda pair: (pair[0].started_at, pair[0].key, pair[0].attempt)):
         grade = grades.get((one.key, one.attempt))
         in_run = grade if grade is not None and (end is None or grade.graded_at <= end) else None
-        lanes[one.node, one.slot].append(_span(one, kind, on_axis, in_run))
+        lanes[one.node, one.slot].append(_span(one, stage, on_axis, in_run))
         if in_run is not None:
             grading_s.append(_graded_for(one, in_run))
     spans = [span for lane in lanes.values() for span in lane]
@@ -135,7 +127,7 @@ def _graded_for(one: Outcome, grade: Grade) -> float:
     return max(0.0, min(grade.took_s, grade.graded_at - one.ended_at))
 
 
-def _span(one: Outcome, kind: Kind, on_axis: Callable[[float], float], grade: Grade | None) -> Span:
+def _span(one: Outcome, stage: Stage, on_axis: Callable[[float], float], grade: Grade | None) -> Span:
     start, stop = on_axis(one.started_at), on_axis(one.ended_at)
     agent = min(stop, start + max(0.0, one.setup_s))
     grading = graded = None
@@ -145,7 +137,7 @@ def _span(one: Outcome, kind: Kind, on_axis: Callable[[float], float], grade: Gr
         key=one.key,
         attempt=one.attempt,
         slot=one.slot,
-        kind=kind,
+        stage=stage,
         start=start,
         agent=agent,
         stop=min(stop, agent + max(0.0, one.execution_time_s)),
@@ -219,14 +211,14 @@ def _draw(line: Timeline, width: float, url: Callable[[Span], str], title: Calla
         ]
         for group in _grouped(spans, MIN_BAR[width] * unit):
             first, last = group[0], group[-1]
-            kind = max((span.kind for span in group), key=list(Kind).index)
+            worst = min((span.stage for span in group), key=list(Stage).index)
             long = (max(last.stop, first.agent + unit) - first.agent) / unit
             more = "" if len(group) == 1 else f" – and {len(group) - 1} more until {last.key}"
             bars.append(
                 Shape(
                     # keep a narrow gap between two bars
                     d=box_outline(left + first.agent / unit, upper, long - min(0.6, long / 4), thick),
-                    look=_LOOKS[kind],
+                    look=LOOKS.get(worst, "left"),
                     href=url(first),
                     title=f"{title(first)}{more}",
                 )

@@ -11,7 +11,8 @@ from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
-from pinchbench.report.html.timeline import Kind, draw_timeline, timeline, where_the_time_went
+from pinchbench.report.html.task_rows import Stage
+from pinchbench.report.html.timeline import draw_timeline, timeline, where_the_time_went
 
 BEGAN = 1_767_322_800.0
 
@@ -47,7 +48,7 @@ def _graded(outcome: Outcome, at: float, took_s: float = 3.0) -> dict[tuple[Tria
 def test_slots_are_lanes_and_what_is_not_used_of_them_is_idle() -> None:
     outcomes = [_outcome("b", slot=2, at=5), _outcome("a"), _outcome("c", at=12)]
 
-    line = timeline([(one, Kind.DONE) for one in outcomes], {}, end=None)
+    line = timeline([(one, Stage.PASSED) for one in outcomes], {}, end=None)
 
     assert line is not None
     assert {slot: [span.key.task_id for span in spans] for (_, slot), spans in line.lanes.items()} == {
@@ -66,7 +67,7 @@ def test_the_slots_of_a_node_lie_below_its_name_and_one_that_moved_is_counted_on
         replace(_outcome("c", slot=1, at=10), node="first"),
     ]
 
-    line = timeline([(one, Kind.DONE) for one in outcomes], {}, end=None)
+    line = timeline([(one, Stage.PASSED) for one in outcomes], {}, end=None)
 
     assert line is not None
     assert list(line.lanes) == [("first", 1), ("first", 2), ("second", 1)]
@@ -81,7 +82,7 @@ def test_a_rest_of_the_whole_run_is_cut_out_and_no_slot_was_idle_in_it() -> None
     day_s = 86_400.0
     outcomes = [_outcome("a"), _outcome("b", at=day_s)]
 
-    line = timeline([(one, Kind.DONE) for one in outcomes], {}, end=None)
+    line = timeline([(one, Stage.PASSED) for one in outcomes], {}, end=None)
 
     assert line is not None
     assert [cut.rest_s for cut in line.cuts] == [day_s - 10]
@@ -95,7 +96,7 @@ def test_what_is_graded_after_a_pause_took_as_long_as_its_grading_and_not_as_the
     before, after = _outcome("a"), _outcome("b", at=400)
     grades = {**_graded(before, 409.4, took_s=7.4), **_graded(after, 411)}
 
-    line = timeline([(one, Kind.DONE) for one in (before, after)], grades, end=BEGAN + 420, resumed=[BEGAN + 395])
+    line = timeline([(one, Stage.PASSED) for one in (before, after)], grades, end=BEGAN + 420, resumed=[BEGAN + 395])
 
     assert line is not None
     assert line.grading_s == pytest.approx(7.4 + 1)  # no longer than since the second had ended
