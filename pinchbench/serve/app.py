@@ -14,12 +14,13 @@ import msgspec
 import uvicorn
 from anyio import CapacityLimiter, current_time, move_on_after, sleep, to_thread
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pinchbench.errors import ConfigError, PinchBenchError
-from pinchbench.serve.file_sources import TaskSources
+from pinchbench.serve.file_sources import NoDownloadError, TaskSources
 from pinchbench.serve.pages import (
     NotFoundError,
     compare_page,
@@ -104,15 +105,12 @@ class Site:
         return endpoint
 
     async def answer(self, make: Callable[[], Page], *, wait_s: float = inf) -> Response:
-        """Answer with a page, or with why there is none; after `wait_s`, with one that is loaded again."""
+        """Answer with a page; after `wait_s`, with one that is loaded again."""
         try:
             with move_on_after(wait_s):
                 return _response(await to_thread.run_sync(make, limiter=self.readers, abandon_on_cancel=wait_s < inf))
         except RunBusyError:
             pass
-        except (PinchBenchError, OSError) as error:
-            sentence, status = _problem(error)
-            return _response(problem_page(sentence), status)
         return _response(waiting_page())
 
     async def runs(self, request: Request) -> Response:
@@ -130,12 +128,8 @@ class Site:
         return await self._download(request, request.query_params.get("path", ""))
 
     async def _download(self, request: Request, path: str | None) -> Response:
-        try:
-            read = partial(trial_download, self.catalogue, *_trial_of(request), path)
-            name, data = await to_thread.run_sync(read, limiter=self.readers)
-        except (PinchBenchError, OSError) as error:
-            sentence, _ = _problem(error)
-            return _response(problem_page(sentence), HTTPStatus.NOT_FOUND)
+        read = partial(trial_download, self.catalogue, *_trial_of(request), path)
+        name, data = await to_thread.run_sync(read, limiter=self.readers)
         headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
         return Response(data, media_type="application/octet-stream", headers=headers)
 
@@ -151,11 +145,7 @@ class Site:
     async def _stream(self, read: Callable[[object], LiveData], limiter: CapacityLimiter) -> Response:
         if self.streams >= MOST_STREAMS:
             return PlainTextResponse("Too many pages are open.\n", status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-        try:
-            first = await to_thread.run_sync(read, None, limiter=limiter)
-        except (PinchBenchError, OSError) as error:
-            sentence, status = _problem(error)
-            return PlainTextResponse(f"{sentence}\n", status_code=status)
+        first = await to_thread.run_sync(read, None, limiter=limiter)
         return StreamingResponse(self._events(first, read, limiter), media_type="text/event-stream")
 
     async def _events(
@@ -212,7 +202,7 @@ def _trial_of(request: Request) -> tuple[str, str, str]:
 def make_app(catalogue: Catalogue, access: Access) -> ASGIApp:
     """Return the application, guarded. Create inside an event loop."""
     site = Site(catalogue, access)
-    app = Starlette(routes=site.routes(), exception_handlers={HTTPStatus.NOT_FOUND: _nothing})
+    app = Starlette(routes=site.routes(), exception_handlers=PROBLEMS)
 
     async def ask_token(_request: Request) -> Response:
         return _response(login_page(), HTTPStatus.UNAUTHORIZED)
@@ -226,16 +216,22 @@ def _response(page: Page, status: HTTPStatus = HTTPStatus.OK) -> Response:
     return Response(page.body, status_code=status, media_type="text/html", headers={"content-security-policy": policy})
 
 
-def _problem(error: PinchBenchError | OSError) -> tuple[str, HTTPStatus]:
-    """Return why there is no answer, and its status."""
-    if isinstance(error, OSError):
-        return f"A file that belongs here can't be read: {error.strerror}.", HTTPStatus.UNPROCESSABLE_ENTITY
-    status = HTTPStatus.NOT_FOUND if isinstance(error, NotFoundError) else HTTPStatus.UNPROCESSABLE_ENTITY
-    return str(error), status
+async def _problem(_request: Request, error: Exception) -> Response:
+    """Answer with why there is no page."""
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    match error:
+        case HTTPException():
+            sentence, status = "There is no such page.", HTTPStatus.NOT_FOUND
+        case NotFoundError() | NoDownloadError():
+            sentence, status = str(error), HTTPStatus.NOT_FOUND
+        case OSError():
+            sentence = f"A file that belongs here can't be read: {error.strerror}."
+        case _:
+            sentence = str(error)
+    return _response(problem_page(sentence), status)
 
 
-async def _nothing(_request: Request, _error: Exception) -> Response:
-    return _response(problem_page("There is no such page."), HTTPStatus.NOT_FOUND)
+PROBLEMS = {HTTPStatus.NOT_FOUND: _problem, PinchBenchError: _problem, OSError: _problem}
 
 
 def _event(name: str, value: object) -> bytes:
