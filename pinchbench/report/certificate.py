@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from pinchbench.report.html.document import PageLook, PageSection, write_document
-from pinchbench.report.text import date_text, many
+from pinchbench.report.text import many
 from pinchbench.results.judge_certificate import FEWEST_TASKS, TOO_LITTLE, Aspect
 
 if TYPE_CHECKING:
@@ -128,6 +128,5 @@ def certificate_values(certificate: JudgeCertificate) -> dict[str, object]:
     return {
         "verdict": verdict_text(certificate),
         "certificate": certificate,
-        "made": f"{date_text(certificate.made_at)} UTC",
         "sections": (measured, scores),
     }

@@ -194,15 +194,11 @@ def _retries_line(retries: Retries) -> str:
     none = "no mean across suites" if score.trials else "no score"
     alone = none if score.mean is None else f"a score of {score.mean:.3f} ({many(score.trials, 'trial')})"
     spent = retries.other_attempts_usage
+    cost = "at an unknown cost" if spent.known_cost_usd is None else f"${spent.known_cost_usd:.4f}"
     return (
         f"Retries: {tried}; {counted}. First attempts alone give {alone}. Attempts that do not count used"
-        f" {amount(spent.total_tokens)} tokens, {_cost_words(spent)}."
+        f" {amount(spent.total_tokens)} tokens, {cost}."
     )
-
-
-def _cost_words(usage: Usage) -> str:
-    cost = usage.known_cost_usd
-    return "at an unknown cost" if cost is None else f"${cost:.4f}"
 
 
 def _passed(rates: Mapping[str, PassRate]) -> Iterator[str]:

@@ -49,13 +49,9 @@ def score_sentences(data: Aggregate) -> tuple[str, ...]:
 
 
 def _mean_of(score: Estimate) -> str:
-    return f"{_with_interval(score)}, the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})"
-
-
-def _with_interval(score: Estimate) -> str:
-    if score.low is None or score.high is None:
-        return f"{score.mean:.3f} (too little data for an interval)"
-    return f"{score.mean:.3f} (95 % interval {score.low:.3f} to {score.high:.3f})"
+    few = score.low is None
+    interval = "too little data for an interval" if few else f"95 % interval {score.low:.3f} to {score.high:.3f}"
+    return f"{score.mean:.3f} ({interval}), the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})"
 
 
 def _suite(totals: SuiteTotals) -> str:
@@ -99,22 +95,21 @@ def control_sentences(data: Aggregate) -> tuple[str, ...]:
 def entry_sentences(control: ControlEntry, score: Estimate | None) -> Iterator[str]:
     """Yield a sentence for each thing that the user has asked for or said; without `score`, none is about the mean."""
     if control.skipped:
-        yield f"Skipped by the user, and in no score: {some([_skipped(one) for one in control.skipped], MOST_ENTRIES)}."
+        skipped = [f"{_name(one)}{' (stopped while it ran)' if one.stopped else ''}" for one in control.skipped]
+        yield f"Skipped by the user, and in no score: {some(skipped, MOST_ENTRIES)}."
     if control.requeued:
-        without = control.score_without_requeued
+        requeued = [
+            f"{_name(one)} ({plain(one.reason, width=MAX_REASON) or 'no reason given'})" for one in control.requeued
+        ]
         trials = len({(one.task_id, one.repetition) for one in control.requeued})
         yield (
             f"Retried by hand: {many(trials, 'trial')}. With these retries the score is {_score(score)}, without"
-            f" {_score(without)}. {some([_requeued(one) for one in control.requeued], MOST_ENTRIES)}."
+            f" {_score(control.score_without_requeued)}. {some(requeued, MOST_ENTRIES)}."
         )
     if control.overridden:
-        mean = (
-            f"With these grades the score is {_score(control.score_with_overrides)}, as measured {_score(score)}. "
-            if score is not None
-            else ""
-        )
+        mean = f"With these grades the score is {_score(control.score_with_overrides)}, as measured {_score(score)}. "
         yield (
-            f"Graded by hand: {many(len(control.overridden), 'trial')}. {mean}"
+            f"Graded by hand: {many(len(control.overridden), 'trial')}. {'' if score is None else mean}"
             f"{some([_overridden(one) for one in control.overridden], MOST_ENTRIES)}."
         )
     yield from (f"Note: {_note(one)}" for one in control.notes[:MOST_ENTRIES])
@@ -128,26 +123,17 @@ def _score(score: Estimate | None) -> str:
     return "none" if score is None or score.mean is None else f"{score.mean:.3f} ({many(score.trials, 'trial')})"
 
 
-def _name(task_id: str, repetition: int) -> str:
-    return plain(task_id if repetition == 1 else f"{task_id}@{repetition}")
-
-
-def _skipped(trial: SkippedTrial) -> str:
-    return _name(trial.task_id, trial.repetition) + (" (stopped while it ran)" if trial.stopped else "")
-
-
-def _requeued(trial: RequeuedTrial) -> str:
-    return f"{_name(trial.task_id, trial.repetition)} ({plain(trial.reason, width=MAX_REASON) or 'no reason given'})"
+def _name(trial: SkippedTrial | RequeuedTrial | OverriddenGrade | NoteEntry) -> str:
+    return plain(f"{trial.task_id}@{trial.repetition}" if (trial.repetition or 1) > 1 else f"{trial.task_id}")
 
 
 def _overridden(grade: OverriddenGrade) -> str:
     measured = "ungraded" if grade.measured is None else f"{grade.measured:.2f}"
-    why = plain(grade.reason, width=MAX_REASON)
-    return f"{_name(grade.task_id, grade.repetition)} {measured} → {grade.score:.2f} ({why})"
+    return f"{_name(grade)} {measured} → {grade.score:.2f} ({plain(grade.reason, width=MAX_REASON)})"
 
 
 def _note(note: NoteEntry) -> str:
-    of = "" if note.task_id is None else f"{_name(note.task_id, note.repetition or 1)}: "
+    of = "" if note.task_id is None else f"{_name(note)}: "
     tags = " ".join(f"[{plain(tag)}]" for tag in note.tags)
     return of + " ".join(filter(None, (plain(note.text, width=MAX_REASON), tags)))
 

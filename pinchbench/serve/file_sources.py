@@ -121,11 +121,11 @@ def kept_file(archive: Path, path: str) -> bytes:
 
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-IMAGE_KINDS = {
-    "png": b"\x89PNG\r\n\x1a\n",
-    "jpeg": b"\xff\xd8\xff",
+IMAGE_KINDS: Mapping[str, tuple[bytes, ...]] = {  # how files of each kind begin
+    "png": (b"\x89PNG\r\n\x1a\n",),
+    "jpeg": (b"\xff\xd8\xff",),
     "gif": (b"GIF87a", b"GIF89a"),
-    "webp": b"RIFF",  # and more: see `image_uri`
+    "webp": (b"RIFF",),  # and more: see `image_uri`
 }
 IMAGE_BYTES = 500_000  # of an image that is shown
 IMAGES_BYTES = 3_000_000  # of all images of a page

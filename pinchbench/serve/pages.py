@@ -135,8 +135,6 @@ def runs_page(catalogue: Catalogue, query: QueryParams) -> Page:
         table=shown_table(known, query.multi_items(), fields=RUN_FIELDS, columns=RUN_COLUMNS, choices=RUN_CHOICES),
         unread=len(entries) - len(known),
         experiments=[one.name for one in catalogue.experiments()],
-        urls={one.run: run_url(one.run) for one in known},
-        dates={one.run: date_text(one.created_at) for one in known},
         most=MOST_COMPARED,
     )
 
@@ -179,7 +177,7 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
     with catalogue.follow(run_files(catalogue, name), wait_s=BUSY_S) as run:
         trials = run.trials()
         snapshot = run.snapshot()
-        facts, score, model = run.facts, run.score_so_far, run.model
+        facts, model = run.facts, run.model
         unsandboxed = unsandboxed_sentence([trial.counting for trial in run.attempts.values()])
         remarks = (*filter(None, (unsandboxed,)), *run_remarks(run))
         agreement = agreement_of_run(run)
@@ -190,8 +188,6 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         name=name,
         model=model,
         facts=facts,
-        date=date_text(facts.created_at),
-        score=score,
         snapshot=snapshot,
         live=Markup(script_json(snapshot)),  # noqa: S704 - leaves nothing that HTML would interpret
         events=f"{run_url(name)}/events",
@@ -349,19 +345,10 @@ def judges_page(catalogue: Catalogue, query: QueryParams) -> Page:
     found, left_out = _of_runs(catalogue, query.getlist("run"), disagreements_of)
     trials = sorted_by_difference(one for own in found for one in own)
     certificates, problems = read_certificates()
-    listed = [
-        {
-            "identifier": one.identifier,
-            "model": one.judge.get("model", ""),
-            "finding": one.finding,
-            "badge": "bad" if one.faults else "" if one.finding == TOO_LITTLE else "good",
-            "made": date_text(one.made_at),
-        }
-        for one in certificates
-    ]
     return _page(
         "judges.html.j2",
-        certificates=listed,
+        certificates=certificates,
+        undecided=TOO_LITTLE,
         problems=problems,
         disagreements=trials[:MOST_DISAGREEMENTS],
         more=len(trials[MOST_DISAGREEMENTS:]),

@@ -77,7 +77,11 @@ def shown_table(
     """
     asked = dict(query)
     sort = asked.get("sort", "")
-    dropped = [_choice(name, asked.get(name, ""), rows, fields[name]) for name in choices]
+    texts = {name: {str(fields[name](row) or "") for row in rows} | {asked.get(name, "")} for name in choices}
+    dropped = [
+        Choice(name=name, value=asked.get(name, ""), options=tuple(sorted(own - {""}, key=str.lower)))
+        for name, own in texts.items()
+    ]
     words = asked.get("search", "").lower().split()
     chosen = [
         row
@@ -104,11 +108,6 @@ def shown_table(
     )
 
 
-def _choice(name: str, value: str, rows: Sequence[Row], field: Callable[[Row], Value]) -> Choice:
-    texts = {value, *(str(field(row) or "") for row in rows)} - {""}
-    return Choice(name=name, value=value, options=tuple(sorted(texts, key=str.lower)))
-
-
 def _contains(row: Row, words: Sequence[str], fields: Mapping[str, Callable[[Row], Value]]) -> bool:
     """Return whether each word occurs in some text of a row."""
     texts = [value.lower() for field in fields.values() if isinstance(value := field(row), str)]
@@ -117,14 +116,13 @@ def _contains(row: Row, words: Sequence[str], fields: Mapping[str, Callable[[Row
 
 def _ordered(rows: Sequence[Row], field: Callable[[Row], Value], *, is_descending: bool) -> list[Row]:
     """Sort, the rows without a value last in either order."""
-    keyed = [(field(row), row) for row in rows]
-    having = [(_key(value), row) for value, row in keyed if value not in (None, "")]
-    having.sort(key=lambda pair: pair[0], reverse=is_descending)
-    return [*(row for _, row in having), *(row for value, row in keyed if value in (None, ""))]
-
-
-def _key(value: Value) -> tuple[float, str]:
-    return (0.0, value.lower()) if isinstance(value, str) else (value or 0.0, "")
+    having = [(value, row) for row in rows if (value := field(row)) not in (None, "")]
+    # numbers and texts, which a column does not mix
+    having.sort(
+        key=lambda pair: (0.0, pair[0].lower()) if isinstance(pair[0], str) else (pair[0] or 0.0, ""),
+        reverse=is_descending,
+    )
+    return [*(row for _, row in having), *(row for row in rows if field(row) in (None, ""))]
 
 
 def _page(text: str, pages: int) -> int:

@@ -79,8 +79,11 @@ def trial_mark(run: LiveRun, key: TrialKey) -> object:
     slot = run.slot(key)
     trial = run.state.trials.get(key)
     grades = () if trial is None else tuple((key, one.attempt) in run.state.attempt_grades for one in trial.outcomes)
-    files = () if slot is None else _watched(Evidence(folder=run.files.trial(key, slot.attempt)))
-    return grades, None if slot is None else slot.attempt, tuple(map(size_of, files))
+    if slot is None:
+        return grades
+    evidence = Evidence(folder=run.files.trial(key, slot.attempt))
+    files = evidence.wire, evidence.stderr, evidence.transcript, evidence.chat
+    return grades, slot.attempt, tuple(map(size_of, files))
 
 
 def slot_number(run: LiveRun, slot: Slot) -> int:
@@ -144,10 +147,6 @@ def _nothing(run: LiveRun, key: TrialKey) -> Json:
 
 def _room(path: Path, most: int) -> int:
     return most if size_of(path) <= MOST_READ_BYTES else 0
-
-
-def _watched(evidence: Evidence) -> tuple[Path, ...]:
-    return evidence.wire, evidence.stderr, evidence.transcript, evidence.chat
 
 
 def _facts(data: Json) -> list[object]:

@@ -14,9 +14,10 @@ from pinchbench.files.archive import KeptFile, NoText
 from pinchbench.model.grade import Grade, JudgeGrade
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
+from pinchbench.report.html.trial_page import read_end
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.serve.file_sources import IMAGES_BYTES
-from pinchbench.serve.trial_files import LOG_BYTES, compared_files, links_outside, read_end, trial_texts, with_images
+from pinchbench.serve.trial_files import LOG_BYTES, compared_files, links_outside, trial_texts, with_images
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -95,7 +95,8 @@ def _steps(messages: Sequence[Message]) -> list[Document]:
                 step |= {"source": "user", "message": message.text}
             case Role.ASSISTANT:
                 step |= _turn(message, answers)
-                extra |= _about(message)
+                extra |= {"stop_reason": message.stop} if message.stop else {}
+                extra |= {"error": message.error} if message.error else {}
             case Role.TOOL:
                 step |= {
                     "source": "system",
@@ -140,12 +141,6 @@ def _result(answer: Message) -> Document:
     """Return a tool's result, and whether it failed, for which the format has no field."""
     result: Document = {"source_call_id": answer.call_id, "content": answer.text}
     return {**result, "extra": {"is_error": True}} if answer.is_error else result
-
-
-def _about(message: Message) -> Document:
-    """Return the properties of a message for which the format has no field."""
-    about: Document = {"stop_reason": message.stop, "error": message.error}
-    return {name: value for name, value in about.items() if value}
 
 
 def _is_known(usage: Usage) -> bool:

@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from pinchbench.report.html.safe_text import safe_line
-from pinchbench.report.text import amount, duration, many
+from pinchbench.report.text import amount, date_text, duration, many
 from pinchbench.results.paths import whole_file
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _environment(package: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(code=_code, plain=safe_line, duration=duration, amount=amount, many=many)
+    environment.filters.update(code=_code, plain=safe_line, duration=duration, amount=amount, many=many, date=date_text)
     return environment
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from math import fsum, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pinchbench.report.html.plots import NARROW, PAD, WIDE, Drawing, Picture, Shape, box_outline, round_steps
 from pinchbench.report.html.safe_text import safe_line
@@ -52,8 +52,7 @@ class Span:
     node: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class IdleGap:
+class IdleGap(NamedTuple):
     """An idle time of the whole run: its position on the axis, and its duration in seconds."""
 
     at: float

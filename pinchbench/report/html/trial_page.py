@@ -301,7 +301,9 @@ def conversation_json(transcript: Path, outcome: Outcome, most_bytes: int) -> Js
     if len(messages) > MOST_MESSAGES:
         cuts.append(f"{len(messages) - MOST_MESSAGES} messages in the middle")
         messages = messages[: MOST_MESSAGES // 2] + messages[-MOST_MESSAGES // 2 :]
-    texts = [len(text) for one in messages for text in _texts(one)]
+    texts = [
+        len(text) for one in messages for text in (one.text, one.thinking, *(_arguments(call) for call in one.calls))
+    ]
     least = max(LEAST_TEXT, fair_share(texts, min(most_bytes, TRIAL_BYTES)))
     if max(texts, default=0) > least:
         cuts.append("parts of long texts")
@@ -313,10 +315,6 @@ def conversation_json(transcript: Path, outcome: Outcome, most_bytes: int) -> Js
         if cuts
         else "",
     }
-
-
-def _texts(one: Message) -> list[str]:
-    return [one.text, one.thinking, *(_arguments(call) for call in one.calls)]
 
 
 def _arguments(call: ToolCall) -> str:
@@ -335,7 +333,10 @@ def _sessions(messages: Sequence[Message], began: float, most: int) -> list[list
         if one.role is Role.TOOL and (open_calls := waiting.get((one.session, one.call_id))):
             open_calls.pop(0).update(result=shortened(one.text, most), error=one.is_error, after=_after(one.at, began))
             continue
-        calls = [_call(call, most) for call in one.calls]
+        calls: list[Json] = [
+            {"name": safe_line(call.name, 200), "arguments": shortened(_shortest(call), most), "brief": _brief(call)}
+            for call in one.calls
+        ]
         for call, shown in zip(one.calls, calls, strict=True):
             waiting.setdefault((one.session, call.id), []).append(shown)
         session.append(_message(one, began, most, calls))
@@ -357,10 +358,6 @@ def _message(one: Message, began: float, most: int, calls: list[Json]) -> Json:
         "after": _after(one.at, began),
         "used": used,
     }
-
-
-def _call(call: ToolCall, most: int) -> Json:
-    return {"name": safe_line(call.name, 200), "arguments": shortened(_shortest(call), most), "brief": _brief(call)}
 
 
 def _shortest(call: ToolCall) -> str:

@@ -220,7 +220,7 @@ def experiment_values(
         "choice": () if choice is None else choice_sections(choice),
         "reports": [(name, page) for name, run in ran if (page := link(run, None))],
         "variants": [one.name for one in variants],
-        "settings": list(_settings(variants)),
+        "settings": [(name, values) for name, values in _settings(variants) if len(set(values)) > 1],
         "forest": draw_forest(forest) if forest else None,
         "forest_label": f"Difference to {baseline} with its 95 % interval. "
         + "; ".join(f"{label}: {signed(one.mean or 0.0)}" for label, one in forest),
@@ -291,11 +291,6 @@ def _spent(side: Sample | None) -> Spent:
 
 
 def _settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]]]:
-    """Yield a row for each setting that differs."""
-    yield from ((name, values) for name, values in _all_settings(variants) if len(set(values)) > 1)
-
-
-def _all_settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]]]:
     models = ["" if one.side is None else one.side.model for one in variants]
     yield "model", models
     asked = [sorted({model for o in one.run.outcomes for model in o.models}) if one.run else [] for one in variants]
@@ -306,11 +301,8 @@ def _all_settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[
         yield name, [settings.get(name, "") for settings in known]
     for name in dict.fromkeys(name for one in variants for name in one.differs):
         if name not in SETTINGS:
-            yield name, [_value(one.differs.get(name, "")) for one in variants]
-
-
-def _value(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            values = [one.differs.get(name, "") for one in variants]
+            yield name, [", ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in values]
 
 
 def _points(variants: Sequence[ShownVariant]) -> tuple[list[VariantPoint], bool]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     Lines = tuple[tuple[Column, ...], Sequence[Sequence[Cell]]]
 
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
+SMALL = f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one, and for an interval."
 MIN_NAME = 8  # columns of a name on a narrow terminal
 SCORE, MOST_NAME = 5, 16  # columns of the name of a side, above its scores
 WIDE_SCORES = 66  # columns of the table of scores, without those of the sides
@@ -94,7 +95,7 @@ def _print(console: Console, comparison: Comparison) -> None:
     for sentence in (
         f"Above 0, a difference means that {b} scores more than {a}; a ratio above ×1, that it takes more.",
         *left_out_reasons(comparison, names),
-        *_untested(comparison),
+        *([SMALL] if any(one.difference.p is None for one in comparison.categories) else []),
         *significance_sentences(comparison),
     ):
         _say(console, sentence, style="dim")
@@ -147,11 +148,6 @@ def side_text(side: Sample) -> str:
     if len(side.runs) > 1:
         return f"{side.label}: {many(len(side.runs), 'run')} pooled ({', '.join(side.runs)})"
     return side.label if side.label == side.runs[0] else f"{side.label}: {side.runs[0]}"
-
-
-def _untested(comparison: Comparison) -> Iterator[str]:
-    if any(one.difference.p is None for one in comparison.categories):
-        yield f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one, and for an interval."
 
 
 def left_out_reasons(comparison: Comparison, names: Names) -> Iterator[str]:

@@ -171,6 +171,7 @@ def _live_row(name: str, row: _Row, baseline: _Row | None, compared: SequentialC
     state = progress.step if progress.began is None else progress.pace
     excluded = counts.ungraded + counts.infrastructure + counts.untrusted + counts.missing + counts.skipped
     interval = "" if known.low is None else f" ({known.low:.2f}, {known.high:.2f})"
+    decided = "" if compared is None or compared.verdict is SequentialVerdict.OPEN else compared.verdict.value
     return [
         (plain(name), "bold"),
         f"{counts.done}/{progress.trials}" if progress.trials else "–",
@@ -180,12 +181,8 @@ def _live_row(name: str, row: _Row, baseline: _Row | None, compared: SequentialC
         "–" if usage.known_cost_usd is None else price(usage.known_cost_usd),
         str(len(progress.slots)),
         amount(usage.total_tokens),
-        (_verdict(compared) or ("ended" if row.has_left else plain(state)), "dim"),
+        (decided or ("ended" if row.has_left else plain(state)), "dim"),
     ]
-
-
-def _verdict(compared: SequentialComparison | None) -> str:
-    return "" if compared is None or compared.verdict is SequentialVerdict.OPEN else compared.verdict.value
 
 
 def _difference(counts: Counts, baseline: _Row | None) -> Cell:

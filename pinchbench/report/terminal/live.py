@@ -113,11 +113,6 @@ class LiveView:
         """Write a line for the user."""
         self._line(Text(plain(sentence)))
 
-    def _say_totals(self) -> None:
-        """Write a line on the state of the run."""
-        parts = totals_parts(self._board, anyio.current_time())
-        self._line(labelled("so far", BETWEEN.join(map(plain, parts))))
-
     async def _write(self, events: MemoryObjectReceiveStream[Event]) -> None:
         """Write a line for each event, and the totals at intervals while the run continues."""
         due = anyio.current_time() + TOTALS_S
@@ -135,7 +130,8 @@ class LiveView:
             if anyio.current_time() >= due:
                 is_set_up = self._board.began is None and self._board.step
                 if heard or self._board.slots or is_set_up:
-                    self._say_totals()
+                    parts = totals_parts(self._board, anyio.current_time())
+                    self._line(labelled("so far", BETWEEN.join(map(plain, parts))))
                 heard = False
                 due = anyio.current_time() + TOTALS_S
 
@@ -170,7 +166,8 @@ class LiveView:
             self._print(Text("\n").join(lines))
 
     def _redraw(self, live: Live, *, always: bool = True) -> None:
-        rows = self._rows()
+        size = Size(width=self._console.width, height=self._console.height)
+        rows = screen_rows(self._board, anyio.current_time(), size)
         if always or rows != self._drawn:
             self._drawn, self._drawn_width = rows, self._console.width
             live.update(Group(*rows), refresh=True)
@@ -271,7 +268,3 @@ class LiveView:
         if self._live is not None:
             self._follow_size(self._live)
         self._console.print(text if self._draws else Text(text.plain), soft_wrap=True, highlight=False)
-
-    def _rows(self) -> list[Text]:
-        size = Size(width=self._console.width, height=self._console.height)
-        return screen_rows(self._board, anyio.current_time(), size)

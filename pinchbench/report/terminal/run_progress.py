@@ -145,7 +145,8 @@ class RunProgress:
             case TrialActivity() | TrialWaits():
                 self._hear(event, now)
             case SetUpStep():
-                self._prepare(event, now)
+                self.step = event.text
+                self.set_up_since = now if self.set_up_since is None else self.set_up_since
             case RunBegan():
                 self._begin(event, now)
             case RegradeBegan():
@@ -172,11 +173,6 @@ class RunProgress:
         self.skipped |= set(event.keys)
         for key in event.keys:
             self.ahead.discard(key)
-
-    def _prepare(self, event: SetUpStep, now: float) -> None:
-        self.step = event.text
-        if self.set_up_since is None:
-            self.set_up_since = now
 
     def _hear(self, event: TrialActivity | TrialWaits, now: float) -> None:
         """Apply what the agent of a slot is doing, or waiting for."""
