@@ -48,15 +48,15 @@ def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attemp
     trial = run.attempts.get(key)
     slot = run.slot(key)
     row = run.row(key)
+    state = {"text": row.state.value, "badge": row.state.badge, "more": row.reason}
     numbers = () if trial is None else tuple(one.attempt for one in trial.outcomes)
     if trial is None or (attempt and slot is not None and attempt == slot.attempt and attempt not in numbers):
-        return TrialView(data={**_begun(run, key, slot), "state": _state(row.state.value, row.state.badge, row.reason)})
+        return TrialView(data={**_begun(run, key, slot), "state": state})
     outcome = next((one for one in reversed(trial.outcomes) if one.attempt == attempt), trial.counting)
     evidence = evidence_of(run, outcome)
     if problem := links_outside(evidence.folder, run.files.folder):
-        return TrialView(
-            data={**_nothing(run, key), "notes": [safe_line(problem)], "state": _state("not shown", "bad")}
-        )
+        refused = {"text": "not shown", "badge": "bad", "more": ""}
+        return TrialView(data={**_nothing(run, key), "notes": [safe_line(problem)], "state": refused})
     data = trial_json(
         run,
         key,
@@ -67,7 +67,7 @@ def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attemp
     )
     if slot is not None:
         data["facts"] = [["Now", f"attempt {slot.attempt} is running in slot {slot_number(run, slot)}"], *_facts(data)]
-    data["state"] = _state(row.state.value, row.state.badge, row.reason)
+    data["state"] = state
     if tasks is None:
         return TrialView(data=data)
     grade = run.state.attempt_grades.get((key, outcome.attempt))
@@ -152,7 +152,3 @@ def _room(path: Path, most: int) -> int:
 def _facts(data: Json) -> list[object]:
     facts = data["facts"]
     return facts if isinstance(facts, list) else []
-
-
-def _state(text: str, badge: str, more: str = "") -> Json:
-    return {"text": text, "badge": badge, "more": more}

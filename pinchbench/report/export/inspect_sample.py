@@ -187,18 +187,17 @@ def _events(
         began = now
         if message.role is Role.TOOL and message.call_id:
             began = calls[message.call_id][1] or now
-        event_id = stable_id("event", *identity, number)
-        at = _when(began) or _when(outcome.started_at) or datetime.fromtimestamp(0, UTC)
-        start = max(0.0, began - outcome.started_at)
-        took = max(0.0, ended - began)
+        event: dict[str, Any] = {
+            "uuid": stable_id("event", *identity, number),
+            "timestamp": _when(began) or _when(outcome.started_at) or datetime.fromtimestamp(0, UTC),
+            "working_start": max(0.0, began - outcome.started_at),
+        }
+        call_times: dict[str, Any] = {"completed": _when(ended), "working_time": max(0.0, ended - began)}
         match own:
             case ChatMessageAssistant():
                 yield ModelEvent(
-                    uuid=event_id,
-                    timestamp=at,
-                    working_start=start,
-                    completed=_when(ended),
-                    working_time=took,
+                    **event,
+                    **call_times,
                     model=message.model,
                     input=[*before],
                     tools=[],
@@ -210,11 +209,8 @@ def _events(
             case ChatMessageTool() if message.call_id:
                 call, _ = calls[message.call_id]
                 yield ToolEvent(
-                    uuid=event_id,
-                    timestamp=at,
-                    working_start=start,
-                    completed=_when(ended),
-                    working_time=took,
+                    **event,
+                    **call_times,
                     id=call.id,
                     function=call.name,
                     arguments={**call.arguments},  # type: ignore[dict-item]
@@ -224,7 +220,7 @@ def _events(
                 )
             case None:
                 text = f"{NOT_A_RECORD}\n{message.text}"
-                yield InfoEvent(uuid=event_id, timestamp=at, working_start=start, source="transcript", data=text)
+                yield InfoEvent(**event, source="transcript", data=text)
             case _:
                 pass
         if own is not None:
