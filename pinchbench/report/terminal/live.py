@@ -166,8 +166,7 @@ class LiveView:
             self._print(Text("\n").join(lines))
 
     def _redraw(self, live: Live, *, always: bool = True) -> None:
-        size = Size(width=self._console.width, height=self._console.height)
-        rows = screen_rows(self._board, anyio.current_time(), size)
+        rows = self._rows()
         if always or rows != self._drawn:
             self._drawn, self._drawn_width = rows, self._console.width
             live.update(Group(*rows), refresh=True)
@@ -268,3 +267,7 @@ class LiveView:
         if self._live is not None:
             self._follow_size(self._live)
         self._console.print(text if self._draws else Text(text.plain), soft_wrap=True, highlight=False)
+
+    def _rows(self) -> list[Text]:
+        size = Size(width=self._console.width, height=self._console.height)
+        return screen_rows(self._board, anyio.current_time(), size)
