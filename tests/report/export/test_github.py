@@ -60,13 +60,17 @@ def test_what_was_not_passed_is_folded_the_worst_first(tmp_path: Path) -> None:
         "bad": (Made(score=0.3), Made(score=0.1)),
         "ungraded": (Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("No answer.",)),),
         "broken": (Made(score=None, reason=Reason.PROVIDER_ERROR),),
+        "cut": (Made(score=None, reason=Reason.INTERRUPTED),),
+        "false": (Made(score=None, reason=Reason.TAMPERED),),
     }
     text = _summary(tmp_path, PlannedRun(trials=trials))
     folded = unescape(text[text.index("<details>") :])
 
-    assert "<summary>4 trials that did not pass</summary>" in folded
+    assert "<summary>6 trials that did not pass</summary>" in folded
     assert folded.index("bad@2") < folded.index("<code>bad</code>") < folded.index("ungraded, judge unreachable")
     assert "provider error (infrastructure failure" in folded
+    assert "interrupted (not in the score)" in folded
+    assert "(its evidence can't be trusted; not in the score)" in folded
     assert "score 0.30: file there 0.30, is clear (judge) 0.30" in folded
     assert "<code>ok</code>" not in folded
     assert folded.count("<details>") == folded.count("</details>") == 1

@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model.ending import Reason
+from pinchbench.model.facts import PromptFacts, WireFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.export.tables import csv_lines, jsonl_lines, write_parquet
@@ -71,6 +72,15 @@ def test_the_states_of_the_rows_add_up_to_what_the_aggregate_counts(tmp_path: Pa
     assert counted[State.INFRASTRUCTURE] == left.infrastructure
     assert counted[State.NOT_RUN] == left.not_run == 12
     assert {row["state"] for row in rows if row["score"] is not None} == {State.SCORED}
+
+
+def test_every_column_is_filled_where_its_value_is_known(tmp_path: Path) -> None:
+    wire = WireFacts(calls=2, failed=(500,), first_token_s=0.4, model_s=1.0, prompts=PromptFacts(again=7))
+    run = read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (Made(wire=wire),)})))
+    [row] = trial_rows(run)
+
+    assert {name for name, value in row.items() if value is None} == {"note", "reused_from", "suite", "ungraded"}
+    assert (row["wire_calls"], row["wire_failed"], row["wire_read_again"], row["first_token_s"]) == (2, 1, 7, 0.4)
 
 
 def test_a_row_tells_of_the_attempt_that_counts_and_what_all_cost(tmp_path: Path) -> None:

@@ -1,14 +1,13 @@
 // What the page of an experiment can do: show only tasks that differ, and two trials side by side. The page's address
 // says what is shown: `#tasks?different&sort=N&order=…`, `#pair/VARIANT/TRIAL`.
 (() => {
-  const { all, make, card, facts, message, WHO, sortBy, showRows } = page;
-  const overview = document.getElementById("overview");
+  const { all, make, card, facts, message, WHO, sortBy, showRows, switcher } = page;
   const place = document.getElementById("pair");
+  const { show, leave } = switcher(place);
   const tasks = document.getElementById("tasks");
   const table = tasks.querySelector("table");
   const form = tasks.querySelector("form");
   const heads = all("th[data-sort]", table);
-  const title = document.title;
 
   // Tasks: which are shown, and in which order
   function showTasks() {
@@ -106,19 +105,10 @@
     const trial = anchor.startsWith("pair/") ? anchor.slice(5) : "";
     if (Object.hasOwn(pairs, trial)) {
       if (place.hidden) [left, back] = [[scrollY, box.scrollTop], tasksAddress()];
-      place.replaceChildren(...pairPage(trial));
-      overview.hidden = true;
-      place.hidden = false;
-      document.title = `${trial} · ${title}`;
-      scrollTo(0, 0);
-      place.querySelector("h1").focus({ preventScroll: true });
+      show(trial, pairPage(trial));
       return;
     }
-    const wasPair = !place.hidden;
-    place.hidden = true;
-    place.replaceChildren();
-    overview.hidden = false;
-    document.title = title;
+    const wasPair = leave();
     const [name, query] = anchor.split("?");
     if (name === "tasks") applyAddress(query);
     if (wasPair && name === "tasks") {
@@ -128,10 +118,4 @@
   }
   addEventListener("hashchange", route);
   route();
-
-  // Paper can't be unfolded
-  addEventListener("beforeprint", () => {
-    for (const details of all("details", place)) details.open = true;
-    for (const button of all(".more button", place)) button.click();
-  });
 })();

@@ -257,14 +257,42 @@ const page = (() => {
     ].flat().filter(Boolean);
   }
 
+  // Shows the overview, or in its place what one of its rows leads to; back in the overview, says where that was left
+  function switcher(place) {
+    const overview = document.getElementById("overview");
+    const title = document.title;
+    return {
+      show(name, children) {
+        place.replaceChildren(...children);
+        overview.hidden = true;
+        place.hidden = false;
+        document.title = `${name} · ${title}`;
+        scrollTo(0, 0);
+        place.querySelector("h1").focus({ preventScroll: true });
+      },
+      leave() {
+        const wasShown = !place.hidden;
+        place.hidden = true;
+        place.replaceChildren();
+        overview.hidden = false;
+        document.title = title;
+        return wasShown;
+      },
+    };
+  }
+  // Paper can't be unfolded
+  addEventListener("beforeprint", () => {
+    for (const details of all("#trial details, #pair details")) details.open = true;
+    for (const button of all("#trial .more button, #pair .more button")) button.click();
+  });
+
   // Addresses: `#trial/…` shows a trial, `#task/…` its row, all else the overview
-  const overview = document.getElementById("overview");
   const place = document.getElementById("trial");
-  const shared = { all, make, card, facts, message, WHO, sortBy, showRows, longText, trialPage }; // for the scripts of other pages
-  if (!overview || !place) return shared;
+  const shared = { all, make, card, facts, message, WHO, sortBy, showRows, switcher, longText, trialPage }; // for the scripts of other pages
+  if (!place) return shared;
+  const { show, leave } = switcher(place);
   const data = new Map(all("script.trial-data").map((script) => [script.dataset.anchor, script]));
   const links = new Map(all("tr.trial a").map((link) => [decodeURIComponent(link.hash.slice(1)), link]));
-  const title = document.title;
   let left = 0; // how far the overview was scrolled
   function route() {
     let anchor = location.hash.slice(1);
@@ -275,19 +303,10 @@ const page = (() => {
       const told = JSON.parse(script.textContent);
       const row = links.get(told.anchor)?.closest("tr");
       const state = row ? Array.from(row.querySelector(".status").childNodes, (node) => node.cloneNode(true)) : [];
-      place.replaceChildren(...trialPage(told, state));
-      overview.hidden = true;
-      place.hidden = false;
-      document.title = `${told.task || told.title} · ${title}`;
-      scrollTo(0, 0);
-      place.querySelector("h1").focus({ preventScroll: true });
+      show(told.task || told.title, trialPage(told, state));
       return;
     }
-    const wasTrial = !place.hidden;
-    place.hidden = true;
-    place.replaceChildren();
-    overview.hidden = false;
-    document.title = title;
+    const wasTrial = leave();
     for (const body of all("tbody.marked")) body.classList.remove("marked");
     const target = document.getElementById(anchor);
     if (target && target.tagName === "TBODY") {
@@ -300,11 +319,5 @@ const page = (() => {
   }
   addEventListener("hashchange", route);
   route();
-
-  // Paper can't be unfolded
-  addEventListener("beforeprint", () => {
-    for (const details of all("details", place)) details.open = true;
-    for (const button of all(".more button", place)) button.click();
-  });
   return shared;
 })();
