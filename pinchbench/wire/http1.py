@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import ssl
 from abc import ABC, abstractmethod
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -17,14 +18,15 @@ from pinchbench.wire.request_route import error_response
 from pinchbench.wire.transport import connect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
     from http import HTTPStatus
 
     from pinchbench.wire.redact import Masking
     from pinchbench.wire.request_route import Header, Origin
-    from pinchbench.wire.transport import TransportStream
+    from pinchbench.wire.transport import NewConnections, TransportStream
 
 
+LOG = logging.getLogger(__name__)
 WITHOUT_BODY = frozenset({204, 304})
 MAX_LINE_BYTES = 64 * 1024  # of the framing: the size of a chunk and its extensions, or a trailer
 LINE_END = b"\r\n"
@@ -240,6 +242,20 @@ class Inbound:
                 data = b""
             self._parser.receive_data(data)
         return event
+
+
+@contextmanager
+def served(stream: TransportStream, new: NewConnections) -> Iterator[None]:
+    """Count a connection as new, and end the block by whatever is wrong with it; only bugs are logged."""
+    new.add(stream)
+    try:
+        yield
+    except (h11.RemoteProtocolError, TimeoutError, *LOST):
+        pass
+    except Exception:
+        LOG.exception("A connection was closed because of an error in the wire.")
+    finally:
+        new.discard(stream)
 
 
 class Outbound:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -112,27 +113,23 @@ class Normaliser:
 
     def _time(self, text: str, day: date | None, stand_in: str = "<time>") -> str:
         """Return what stands for a time: itself unless it is near that of the requests."""
-        return stand_in if self._is_near(day) else text
-
-    def _is_near(self, day: date | None) -> bool:
         if day is None:
-            return False
+            return text
         first, last = self.simulated_days or (self.today, self.today)
-        return abs(day - self.today) <= ONE_DAY or (first - day <= ONE_DAY and day - last <= ONE_DAY)
+        is_near = abs(day - self.today) <= ONE_DAY or (first - day <= ONE_DAY and day - last <= ONE_DAY)
+        return stand_in if is_near else text
 
 
 def _iso_day(text: str) -> date | None:
-    try:
+    with suppress(ValueError):
         return date.fromisoformat(text[:ISO_DAY_CHARS])
-    except ValueError:
-        return None
+    return None
 
 
 def _mail_day(text: str) -> date | None:
-    try:
+    with suppress(ValueError):
         return parsedate_to_datetime(text).date()
-    except ValueError:
-        return None
+    return None
 
 
 def _unix_day(text: str) -> date:

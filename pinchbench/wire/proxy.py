@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import contextmanager, suppress
 from functools import partial
 from http import HTTPStatus
@@ -15,7 +14,7 @@ from anyio import CancelScope, create_memory_object_stream, fail_after, to_threa
 from pinchbench.wire.allow_list import NotAllowedError, canonical_target, named_models, require_endpoint, require_models
 from pinchbench.wire.exchange import Draft, ExchangeEnd
 from pinchbench.wire.forward import Call, Upstream, relay
-from pinchbench.wire.http1 import LOST, Inbound
+from pinchbench.wire.http1 import LOST, Inbound, served
 from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.playback import play
 from pinchbench.wire.request_route import (
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
     from pinchbench.wire.transport import TransportStream
     from pinchbench.wire.wire_messages import Provider, WireEvent
 
-LOG = logging.getLogger(__name__)
 MAX_TRIAL_CONNECTIONS = 128  # OpenClaw has a handful
 HEAD_LIMIT_S = 30.0  # for the head of a connection's first request
 GIB = 1024**3
@@ -153,19 +151,14 @@ class Proxy:
         With a token, the client believes to speak to the provider itself, and its requests have no address of a slot.
         """
         async with stream:
-            self._new.add(stream)
             try:
-                inbound = Inbound(stream)
-                with fail_after(HEAD_LIMIT_S):
-                    head = await inbound.next_request()
-                while head is not None and await self._answer(inbound, head, token=token, provider=provider):
-                    head = await inbound.next_request()
-            except (h11.RemoteProtocolError, TimeoutError, *LOST):
-                return
-            except Exception:
-                LOG.exception("A connection was closed because of an error in the proxy.")
+                with served(stream, self._new):
+                    inbound = Inbound(stream)
+                    with fail_after(HEAD_LIMIT_S):
+                        head = await inbound.next_request()
+                    while head is not None and await self._answer(inbound, head, token=token, provider=provider):
+                        head = await inbound.next_request()
             finally:
-                self._new.discard(stream)
                 for lease in self._leases.values():
                     lease.connections.discard(stream)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import logging
 import secrets
 import ssl
 import tempfile
@@ -15,7 +14,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import anyio
-import h11
 from anyio import CancelScope, create_task_group, fail_after
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -23,13 +21,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from pinchbench.wire.http1 import LOST, Inbound
+from pinchbench.wire.http1 import LOST, Inbound, served
 from pinchbench.wire.request_route import response_head
 from pinchbench.wire.transport import NewConnections, connect
 from pinchbench.wire.wire_messages import DestinationRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    import h11
 
     from pinchbench.wire.proxy import Proxy
     from pinchbench.wire.transport import TransportStream
@@ -119,7 +119,6 @@ def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-LOG = logging.getLogger(__name__)
 # Of each home or gateway; more would use up the files that the wire may open.
 MAX_CONNECTIONS = 256  # agents' package managers open a few dozen
 HEAD_LIMIT_S = 30.0
@@ -167,8 +166,7 @@ class Tunnel:
     async def serve(self, stream: TransportStream) -> None:
         """Connect a client with what it asks for, until either of them closes. Closes the connection in any case."""
         async with stream:
-            self._new.add(stream)
-            try:
+            with served(stream, self._new):
                 inbound = Inbound(stream)
                 with fail_after(HEAD_LIMIT_S):
                     head = await inbound.next_request()
@@ -183,12 +181,6 @@ class Tunnel:
                     await _refuse(stream, HTTPStatus.TOO_MANY_REQUESTS)
                 else:
                     await self._connect(stream, target, early=inbound.early)
-            except (h11.RemoteProtocolError, TimeoutError, *LOST):
-                return
-            except Exception:
-                LOG.exception("A connection was closed because of an error in the tunnel.")
-            finally:
-                self._new.discard(stream)
 
     async def _connect(self, stream: TransportStream, target: Target, *, early: bytes) -> None:
         self._connections[target.token] += 1

@@ -130,10 +130,15 @@ class _Pending:
 def _with_calls(results: Sequence[Message], calls: Sequence[ToolCall]) -> Iterator[tuple[Message, ToolCall]]:
     left = list(calls)
     for result in results:
-        call = next((one for one in left if fold_id(one.id) == fold_id(result.call_id)), next(iter(left), None))
-        if call is not None:
-            left.remove(call)
-        yield result, call or ToolCall(id=result.call_id)
+        yield result, _taken(left, result.call_id) or ToolCall(id=result.call_id)
+
+
+def _taken(calls: list[ToolCall], call_id: str) -> ToolCall | None:
+    """Remove the call with this id, or else the first one, and return it; None if there is none."""
+    call = next((one for one in calls if fold_id(one.id) == fold_id(call_id)), next(iter(calls), None))
+    if call is not None:
+        calls.remove(call)
+    return call
 
 
 @dataclass(kw_only=True, slots=True)
@@ -303,12 +308,9 @@ class _Builder:
         self._go_on_to(call_id)
         is_plain = all(part.get("type") in ("text", "image") for part in parts_of(message))
         if self.pending.results is None:
-            left = self.pending.calls
-            call = next((one for one in left if fold_id(one.id) == call_id), next(iter(left), None))
-            if call is None or not is_plain:
+            if not is_plain or _taken(self.pending.calls, call_id) is None:
                 self._find(FindingKind.ADDED, said=text_of(message))
                 return
-            self.pending.calls.remove(call)
             self.events.append({**event, "message": _rebuilt(message, parts_of(message))})
             return
         waiting = self.pending.results

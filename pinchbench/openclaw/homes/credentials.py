@@ -81,7 +81,13 @@ def read_user_state(env: Mapping[str, str]) -> UserState:
     if is_deep(config):
         raise OpenClawError(too_deep)
     carried = {name: config[name] for name in CARRIED_SECTIONS if name in config}
-    return UserState(config=carried, logins=_logins(state), dotenv=_read_dotenv(env))
+    try:
+        logins = _read_logins(state)
+    except OSError as error:
+        raise OpenClawError(
+            f"The logins of your OpenClaw in {state} can't be read ({error}); fix it and run this again."
+        ) from error
+    return UserState(config=carried, logins=logins, dotenv=_read_dotenv(env))
 
 
 def read_config(path: Path, depth: int = 0) -> Json:
@@ -133,15 +139,6 @@ def merge(base: Json, over: Json) -> Json:
         old = out.get(key)
         out[key] = merge(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return out
-
-
-def _logins(state: Path) -> Json:
-    try:
-        return _read_logins(state)
-    except OSError as error:
-        raise OpenClawError(
-            f"The logins of your OpenClaw in {state} can't be read ({error}); fix it and run this again."
-        ) from error
 
 
 def _read_logins(state: Path) -> Json:

@@ -160,20 +160,12 @@ def _memory_bytes(pids: dict[int, int], limit_bytes: int) -> int:
     """Return the memory of processes, in which shared pages count once if they decide whether it is over the limit."""
     if not sys.platform.startswith("linux"):
         return sum(map(_resident_by_psutil, pids))
-    resident = {pid: _resident(pid) for pid in pids}
+    # what a process has mapped, including what it shares
+    resident = {pid: sum(_fields(f"/proc/{pid}/status", ("VmRSS:", "VmSwap:"))) for pid in pids}
     if sum(resident.values()) <= limit_bytes:
         return 0
-    return sum(_proportional(pid, size) for pid, size in resident.items())
-
-
-def _resident(pid: int) -> int:
-    """Return the memory and swap space that a process has mapped, including what it shares."""
-    return sum(_fields(f"/proc/{pid}/status", ("VmRSS:", "VmSwap:")))
-
-
-def _proportional(pid: int, resident: int) -> int:
-    """Return the same without files that are cached, and with its part of shared pages; `resident` if unreadable."""
-    return sum(_fields(f"/proc/{pid}/smaps_rollup", PROPORTIONAL)) or resident
+    # the same without files that are cached, and with its part of shared pages, where that can be read
+    return sum(sum(_fields(f"/proc/{pid}/smaps_rollup", PROPORTIONAL)) or size for pid, size in resident.items())
 
 
 def _fields(path: str, names: tuple[str, ...]) -> Iterator[int]:
