@@ -13,6 +13,7 @@ import msgspec
 from pinchbench.decoding import decode_json
 from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
+from pinchbench.json_values import amount_at, count_at, object_at
 from pinchbench.model.usage import Usage
 from pinchbench.transcript_lines import parse_line, writable
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 
 INTERNAL_PROVIDER = "openclaw"  # assistant messages that OpenClaw writes itself (delivery mirrors, notices)
-MAX_AMOUNT = 2.0**53  # of tokens or dollars: keeps sums of hostile numbers finite
 
 
 def parts_of(message: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -43,33 +43,15 @@ def text_of(message: Mapping[str, object]) -> str:
 
 def usage_of(value: object) -> Usage:
     """Return the tokens and the cost of one model call, as its message states them; invalid numbers are ignored."""
-    usage = value if isinstance(value, dict) else {}
-    cost = usage.get("cost")
     return Usage(
         requests=1,
-        input_tokens=_count(usage.get("input")),
-        output_tokens=_count(usage.get("output")),
-        cache_read_tokens=_count(usage.get("cacheRead")),
-        cache_write_tokens=_count(usage.get("cacheWrite")),
-        total_tokens=_count(usage.get("totalTokens")),
-        cost_usd=_amount(cost.get("total") if isinstance(cost, dict) else None),
+        input_tokens=count_at(value, "input"),
+        output_tokens=count_at(value, "output"),
+        cache_read_tokens=count_at(value, "cacheRead"),
+        cache_write_tokens=count_at(value, "cacheWrite"),
+        total_tokens=count_at(value, "totalTokens"),
+        cost_usd=amount_at(object_at(value, "cost"), "total") or 0.0,
     )
-
-
-def _amount(value: object) -> float:
-    if value is None:  # the most common case
-        return 0.0
-    try:
-        number = float(value) if isinstance(value, (int, float)) else 0.0
-    except OverflowError:
-        return 0.0
-    return min(number, MAX_AMOUNT) if number >= 0 else 0.0
-
-
-def _count(value: object) -> int:
-    if type(value) is int and 0 <= value <= MAX_AMOUNT:  # nearly always true
-        return value
-    return int(_amount(value))
 
 
 def written_at(event: Mapping[str, object]) -> float:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import JUDGE_PROVIDERS
-from pinchbench.wire.protocols.json_values import object_at, objects_at
+from pinchbench.json_values import object_at, objects_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.wire.protocols.json_values import Object
+    from pinchbench.json_values import Object
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 MOST_SUGGESTIONS = 3

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from pinchbench.json_values import object_at, parse, text_at
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, ReplyFacts, Role
-from pinchbench.wire.protocols.json_values import object_at, parse, text_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

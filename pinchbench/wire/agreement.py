@@ -12,8 +12,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
+from pinchbench.json_values import is_deep, parse, writable
 from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of
-from pinchbench.wire.protocols.json_values import is_deep, parse, writable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

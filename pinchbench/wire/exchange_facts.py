@@ -5,12 +5,12 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from pinchbench.json_values import EMPTY, error_in, error_text, parse
 from pinchbench.wire.exchange import Chunk, ExchangeEnd
 from pinchbench.wire.protocols.anthropic import AnthropicMessages
 from pinchbench.wire.protocols.call_facts import ExchangeFacts, ProtocolName, ReplyFacts, RequestFacts
 from pinchbench.wire.protocols.encoding import Unreadable, decoded, encoding_of, events, json_lines
 from pinchbench.wire.protocols.gemini import Gemini
-from pinchbench.wire.protocols.json_values import EMPTY, error_in, error_text, parse
 from pinchbench.wire.protocols.ollama import Ollama
 from pinchbench.wire.protocols.openai_chat import OpenAIChat
 from pinchbench.wire.protocols.openai_responses import OpenAIResponses

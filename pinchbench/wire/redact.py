@@ -12,10 +12,10 @@ import msgspec
 from msgspec.structs import replace
 
 from pinchbench.decoding import decode_json
+from pinchbench.json_values import writable
 from pinchbench.redaction import MASK
 from pinchbench.wire.exchange import Chunk
 from pinchbench.wire.protocols.encoding import ENCODING, Unreadable, decoded, encoding_of
-from pinchbench.wire.protocols.json_values import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -9,12 +9,12 @@ from difflib import SequenceMatcher, unified_diff
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from pinchbench.json_values import canonical
 from pinchbench.wire.agreement import fold_id
 from pinchbench.wire.exchange import DivergenceNote
 from pinchbench.wire.exchange_facts import facts_of, is_success, protocol_of, request_body, request_facts
 from pinchbench.wire.normalise import Normaliser, day_of, workspace_of
 from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role
-from pinchbench.wire.protocols.json_values import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

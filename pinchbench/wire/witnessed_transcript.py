@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from pinchbench.json_values import is_deep, text_at, writable
 from pinchbench.model.facts import Finding, FindingKind
 from pinchbench.transcripts import parts_of, text_of
 from pinchbench.wire.agent_thread import INTERNAL, RUN, Thread
@@ -31,7 +32,6 @@ from pinchbench.wire.agreement import (
     stored_key,
 )
 from pinchbench.wire.protocols.call_facts import ToolCall
-from pinchbench.wire.protocols.json_values import is_deep, text_at, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hostile_transcripts import nested
+from pinchbench.json_values import MAX_DEPTH, is_deep
 from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.agreement import (
     agrees_text,
@@ -17,7 +18,6 @@ from pinchbench.wire.agreement import (
     pair_replies,
 )
 from pinchbench.wire.protocols.call_facts import ToolCall
-from pinchbench.wire.protocols.json_values import MAX_DEPTH, is_deep
 from wire.exchanges import CHAT, exchange, sse
 
 if TYPE_CHECKING:

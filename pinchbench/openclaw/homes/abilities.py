@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pinchbench.json_values import object_at
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.homes.credentials import merge
 from pinchbench.openclaw.install import release_key
-from pinchbench.wire.protocols.json_values import object_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

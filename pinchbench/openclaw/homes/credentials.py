@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import OpenClawError
-from pinchbench.wire.protocols.json_values import is_deep, object_at
+from pinchbench.json_values import is_deep, object_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pinchbench.wire.protocols.json_values import Object
+    from pinchbench.json_values import Object
 
 
 Json = dict[str, object]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinchbench.model.usage import Usage
-from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, Tool, ToolCall
-from pinchbench.wire.protocols.json_values import (
+from pinchbench.json_values import (
     Object,
     amount_at,
     count_at,
@@ -16,6 +14,8 @@ from pinchbench.wire.protocols.json_values import (
     piece_at,
     text_at,
 )
+from pinchbench.model.usage import Usage
+from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, Tool, ToolCall
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
 from pinchbench.wire.protocols.reply_builder import Protocol
 

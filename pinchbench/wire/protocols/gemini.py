@@ -6,17 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from pinchbench.wire.protocols.call_facts import (
-    Conversation,
-    Message,
-    ProtocolName,
-    RequestFacts,
-    Role,
-    TokenLogprob,
-    Tool,
-    ToolCall,
-)
-from pinchbench.wire.protocols.json_values import (
+from pinchbench.json_values import (
     EMPTY,
     Object,
     count_at,
@@ -27,6 +17,16 @@ from pinchbench.wire.protocols.json_values import (
     objects_at,
     piece_at,
     text_at,
+)
+from pinchbench.wire.protocols.call_facts import (
+    Conversation,
+    Message,
+    ProtocolName,
+    RequestFacts,
+    Role,
+    TokenLogprob,
+    Tool,
+    ToolCall,
 )
 from pinchbench.wire.protocols.openai_chat import attachment_of, read_tool
 from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call

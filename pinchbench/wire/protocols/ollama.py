@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pinchbench.json_values import count_at, json_text, object_at, objects_at, text_at
 from pinchbench.wire.protocols.call_facts import ProtocolName
-from pinchbench.wire.protocols.json_values import count_at, json_text, object_at, objects_at, text_at
 from pinchbench.wire.protocols.openai_chat import OpenAIChat
 from pinchbench.wire.protocols.reply_builder import usage_of_call
 
 if TYPE_CHECKING:
-    from pinchbench.wire.protocols.json_values import Object
+    from pinchbench.json_values import Object
     from pinchbench.wire.protocols.reply_builder import ReplyBuilder
 
 

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinchbench.wire.protocols.call_facts import (
-    Conversation,
-    Message,
-    ProtocolName,
-    RequestFacts,
-    Role,
-    TokenLogprob,
-    Tool,
-    ToolCall,
-)
-from pinchbench.wire.protocols.json_values import (
+from pinchbench.json_values import (
     EMPTY,
     Object,
     amount_at,
@@ -31,6 +21,16 @@ from pinchbench.wire.protocols.json_values import (
     piece_at,
     text_at,
     writable,
+)
+from pinchbench.wire.protocols.call_facts import (
+    Conversation,
+    Message,
+    ProtocolName,
+    RequestFacts,
+    Role,
+    TokenLogprob,
+    Tool,
+    ToolCall,
 )
 from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 

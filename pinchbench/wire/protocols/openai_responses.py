@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, ToolCall
-from pinchbench.wire.protocols.json_values import (
+from pinchbench.json_values import (
     Object,
     amount_at,
     count_at,
@@ -19,6 +18,7 @@ from pinchbench.wire.protocols.json_values import (
     text_at,
     writable,
 )
+from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, ToolCall
 from pinchbench.wire.protocols.openai_chat import (
     ROLES,
     SYSTEM_ROLES,

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
+from pinchbench.json_values import writable
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, Role, TokenLogprob, ToolCall
-from pinchbench.wire.protocols.json_values import writable
 
 if TYPE_CHECKING:
+    from pinchbench.json_values import Object
     from pinchbench.wire.protocols.call_facts import ProtocolName, RequestFacts
-    from pinchbench.wire.protocols.json_values import Object
 
 
 @dataclass(kw_only=True, slots=True)

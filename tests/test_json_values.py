@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pinchbench.json_values import canonical, parse, text_at, writable
 from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.protocols.json_values import canonical, parse, text_at, writable
 from wire.exchanges import CHAT, exchange
 
 
