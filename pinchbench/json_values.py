@@ -48,6 +48,11 @@ def objects_at(value: object, key: str) -> list[Object]:
     return [one for one in list_at(value, key) if isinstance(one, Mapping)]
 
 
+def texts_in(value: object) -> list[str]:
+    """Return the texts in a list; none if it is no list."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
 def text_at(value: object, *keys: str) -> str:
     """Return the first non-empty text at one of these keys; empty if there is none."""
     return writable(piece_at(value, *keys))

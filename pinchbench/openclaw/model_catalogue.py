@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import JUDGE_PROVIDERS
-from pinchbench.json_values import object_at, objects_at
+from pinchbench.json_values import object_at, objects_at, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -158,7 +158,7 @@ def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
     """Yield the providers of a plugin; supports the manifest formats of all tested releases."""
     rows, setups = object_at(manifest, "modelCatalog", "providers"), objects_at(manifest.get("setup"), "providers")
     older, aliases = object_at(manifest, "providerAuthEnvVars"), object_at(manifest, "providerAuthAliases")
-    names = [*_texts(manifest.get("providers")), *rows, *aliases]
+    names = [*texts_in(manifest.get("providers")), *rows, *aliases]
     names += [str(one["id"]) for one in setups if "id" in one]
     normal = object_at(manifest, "modelIdNormalization", "providers")
     for name in dict.fromkeys(names):
@@ -171,13 +171,13 @@ def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
         yield (
             name,
             Provider(
-                key_names=tuple(dict.fromkeys([*_texts_of(mine, "envVars"), *_texts(older.get(name))])),
+                key_names=tuple(dict.fromkeys([*_texts_of(mine, "envVars"), *texts_in(older.get(name))])),
                 further_names=tuple(_further(mine)),
                 login_as=str(aliases.get(name, "")),
                 base_url=str(row.get("baseUrl") or ""),
                 api=str(row.get("api") or ""),
                 takes_images={
-                    str(one["id"]): "image" in _texts(one["input"]) for one in rows_of_models if "input" in one
+                    str(one["id"]): "image" in texts_in(one["input"]) for one in rows_of_models if "input" in one
                 },
                 thoughtless=frozenset(str(one["id"]) for one in rows_of_models if one.get("reasoning") is False),
                 models=models | _aliases(normal.get(name)) if models and not is_open else frozenset(),
@@ -188,18 +188,14 @@ def _providers(manifest: dict[str, object]) -> Iterator[tuple[str, Provider]]:
 def _aliases(normal: object) -> frozenset[str]:
     """Return aliases of models and the models they refer to, some of which are listed nowhere else."""
     aliases = object_at(normal, "aliases")
-    return frozenset([*aliases, *_texts(list(aliases.values()))])
+    return frozenset([*aliases, *texts_in(list(aliases.values()))])
 
 
 def _further(setups: Iterable[Object]) -> Iterator[str]:
     for evidence in (item for one in setups for item in objects_at(one, "authEvidence")):
-        yield from _texts([evidence.get("fileEnvVar")])
+        yield from texts_in([evidence.get("fileEnvVar")])
         yield from _texts_of([evidence], "requiresAnyEnv", "requiresAllEnv")
 
 
 def _texts_of(values: Iterable[Object], *keys: str) -> Iterator[str]:
-    return (text for one in values for key in keys for text in _texts(one.get(key)))
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return (text for one in values for key in keys for text in texts_in(one.get(key)))

@@ -17,6 +17,7 @@ from anyio import create_task_group, current_effective_deadline, current_time, m
 from pinchbench.config.served import GUESSED_CONTEXT_TOKENS, INPUTS, ServedModel
 from pinchbench.errors import ConfigError
 from pinchbench.http_client import Answer, TransientError, open_client
+from pinchbench.json_values import texts_in
 from pinchbench.llm.preflight.question import (
     Api,
     Target,
@@ -236,17 +237,13 @@ def _abilities(entry: Mapping[str, object]) -> Iterator[str]:
     parts = {
         name: one for name in ("architecture", "model_info", "modalities") if isinstance(one := entry.get(name), dict)
     }
-    named = [*_texts(entry.get("capabilities")), *_texts(entry.get("supported_parameters"))]
+    named = [*texts_in(entry.get("capabilities")), *texts_in(entry.get("supported_parameters"))]
     named += [name for one in parts.values() for name, value in one.items() if value is True]
-    named += _texts(parts.get("architecture", {}).get("input_modalities"))
+    named += texts_in(parts.get("architecture", {}).get("input_modalities"))
     if entry.get("type") == "vlm" or {"vision", "image", "supports_vision"} & {*named}:
         yield "vision"
     if {"thinking", "reasoning", "supports_reasoning"} & {*named}:
         yield "thinking"
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def of_ollama(target: Target, answers: Mapping[str, object]) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinchbench.json_values import object_at
+from pinchbench.json_values import object_at, texts_in
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.homes.credentials import merge
 from pinchbench.openclaw.install import release_key
@@ -69,13 +69,13 @@ def with_settings(config: Json, settings: Json) -> Json:
     """
     merged = merge(config, settings)
     tools = {**object_at(merged, "tools")}
-    further = _texts(tools.pop("alsoAllow", None))
+    further = texts_in(tools.pop("alsoAllow", None))
     return with_tools({**merged, "tools": tools}, [*further, *([MCP_SERVERS] if "mcp" in settings else [])])
 
 
 def with_tools(config: Json, tools: Iterable[str]) -> Json:
     """Return a config that allows these tools besides. What it denies stays denied."""
-    listed = _texts(object_at(config, "tools").get("allow"))
+    listed = texts_in(object_at(config, "tools").get("allow"))
     return merge(config, {"tools": {"allow": [*dict.fromkeys((*listed, *tools))]}})
 
 
@@ -108,11 +108,7 @@ def _defaults(settings: Json) -> Json:
 def allowed_by(config: Json) -> tuple[str, ...]:
     """Return the tools that a config allows, sorted."""
     tools = object_at(config, "tools")
-    return tuple(sorted({*_texts(tools.get("allow"))} - {*_texts(tools.get("deny"))}))
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return tuple(sorted({*texts_in(tools.get("allow"))} - {*texts_in(tools.get("deny"))}))
 
 
 def _is_renamed(release: str) -> bool:
