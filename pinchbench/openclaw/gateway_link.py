@@ -105,7 +105,7 @@ class GatewayLink:
 
     async def begin_step(self) -> None:
         """Count the calls of the model from 0, and forget an interrupt that did not come. Raises GatewayError."""
-        await self._ask("step", "step")
+        await self._ask("step")
 
     async def message(self, sender: str, text: str, *, is_owner: bool) -> None:
         """Let a message come in. Raises GatewayError."""
@@ -128,7 +128,7 @@ class GatewayLink:
 
         Raises GatewayError.
         """
-        at = (await self._ask("due", "due", after=after * 1000)).at
+        at = (await self._ask("due", after=after * 1000)).at
         return None if at is None else at / 1000
 
     async def time_moved(self, at: float) -> None:
@@ -174,12 +174,12 @@ class GatewayLink:
         self._messages += 1
         return f"in-{self._messages}"
 
-    async def _ask(self, kind: str, answered_by: str, **asked: object) -> Report:
-        self._answers.pop(answered_by, None)
+    async def _ask(self, kind: str, **asked: object) -> Report:
+        self._answers.pop(kind, None)
         await self._send({"kind": kind, **asked})
-        while answered_by not in self._answers:
+        while kind not in self._answers:
             await self._change()
-        return self._answers[answered_by]
+        return self._answers[kind]
 
     async def _send(self, asked: dict[str, object]) -> None:
         if self._stream is None:

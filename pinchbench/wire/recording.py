@@ -299,7 +299,7 @@ def _shared(earlier: bytes, body: bytes) -> tuple[int, int]:
     """Return how many bytes two bodies share at their beginning and at their end, in whole characters."""
     head = _shared_head(earlier, body)
     most = min(len(earlier), len(body)) - head
-    tail = _shared_tail(earlier, body, most)
+    tail = _shared_head(earlier[len(earlier) - most :][::-1], body[len(body) - most :][::-1])
     while 0 < head < len(body) and _is_within_character(body[head]):
         head -= 1
     while tail and _is_within_character(body[len(body) - tail]):
@@ -317,17 +317,6 @@ def _shared_head(one: bytes, other: bytes) -> int:
     while low < high:
         middle = (low + high + 1) // 2
         if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
-
-
-def _shared_tail(one: bytes, other: bytes, most: int) -> int:
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
             low = middle
         else:
             high = middle - 1

@@ -151,13 +151,16 @@ class Replay:
         request = self._reader.read(path, body, at)
         equal = self._by_key.get(request.key)
         if equal:
-            return self._serve(_next(equal, turn)).exchange
+            found = _next(equal, turn)
+            found.served += 1
+            return found.exchange
         nearest = self._nearest(request, turn)
         if nearest is None:
             is_repeated = request.key in self._seen
             self._seen.add(request.key)
             return Divergence(note=DivergenceNote(summary=NO_POSITION, repeated=is_repeated))
-        return _difference(self._serve(nearest), request, self._seen)
+        nearest.served += 1
+        return _difference(nearest, request, self._seen)
 
     def _add(self, exchange: Exchange) -> None:
         body = request_body(exchange.request, exchange.request_headers)
@@ -168,10 +171,6 @@ class Replay:
         if facts.reply.response_id and facts.reply.message is not None:
             said = self._reader.continued(facts.request.conversation)
             self._reader.kept[facts.reply.response_id] = (*said, facts.reply.message)
-
-    def _serve(self, recorded: _Recorded) -> _Recorded:
-        recorded.served += 1
-        return recorded
 
     def _nearest(self, request: _Request, turn: int) -> _Recorded | None:
         """Return the exchange in the same position of the conversation that is most like this one."""
