@@ -34,8 +34,8 @@ from pinchbench.report.terminal.live import can_draw
 from pinchbench.report.text import duration, many, price
 from pinchbench.results.compare.comparison_json import record
 from pinchbench.results.statistics import SEED
-from pinchbench.runner.again.reuse import reuse_sentences
 from pinchbench.runner.plan.judging_forecast import JudgingForecast, joint_forecast, judging_forecast
+from pinchbench.runner.plan.reuse import reuse_sentences
 from pinchbench.runner.plan.trial_plan import makespan_s
 from pinchbench.runner.setup.set_up import planned_reuse
 

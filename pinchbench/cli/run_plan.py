@@ -41,7 +41,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
     for remark in prepared.remarks:
         say(remark)
     if config.reuse is not None:
-        from pinchbench.runner.again.reuse import reuse_sentences
+        from pinchbench.runner.plan.reuse import reuse_sentences
         from pinchbench.runner.setup.set_up import planned_reuse
 
         prepared = planned_reuse(prepared)

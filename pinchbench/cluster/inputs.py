@@ -13,7 +13,7 @@ from pinchbench.errors import ClusterError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.again.stored_run import recordings_of
+from pinchbench.runner.plan.stored_run import recordings_of
 from pinchbench.suite.named import SuitePlace
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from pinchbench.cluster.inputs import Inputs, inputs_of, pack_inputs, places_in,
 from pinchbench.config.run_config import ReplaySettings, RunConfig
 from pinchbench.defaults import SuiteFormat
 from pinchbench.files.user_data import bundled_tasks_dir, packs_dir
-from pinchbench.runner.again.stored_run import recordings_of
 from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.plan.prepare import Prepared, prepare, prepare_named
+from pinchbench.runner.plan.stored_run import recordings_of
 from pinchbench.suite.loading import load_suite, solution_of
 from pinchbench.suite.named import Pack, tree_digest
 from suite_packs import write_claw_bench, write_qwenclaw

@@ -89,7 +89,7 @@ MUTANTS = (
         "a run is resumed with another version of a task, silently",
         "elif now[task_id].digest != task.digest:",
         "elif now[task_id].digest == task.digest:",
-        ("runner/again/test_stored_run", "runner/again/test_resume_run"),
+        ("runner/plan/test_stored_run", "runner/again/test_resume_run"),
     ),
     Mutant(
         "a hybrid task without its judge gets the check's part as its score",

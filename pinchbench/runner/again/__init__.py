@@ -1,1 +1,1 @@
-"""What is done with an earlier run: resume, regrade, replay, clean."""
+"""What is done with an earlier run: resume, regrade, replay."""

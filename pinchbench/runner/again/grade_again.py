@@ -29,8 +29,8 @@ from pinchbench.results.paths import find_run
 from pinchbench.results.records import GradeGiven, Record, RegradeStarted, RunResumed
 from pinchbench.results.run_state import as_resumed
 from pinchbench.results.verification import refuse_altered
-from pinchbench.runner.again.stored_run import load_suite_again
 from pinchbench.runner.plan.check_additions import files_digest, with_workspace_files
+from pinchbench.runner.plan.stored_run import load_suite_again
 from pinchbench.runner.run_context import RunObserver
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.judging import open_judges

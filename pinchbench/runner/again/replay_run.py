@@ -15,9 +15,9 @@ from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run
 from pinchbench.results.run_state import RunState, as_resumed
 from pinchbench.results.verification import refuse_altered
-from pinchbench.runner.again.stored_run import addition_changes, load_suite_again, recordings_of, stored_config
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.plan.prepare import Prepared, in_start_order, split_unmet
+from pinchbench.runner.plan.stored_run import addition_changes, load_suite_again, recordings_of, stored_config
 from pinchbench.runner.plan.trial_plan import trial_of
 from pinchbench.runner.run_benchmark import run_prepared
 from pinchbench.suite.select import select_tasks

@@ -17,7 +17,9 @@ from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState
 from pinchbench.results.verification import refuse_altered
-from pinchbench.runner.again.stored_run import (
+from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
+from pinchbench.runner.plan.prepare import Prepared, Resumption, in_start_order, past_of, require_user, split_unmet
+from pinchbench.runner.plan.stored_run import (
     addition_changes,
     load_suite_again,
     require,
@@ -25,8 +27,6 @@ from pinchbench.runner.again.stored_run import (
     stored_config,
     task_changes,
 )
-from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
-from pinchbench.runner.plan.prepare import Prepared, Resumption, in_start_order, past_of, require_user, split_unmet
 from pinchbench.runner.plan.trial_plan import expected_durations, trial_of
 from pinchbench.runner.run_benchmark import run_prepared
 from pinchbench.runner.run_context import RunObserver

@@ -1,1 +1,1 @@
-"""What a run will do: suite, selection, plan, order and expected durations."""
+"""What a run will do: suite, selection, plan, order and expected durations, and what it takes from an earlier run."""

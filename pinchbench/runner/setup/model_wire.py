@@ -18,7 +18,7 @@ from pinchbench.defaults import JUDGE_PROVIDERS, Isolation
 from pinchbench.errors import WireError
 from pinchbench.http_client import is_loopback
 from pinchbench.openclaw.homes.credentials import places_of_key, stored_names
-from pinchbench.runner.again.stored_run import recordings_of
+from pinchbench.runner.plan.stored_run import recordings_of
 from pinchbench.runner.setup.preflight import has_own_address
 from pinchbench.runner.trial.wire_facts import TrialMeter
 from pinchbench.wire.proxy_client import new_token, run_wire

@@ -13,7 +13,6 @@ from pinchbench.errors import ConfigError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.openclaw.homes.sandbox import is_of_system
-from pinchbench.runner.trial.task_setup import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
 from pinchbench.sandbox.landlock_rules import NETWORK_ABI
 from pinchbench.sandbox.levels import Level, Support, choose, find_support
 from pinchbench.sandbox.sandbox_spec import Mount, parse_allowed
@@ -82,20 +81,6 @@ def check_sandbox(allow: Iterable[str] = ()) -> CheckSandbox | None:
         with suppress(ConfigError):
             allowed.append(parse_allowed(value))
     return CheckSandbox(allowed=tuple(allowed))
-
-
-def own_root_refused(config: RunConfig) -> str:
-    """Return why trials with these options can't have a file system of their own; empty if they can. Blocks."""
-    asked_otherwise = config.isolation is not Isolation.PRIVATE or config.sandbox not in (
-        Sandbox.AUTO,
-        Sandbox.NAMESPACES,
-    )
-    return NEEDS_OWN_ROOT if asked_otherwise or find_support().reason(Level.NAMESPACES) else ""
-
-
-def services_refused(config: RunConfig) -> str:
-    """Return why trials with these options can't have services; empty if they can, or that is not known yet. Blocks."""
-    return NEEDS_OWN_LOOPBACK if config.network is Network.OPEN or own_root_refused(config) else ""
 
 
 async def available_level(config: RunConfig) -> tuple[Level, str]:

@@ -26,9 +26,9 @@ from pinchbench.results.evidence_files import file_digest
 from pinchbench.results.manifest import RunFacts, SuiteFacts, TaskFacts
 from pinchbench.results.paths import write_json
 from pinchbench.results.records import RunResumed, RunStarted
-from pinchbench.runner.again.reuse import copy_evidence, reuse_sentences, with_reused
-from pinchbench.runner.again.stored_run import accept_releases
 from pinchbench.runner.plan.check_additions import addition_digests
+from pinchbench.runner.plan.reuse import copy_evidence, reuse_sentences, with_reused
+from pinchbench.runner.plan.stored_run import accept_releases
 from pinchbench.runner.setup.judging import open_judges, open_user_model
 from pinchbench.runner.setup.make_homes import make_slots, settle
 from pinchbench.runner.setup.preflight import (

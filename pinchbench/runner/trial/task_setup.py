@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING
 
 from anyio import move_on_after, to_thread
 
-from pinchbench.defaults import Network
+from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.workspace import copy_files
 from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
+from pinchbench.sandbox.levels import Level, find_support
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
+    from pinchbench.config.run_config import RunConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.task import Task
     from pinchbench.model.task_programs import SetupScript
@@ -60,6 +62,20 @@ def missing_for(task: Task, sandbox: TurnSandbox | None, unusable: Mapping[Abili
     ):
         return NEEDS_OWN_LOOPBACK
     return ""
+
+
+def own_root_refused(config: RunConfig) -> str:
+    """Return why trials with these options can't have a file system of their own; empty if they can. Blocks."""
+    asked_otherwise = config.isolation is not Isolation.PRIVATE or config.sandbox not in (
+        Sandbox.AUTO,
+        Sandbox.NAMESPACES,
+    )
+    return NEEDS_OWN_ROOT if asked_otherwise or find_support().reason(Level.NAMESPACES) else ""
+
+
+def services_refused(config: RunConfig) -> str:
+    """Return why trials with these options can't have services; empty if they can, or that is not known yet. Blocks."""
+    return NEEDS_OWN_LOOPBACK if config.network is Network.OPEN or own_root_refused(config) else ""
 
 
 async def set_up_workspace(

@@ -20,8 +20,9 @@ from pinchbench.model.timeline import Ability
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.setup import sandboxing
-from pinchbench.runner.setup.sandboxing import check_sandbox, choose_sandboxing, services_refused
-from pinchbench.runner.trial.task_setup import missing_for
+from pinchbench.runner.setup.sandboxing import check_sandbox, choose_sandboxing
+from pinchbench.runner.trial import task_setup
+from pinchbench.runner.trial.task_setup import missing_for, services_refused
 from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Level, Support
 from refused_namespaces import NAMED, without_namespaces
@@ -34,7 +35,8 @@ OWN, NATIVE = False, True  # whether the wire stands in for a provider
 
 @pytest.fixture(autouse=True)
 def _supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandboxing, "find_support", Support)
+    for module in (sandboxing, task_setup):
+        monkeypatch.setattr(module, "find_support", Support)
 
 
 def _config(

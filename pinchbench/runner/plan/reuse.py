@@ -13,7 +13,7 @@ from pinchbench.grading.judge.prompt import PROMPT_VERSION
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.records import RegradeStarted
-from pinchbench.runner.again.stored_run import addition_changes, release_changes, setting_changes, tool_changes
+from pinchbench.runner.plan.stored_run import addition_changes, release_changes, setting_changes, tool_changes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
