@@ -18,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pinchbench.runner.setup import sandboxing
+from pinchbench.runner.trial import task_setup
 from pinchbench.sandbox.levels import Support
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ def no_sandbox_for_the_fake(request: pytest.FixtureRequest, monkeypatch: pytest.
     """Let runs of the fake OpenClaw have no sandbox, in which its Python and its gate do not exist."""
     if request.node.get_closest_marker("real_openclaw") is None:
         refused = Support(namespaces_refused="This is a test.", landlock_refused="This is a test.")
-        monkeypatch.setattr(sandboxing, "find_support", lambda: refused)
+        for module in (sandboxing, task_setup):
+            monkeypatch.setattr(module, "find_support", lambda: refused)
         monkeypatch.setenv("PINCHBENCH_SANDBOX", "none")  # for programs that the test starts
 
 

@@ -20,6 +20,7 @@ from pinchbench.grading.checks import SERVICE_LOGS
 from pinchbench.model.task import GradingType
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.setup import sandboxing
+from pinchbench.runner.trial import task_setup
 from pinchbench.sandbox.levels import find_support
 from pinchbench.suite.solution import Solution, load_solution
 from sampling import sampled
@@ -81,7 +82,8 @@ def worked_solution(task_id: str) -> Solution:
 @pytest.fixture(autouse=True)
 def sandbox(monkeypatch: pytest.MonkeyPatch) -> CheckSandbox | None:
     """The sandbox in which scripts and checks run as with `tasks check`: there is no OpenClaw here, fake or real."""
-    monkeypatch.setattr(sandboxing, "find_support", find_support)
+    for module in (sandboxing, task_setup):
+        monkeypatch.setattr(module, "find_support", find_support)
     return sandboxing.check_sandbox()
 
 
