@@ -88,7 +88,8 @@ def problems_of(script: Script, task: Task, grade: Grade, *, judged: bool) -> It
             why = grade.check.ungraded.value if grade.check.ungraded else "no score"
             yield f"its check gave no score, {why}: {' '.join(grade.check.notes)}"
         elif script.check is not None and grade.check.score not in script.check:
-            yield f"its check gives {grade.check.score:.3f}, not {script.check} ({_points(grade.check.breakdown)})"
+            points = ", ".join(f"{name} {points:.2f}" for name, points in grade.check.breakdown.items())
+            yield f"its check gives {grade.check.score:.3f}, not {script.check} ({points})"
         counted = [f"{event} {n} of {of}" for event, (n, of) in (grade.check.events or {}).items() if n]
         if counted and script.part is Part.ORACLE:
             yield f"its check counts {', '.join(counted)}: a solution does nothing wrong"
@@ -98,10 +99,6 @@ def problems_of(script: Script, task: Task, grade: Grade, *, judged: bool) -> It
             yield f"the judge gave no score, {why}: {' '.join(grade.judge.notes)}"
         elif script.judge is not None and grade.judge.score is not None and grade.judge.score not in script.judge:
             yield f"the judge gives {grade.judge.score:.3f}, not {script.judge}"
-
-
-def _points(breakdown: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {points:.2f}" for name, points in breakdown.items())
 
 
 async def check_tasks(

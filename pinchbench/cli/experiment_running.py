@@ -20,7 +20,7 @@ from pinchbench.cli.cluster import on_cluster
 from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.run_plan import judging_sentence
-from pinchbench.cli.running import GATES, INCOMPLETE, NO_LISTENERS, STOPPED, resume_hint, write_run_page
+from pinchbench.cli.running import NO_LISTENERS, STOPPED, exit_code, resume_hint, write_run_page
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.experiment.experiment_record import read_record
@@ -40,7 +40,7 @@ from pinchbench.runner.plan.trial_plan import makespan_s
 from pinchbench.runner.setup.set_up import planned_reuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from pinchbench.cli.cluster import ChosenCluster
     from pinchbench.cli.running import Listeners
@@ -251,7 +251,8 @@ def carry_out(
         "sequential": msgspec.to_builtins(sequential),
     }
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
-    code = _exit_code(result, verdicts)
+    every = list(result.results.values())
+    code = exit_code(every, verdicts, interrupted=result.interrupted, is_whole=not result.failed)
     listeners.end({name: run.data.score.mean for name, run in result.results.items()}, code)
     if code:
         sys.exit(code)
@@ -276,14 +277,3 @@ def _ended_early(result: ExperimentResult) -> list[str]:
         if one.stop is not None and STOPPED[one.stop]:
             variants.setdefault(one.stopped, []).append(name)
     return [f"{', '.join(names)}: {why}" for why, names in variants.items()]
-
-
-def _exit_code(result: ExperimentResult, verdicts: Collection[GateVerdict]) -> int:
-    if result.interrupted is not None:
-        return 128 + signal.Signals[result.interrupted]
-    for one in result.results.values():
-        if one.stop is not None and (code := STOPPED[one.stop]):
-            return code
-    if result.failed or not all(one.complete for one in result.results.values()):
-        return INCOMPLETE
-    return next((code for verdict, code in GATES.items() if verdict in verdicts), 0)

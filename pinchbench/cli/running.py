@@ -28,7 +28,7 @@ from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run_context import with_listeners
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping
+    from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Mapping, Sequence
 
     from pinchbench.publish.otel.exporter import TraceExporter
     from pinchbench.results.finished_run import Result
@@ -140,7 +140,7 @@ def carry_out(
             follow_up=said,
         )
     print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
-    code = exit_code(result, verdict)
+    code = exit_code([result], {verdict} if verdict else (), interrupted=result.interrupted)
     listeners.end({"": result.data.score.mean}, code)
     if code:
         sys.exit(code)
@@ -157,15 +157,21 @@ def resume_hint(left: str, where: str, limit: str) -> str:
     return f"{left}; go on with: pinchbench-async resume {where}"
 
 
-def exit_code(result: Result, verdict: GateVerdict | None) -> int:
-    """Return the code that matches a result: that of the gate's verdict only if the run is complete."""
-    if result.interrupted is not None:
-        return 128 + signal.Signals[result.interrupted]
-    if result.stop is not None and (code := STOPPED[result.stop]):
-        return code
-    if not result.complete:
+def exit_code(
+    results: Sequence[Result], verdicts: Collection[GateVerdict], *, interrupted: str | None, is_whole: bool = True
+) -> int:
+    """Return the code that matches the results of runs: that of a gate's verdict only if all are complete.
+
+    Without `is_whole`, there should have been more results.
+    """
+    if interrupted is not None:
+        return 128 + signal.Signals[interrupted]
+    for one in results:
+        if one.stop is not None and (code := STOPPED[one.stop]):
+            return code
+    if not is_whole or not all(one.complete for one in results):
         return INCOMPLETE
-    return 0 if verdict is None else GATES.get(verdict, 0)
+    return next((code for verdict, code in GATES.items() if verdict in verdicts), 0)
 
 
 def write_run_page(files: RunFiles, report: Callable[[str], None]) -> None:

@@ -85,7 +85,10 @@ def show_task(task_id: str, tasks_dir: Path | None, suite_format: SuiteFormat | 
     loaded = load(tasks_dir, suite_format)
     with problems_first(loaded):
         task = find_task(loaded.suite, task_id)
-    print_result("\n".join([f"{task.task_id}: {plain(task.name)}", *_purpose(task)]))
+    print_result(f"{task.task_id}: {plain(task.name)}")
+    for key in ("asks", "low_score"):
+        if key in task.frontmatter:
+            print_result(f"{key.replace('_', ' ')}: {plain(str(task.frontmatter[key]))}")
     print_result(f"{plain(task.category)}, {task.grading_type.value}, {task.timeout_s:g} s")
     if loaded.suite.format is not SuiteFormat.PINCHBENCH:
         print_result(f"format {loaded.suite.format}; score: {task.rule.text}")
@@ -124,12 +127,6 @@ def _turn(number: int, turn: Turn) -> str:
     gate = "" if turn.gate is None or number == 1 else f", {plain(str(turn.gate))}"
     event = "" if turn.event is None else f", {plain(str(turn.event))}"
     return f"\nTurn {number}{session}{gate}{event}" + (f":\n{plain_lines(turn.prompt)}" if turn.prompt else "")
-
-
-def _purpose(task: Task) -> Iterator[str]:
-    for key in ("asks", "low_score"):
-        if key in task.frontmatter:
-            yield f"{key.replace('_', ' ')}: {plain(str(task.frontmatter[key]))}"
 
 
 @contextmanager

@@ -117,15 +117,8 @@ def _send(parcel: PreparedUpload, account: Account, *, as_json: bool) -> None:
     taken = anyio.run(partial(send, parcel, account))
     say(outcome_words(taken))
     if as_json:
-        record = {
-            "submission_id": parcel.submission_id,
-            "is_new": taken.is_new,
-            "status": taken.status,
-            "official": taken.official,
-            "rank": taken.rank,
-            "percentile": taken.percentile,
-            "leaderboard_url": taken.leaderboard_url,
-        }
-        print_result(json.dumps(record))
+        said = ("is_new", "status", "official", "rank", "percentile", "leaderboard_url")
+        record = {name: getattr(taken, name) for name in said}
+        print_result(json.dumps({"submission_id": parcel.submission_id, **record}))
     elif taken.leaderboard_url:
         print_result(taken.leaderboard_url)

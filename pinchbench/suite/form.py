@@ -17,7 +17,7 @@ from pinchbench.files.user_data import data_dir
 from pinchbench.suite.loading import load_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pinchbench.model.task import Task
     from pinchbench.suite.reading import LoadedSuite
@@ -133,13 +133,10 @@ def _digest(folder: Path) -> str:
     """Return a SHA-256 over the files that a form is made from."""
     digest = hashlib.sha256()
     try:
-        for path in sorted(_sources(folder)):
+        files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        for path in sorted(files):
             digest.update(hashlib.sha256(path.relative_to(folder).as_posix().encode()).digest())
             digest.update(hashlib.sha256(path.read_bytes()).digest())
     except OSError as error:
         raise SuiteError(f"{error.filename} can't be read: {error.strerror}.") from error
     return digest.hexdigest()
-
-
-def _sources(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from pinchbench.authoring.attack.workspace_files import SymbolicLink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pinchbench.authoring.attack.workspace_files import Content
 
@@ -95,9 +95,8 @@ def cheats_of(prompts: Sequence[str], given: Mapping[str, bytes], results: Mappi
     yield _everywhere("all input", every_input, results)
     yield Cheat(name="every value", answer=CLAIM, changes=dict(_every_value(results)))
     if results:  # where the answer is all that is asked for, it may be to repeat what the prompt shows
-        yield Cheat(
-            name="examples", answer=_examples(prompt, ""), changes=_each(results, lambda path: _examples(prompt, path))
-        )
+        shown = {path: _examples(prompt, path).encode() for path in results}
+        yield Cheat(name="examples", answer=_examples(prompt, ""), changes=shown)
     if programs := {path: text for path in results if (text := _special_cased(path, prompt))}:
         yield Cheat(
             name="special-cased", answer=CLAIM, changes={path: text.encode() for path, text in programs.items()}
@@ -116,10 +115,6 @@ def _everywhere(name: str, text: str, results: Mapping[str, bytes], *, json_text
     encoded = json_text or json.dumps(text)
     contents = {path: (encoded if path.endswith(".json") else text).encode("utf-8", "replace") for path in results}
     return Cheat(name=name, answer=text, changes=contents)
-
-
-def _each(results: Mapping[str, bytes], make: Callable[[str], str]) -> dict[str, Content]:
-    return {path: make(path).encode() for path in results}
 
 
 def _soup(text: str) -> str:
