@@ -80,16 +80,37 @@ def witnessed_transcript(thread: Thread, stored: Sequence[Event]) -> WitnessedTr
     if len(threads) < 2 or "" in threads:  # noqa: PLR2004 - sessions at the same time have to be separated
         return _witnessed(thread, events)
     segments = _segments(events)
-    # an automation's run is named by its key alone: its store has the next session that no request names
-    runs = iter([name for name in threads if RUN in name])
-    segments = {
-        next(runs, name) if name not in threads and any(map(is_answer, part)) else name: part
-        for name, part in segments.items()
-    }
+    runs = _runs(threads, segments)
+    segments = {runs.get(name, name): part for name, part in segments.items()}
     nothing = Thread(texts=thread.texts, said=thread.said)
-    parts = [_witnessed(threads.get(name, nothing), segments.get(name, [])) for name in {**segments, **threads}]
-    findings = tuple(finding for part in parts for finding in part.findings)[:MAX_FINDINGS]
-    return WitnessedTranscript(events=tuple(event for part in parts for event in part.events), findings=findings)
+    parts = {name: _witnessed(threads.get(name, nothing), segments.get(name, [])) for name in {**segments, **threads}}
+    # OpenClaw keeps the last run of an automation alone, and none of one that was removed
+    kept = (part.findings for name, part in parts.items() if name in segments or RUN not in name)
+    findings = tuple(finding for part in kept for finding in part)[:MAX_FINDINGS]
+    return WitnessedTranscript(
+        events=tuple(event for part in parts.values() for event in part.events), findings=findings
+    )
+
+
+def _runs(threads: Mapping[str, Thread], segments: Mapping[str, Sequence[Event]]) -> dict[str, str]:
+    """Return the automation's run of each stored session that no request names, as a run is named by its key alone.
+
+    Both begin with the same message; where none does, a session has the first run that is left.
+    """
+    left = [name for name in threads if RUN in name]
+    unnamed = [name for name, part in segments.items() if name not in threads and any(map(is_answer, part))]
+    found: dict[str, str] = {}
+    for name in unnamed:
+        said = next((flat(text_of(message_of(one))) for one in segments[name] if _is_of_user(one)), "")
+        begun = (run for run in left if said and any(said in flat(text) for text in threads[run].steps[0].users))
+        if run := next(begun, ""):
+            found[name] = run
+            left.remove(run)
+    return found | dict(zip((name for name in unnamed if name not in found), left, strict=False))
+
+
+def _is_of_user(event: Event) -> bool:
+    return message_of(event).get("role") == "user"
 
 
 def _witnessed(thread: Thread, events: Sequence[Event]) -> WitnessedTranscript:

@@ -400,6 +400,34 @@ def test_results_stay_where_no_request_has_them_as_the_next_one_begins_a_session
     assert (list(built.events), built.findings) == (store, ())
 
 
+def test_the_earlier_runs_of_an_automation_which_openclaw_does_not_keep_are_no_finding() -> None:
+    main, monday, tuesday = "Remind me daily.", "It is 8 on Monday.", "It is 8 on Tuesday."
+    asked = [
+        (main, "session=agent:a:main | sessionId=s1"),
+        *((said, "session=agent:a:cron:j") for said in (monday, tuesday)),
+    ]
+    exchanges = [
+        exchange(
+            CHAT,
+            {
+                "model": "m1",
+                "messages": [{"role": "system", "content": f"Runtime: {own}"}, {"role": "user", "content": said}],
+                "tools": TOOLS,
+            },
+            reply(f"{number}"),
+            number=number,
+        )
+        for number, (said, own) in enumerate(asked)
+    ]
+    store = [SESSION, event("user", main), event("assistant", [text("0")])]
+    store += [{**SESSION, "id": "s3"}, event("user", tuesday), event("assistant", [text("2")])]
+
+    built = witnessed_transcript(read_thread(exchanges, ("s1", "s2", "s3")), store)
+
+    assert [one for _, one, _ in read(built.events)] == [main, "0", tuesday, "2", monday, "1"]
+    assert built.findings == ()
+
+
 def test_a_failed_request_keeps_its_place_with_the_providers_words() -> None:
     trial = Trial(store=[*HONEST[:2], event("assistant", [], stopReason="error", errorMessage=FORGED), *HONEST[2:]])
     first, second = trial.exchanges
