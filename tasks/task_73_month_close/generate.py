@@ -169,7 +169,7 @@ class World:
                 self.expected[name]["because"] = place
         for one, _, what in later:
             if one["tag"] == "back":
-                text = f"{what} holds after all, the damage was on another one. Please book it."
+                text = f"{what} holds after all, the damage was on another one."
                 self.mail[f"m{len(self.mail) + 1}"] = self.letter(one["by"], "Settled", text)
         for text in (
             "is the kitchen free on Friday?",

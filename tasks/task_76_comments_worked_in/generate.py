@@ -177,7 +177,7 @@ class Draft:
         self.put(7, f"| Floats, boards and caps | {euros(gear)} |")
         self.put(7, f"| First aid for volunteers | {euros(course)} |")
         money(7, "| Total | {1} |")
-        self.put(7, f"In 2025, our teachers cost {euros(teachers)}, too.")
+        self.put(7, f"In 2025, our teachers cost {euros(teachers)}.")
         money(7, "All in all we need {1}.")
         money(7, "We pay " + euros(own) + " ourselves and ask for {2}.")
         dates(8, "When the lessons have ended on {1}, every child gets a badge.")

@@ -55,6 +55,10 @@ def euros(cents: int) -> str:
     return f"{cents // 100}.{cents % 100:02d}"
 
 
+def quoted(text: str) -> str:
+    return f'"{text}"' if "," in text else text
+
+
 def pdf(lines: list[str]) -> bytes:
     """A document of one page, whose text isn't compressed."""
     shown = "".join(f"({line}) Tj T* " for line in lines)
@@ -181,11 +185,14 @@ class Disk:
             "folder": folder, "who": who, "total": euros(cents), "date": f"{paid}", "paths": list(paths), "later": later,
         })  # fmt: skip
 
-    def invoice(self, dated: date, paid: date | None, **options: object) -> tuple[str, str, int, str]:
-        """One of her own invoices. Returns its path, client, cents and number."""
+    def invoice(
+        self, dated: date, paid: date | None, *, replaced: str = "", **options: object
+    ) -> tuple[str, str, int, str]:
+        """One of her own invoices, to the client of the replaced one. Returns its path, client, cents and number."""
         self.invoices += 1
         number = f"V-{dated.year}-{self.invoices:03d}"
-        client, cents = self.dice.pick(CLIENTS), self.dice.between(12000, 190000)
+        picked, cents = self.dice.pick(CLIENTS), self.dice.between(12000, 190000)
+        client = replaced or picked
         what = f"Translation, {self.dice.between(4, 90)} pages"
         names = (f"Invoice {client}", f"{number}", f"Voss {client} {dated.year}", "invoice final")
         path = self.paper(
@@ -203,9 +210,10 @@ class Disk:
             self.want("income", client, cents, paid, path)
         # Replaced by another, never paid, a draft, and paid in January.
         dated = self.day(date(2025, 3, 1), 120)
-        _, _, _, old = self.invoice(dated, None)
+        _, client, _, old = self.invoice(dated, None)
         paid = dated + timedelta(dice.between(15, 40))
-        path, client, cents, _ = self.invoice(dated + timedelta(4), paid, notes=(f"This invoice replaces {old}.",))
+        notes = (f"This invoice replaces {old}.",)
+        path, client, cents, _ = self.invoice(dated + timedelta(4), paid, replaced=client, notes=notes)
         self.want("income", client, cents, paid, path)
         self.invoice(self.day(date(2025, 10, 1), 40), None)
         self.invoice(self.day(date(2025, 5, 1), 90), None, kind="DRAFT of invoice")
@@ -383,7 +391,7 @@ class Disk:
             self.account.append((date(2025, month, dice.between(10, 25)), "cash machine", -dice.between(1, 4) * 5000))
         for year in (2024, 2025, 2026):
             rows = sorted(one for one in self.account if one[0].year == year)
-            lines = [f"{day},{text},{'-' * (cents < 0)}{euros(abs(cents))}\n" for day, text, cents in rows]
+            lines = [f"{day},{quoted(text)},{'-' * (cents < 0)}{euros(abs(cents))}\n" for day, text, cents in rows]
             self.content[f"Documents/bank/account {year}.csv"] = ("date,text,amount\n" + "".join(lines)).encode()
         self.content["Documents/letter from Ines.txt"] = LETTER.encode()
 
