@@ -195,16 +195,16 @@ def masked_exchange(exchange: Exchange, mask: Callable[[bytes], bytes]) -> Excha
 
 def _masked_pieces(data: bytes, mask: Callable[[bytes], bytes]) -> bytes:
     """Mask what a model wrote token by token; `mask` returns as many bytes as it is given."""
-    masked = bytearray(data)
     for name, field in FIELDS.items():
         joined = b"".join(field.findall(data)) if name in data else b""
-        if (clean := mask(joined)) != joined:
-            at = 0
+        if (clean := mask(joined)) != joined:  # seldom
+            masked, at = bytearray(data), 0
             for match in field.finditer(data):
                 start, end = match.span(1)
                 masked[start:end] = clean[at : at + end - start]
                 at += end - start
-    return bytes(masked)
+            data = bytes(masked)
+    return data
 
 
 def masked(data: bytes, secret: bytes) -> bytes:
