@@ -228,7 +228,7 @@ class Disk:
                 corrected.append(f"{path[-12:-4]}: that's {real}, not {right}.")
                 right, needs = real, [[path], [notes]]
             question = f"Who is next to Edith, on the right in the picture, in the photo taken at {place} in {year}?"
-            self.ask("photos", question, right, *needs, also=(notes,))
+            self.ask("photos", question, right, *needs, also=(notes, f"{path[:-4]}.png"))
         self.put(
             notes,
             "What Edith said when we looked at them together, 2016:\n\n"

@@ -299,6 +299,10 @@ class TestMorningBrief:
         assert late == {"on_time", "after_the_correction", "as_she_likes_it"}
         assert self.play(tmp_path, lambda due: [due[0], (due[1][0], old[1]), due[2]]) == {"as_she_likes_it"}
 
+    @pytest.mark.parametrize("more", ["Good morning, Nina!", "**Mails**"])
+    def test_a_greeting_or_a_heading_is_not_what_she_likes(self, more: str, tmp_path: Path) -> None:
+        assert self.play(tmp_path, lambda due: [(at, [more, *lines]) for at, lines in due]) == {"as_she_likes_it"}
+
     def test_a_brief_in_many_pieces_is_none(self, tmp_path: Path) -> None:
         def split(due: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
             (at, lines), *others = due
