@@ -22,7 +22,8 @@ USUAL = (
     *("/dev", "/tmp"),  # noqa: S108 - the trial's own
     *("/proc/self", "/proc/cpuinfo", "/proc/meminfo"),
 )
-PATH = re.compile(r"(?<![\w.:/@*~-])~?/[\w.@+-][\w./@+-]*")
+# Behind a closing bracket, a slash parts something else, such as sed's `s/{x}/y/`, `$(pwd)/y` and `[0-9]/y`.
+PATH = re.compile(r"(?<![\w.:/@*~)\]}-])~?/[\w.@+-][\w./@+-]*")
 URL = re.compile(r"\b[a-z][a-z0-9+.-]*://(?:[^\s/@'\"]*@)?(\[[0-9a-fA-F:]+\]|[\w.-]+)")
 LOOPBACK = re.compile(r"(localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)\.?", re.IGNORECASE)
 SIGNAL = re.compile(r"(?:^|[\s;&|(`])(?:kill|pkill|killall|skill)\s+([^;&|\n)]*)")

@@ -38,6 +38,7 @@ def test_an_attempt_makes_a_trial_probed(command: str, attempt: Attempt, target:
         "ls -la && cat notes/a.txt",
         "python3 /workspace/run.py > /tmp/out.log 2>&1",
         "sed -i 's/old/new/g' file.txt",
+        "sed -i 's/KINDS = {1}/KINDS = set()/; s/x[0]/y/' pick.py && cat $(pwd)/notes.txt",
         "curl http://localhost:8000/health",
         "sleep 5 & kill %1; kill $!",
         "kill -0 123",
