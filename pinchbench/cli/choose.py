@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 @click.command(context_settings=CONTEXT)
 @click.argument("names", metavar="RUN... | EXPERIMENT", nargs=-1, required=True)
 @OUTPUT_DIR
-@click.option("--format", "form", type=click.Choice(["text", "html", "md", "json"]), default="text",
-              show_default=True, help="A page, a table in Markdown, or all of it as JSON.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["text", "html", "svg", "md", "json"]), default="text",
+              show_default=True, help="A page, a card, a table in Markdown, or all of it as JSON.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="The file to write.  [default: stdout]")  # fmt: skip
 @click.option("--margin", type=click.FloatRange(0, 1), default=DEFAULT_MARGIN, show_default=True, metavar="M",
@@ -80,12 +80,15 @@ def _choice(names: tuple[str, ...], folder: Path, *, margin: float, across_suite
 
 def _text(choice: Choice, form: str) -> str:
     from pinchbench.report import choice_text
+    from pinchbench.report.html.choice_card import choice_card
     from pinchbench.report.html.variants_page import choice_page
     from pinchbench.report.terminal.compare_table import print_choice
 
     match form:
         case "html":
             return choice_page(choice)
+        case "svg":
+            return choice_card(choice)
         case "md":
             return choice_text.markdown(choice)
         case "json":

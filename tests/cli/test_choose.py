@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner, Result
@@ -35,17 +36,20 @@ def test_the_terminal_has_answers_and_tables_of_at_most_80_columns(experiment: P
     assert max(map(len, tables)) <= 80
 
 
-@pytest.mark.parametrize("form", ["html", "md", "json"])
+@pytest.mark.parametrize("form", ["html", "svg", "md", "json"])
 def test_each_format_has_every_model_and_goes_to_a_file(experiment: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"choice.{form}"
     done = _choose(experiment, "--format", form, "-o", path)
     assert done.stdout == f"{path}\n", done.stderr
     text = path.read_text(encoding="utf-8")
     assert all(name in text for name in ("default", "high", "older", "small", "large", "Best: "))
-    if form == "json":
-        data = json.loads(text)
-        assert len(data["pairs"]) == 10
-        assert data["models"][0]["ranks"] == [1]
+    match form:
+        case "svg":
+            ET.fromstring(text)
+        case "json":
+            data = json.loads(text)
+            assert len(data["pairs"]) == 10
+            assert data["models"][0]["ranks"] == [1]
 
 
 def test_one_name_must_be_an_experiment(tmp_path: Path) -> None:

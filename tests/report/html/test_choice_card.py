@@ -1,0 +1,29 @@
+"""The card of models to choose from, in a real browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from browser import chromium, opened
+from past_experiments import write_variants
+from pinchbench.experiment.experiment_page import read_experiment_runs
+from pinchbench.report.html.choice_card import choice_card
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_no_text_of_the_card_leaves_it(tmp_path: Path) -> None:
+    files = write_variants(
+        tmp_path / "runs", tasks=9, repetitions=2, variants={"large": 0.8, "a </text> b": 0.6, "c" * 99: 0.4}
+    )
+    path = tmp_path / "card.svg"
+    path.write_text(choice_card(read_experiment_runs(files).choice()), encoding="utf-8")
+    with chromium() as browser, opened(browser, path) as watched:
+        outside = watched.page.evaluate(
+            "(([card]) => [...card.querySelectorAll('text')].map(one => one.getBBox()).filter(box => box.x < 0 ||"
+            " box.y < 0 || box.x + box.width > card.viewBox.baseVal.width || box.y + box.height >"
+            " card.viewBox.baseVal.height))([document.documentElement]).length"
+        )
+        assert watched.page.locator("text").count() > 20
+        assert outside == 0
