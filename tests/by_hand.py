@@ -96,6 +96,13 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
 
+def reply(folder: Path, number: str, message: object) -> None:
+    """Write the reply to a request. Raises click.UsageError if there is no such request."""
+    if not (folder / f"{number}.request.json").exists():
+        raise click.UsageError(f"There is no request {number}; `next` prints the number of the open one.")
+    write(folder / f"{number}.reply.json", message)
+
+
 def write(path: Path, value: object) -> None:
     """Write JSON to a file that is complete as soon as it exists."""
     part = path.with_suffix(".part")
@@ -157,7 +164,7 @@ def next_request(folder: Path) -> None:
 @click.argument("number")
 @click.argument("text")
 def say(folder: Path, number: str, text: str) -> None:
-    write(folder / f"{number}.reply.json", {"content": text})
+    reply(folder, number, {"content": text})
     show_next(folder)
 
 
@@ -174,7 +181,7 @@ def call(folder: Path, number: str, calls: Any) -> None:
         }
         for index, one in enumerate(json.load(calls))
     ]
-    write(folder / f"{number}.reply.json", {"content": "", "tool_calls": named})
+    reply(folder, number, {"content": "", "tool_calls": named})
     show_next(folder)
 
 

@@ -15,7 +15,7 @@ SMALL_TALK = 4200
 THINGS = (
     "the gas bottles", "the new kettle", "the paint for the jetty", "the rope", "the lamp oil", "the mattress", "the pump", "the axe",
     "the shutters", "the life jackets", "the stove pipe", "the curtains", "the garden chairs", "the first-aid box", "the canoe paddles",
-    "the water filter", "the lock for the shed", "the chimney sweep", "the ladder", "the cooler", "the saw blades", "the tarpaulin",
+    "the water filter", "the lock for the shed", "the stove glass", "the ladder", "the cooler", "the saw blades", "the tarpaulin",
     "the fishing permits", "the gravel for the path", "the mosquito nets", "the big pan", "the battery", "the smoke alarms",
     "the deckchairs", "the bread knife", "the ash bucket", "the flag", "the dinghy cover", "the wheelbarrow", "the roof felt", "the bunk slats",
     "the lantern", "the oars", "the sledge", "the thermometer", "the hammock", "the coal scuttle", "the doormat", "the draughts board",
@@ -35,7 +35,7 @@ EXCUSES = (
 TALK = (
     "Has anybody seen {thing}?", "{name}, where did you put {thing}?", "{thing} could do with a clean.", "We should really look after {thing}.",
     "Who was the last one at the hut? The {part} was open.", "The {part} is stuck again.", "I've oiled the {part}.", "{name}, did you lock the {part}?",
-    "It's {grade} degrees out here and the lake is like {like}.", "Rain since {hour}. The dog refuses to go out.", "{hour} and still light, I love {month}.",
+    "The lake is like {like} today.", "Rain since {hour}. The dog refuses to go out.", "Can't wait for {month}.",
     "Coming up on {day}, leaving at {hour}.", "I'll be there by {hour} on {day} if the train runs.", "Can somebody pick me up at {hour}?",
     "{name}, you snore. Ask {other}.", "Best soup ever yesterday, {name}.", "{other} has burnt the pancakes. Again.", "Who ate my {food}?",
     "There are {small} eggs left and no {food}.", "I dreamt that {thing} had legs.", "My neighbour wants to sell me {thing} for {euros} euros, as if.",
@@ -46,11 +46,11 @@ TALK = (
     "Does {day} suit anybody else?", "{day} is fine with me.", "Not {day}, please. {day2}?", "Has the {part} key turned up?",
     "It's me who left the {part} open, sorry.", "Lost at cards to {name} once more, {small} to nothing.", "{other} and {name} are still out in the boat.",
     "Bring {food}, I've forgotten it.", "I'll bring {food} on {day}.", "The mice have been at the {food}.", "The ranger asks us to keep off the north path till {month}.",
-    "We owe the ranger a bottle, he pulled {other} out of the mud.", "Boat's half full of water, {small} buckets so far.", "Got it, {name}.", "That arrived at {hour}, {name}.",
+    "We owe the ranger a bottle, he pulled {other} out of the mud.", "Boat's half full of water, {small} buckets so far.", "I've got the trick with the {part} now.", "The post came at {hour}, only adverts.",
     "Count me out of any more night swims.", "I'm in bed with a cold, don't wait for me.", "{name}, who pays for all this tea? Joking.", "Next year we do it properly: a list!",
     "Photo of the {part} before and after, judge for yourselves.", "The {part} makes that noise again at {hour}, every night.", "Has {other} told you about the bat?",
     "I've found {small} of the {large} missing spoons.", "{large} steps down to the water, I counted.", "My phone fell in the lake at {hour}. This is {other}'s old one.",
-    "The forecast says {grade} on {day}.", "{name} was right about the {part}, I was wrong, mark the date.", "Who's got the key on {day}?", "I have. Why?",
+    "The forecast for {day} isn't good.", "{name} was right about the {part}, I was wrong, mark the date.", "Who's got the key on {day}?", "I have. Why?",
     "Two of us are enough for the {part}, {name} and I.", "Nothing beats {food} at {hour}.", "If anybody is near {shop}, we need {food}.", "I'm near {shop}, what else?",
     "Nobody needs {thing} more than {other}.", "{food} with {food2}, {name}'s idea, don't ask.", "The train was {large} minutes late, {day} as usual.",
 )  # fmt: skip
@@ -102,20 +102,23 @@ class Chat:
         self.events = dice.shuffled(EVENTS)
         self.consumed = dice.shuffled(CONSUMED)
         self._groups()
+        # How often each kind comes up, and how many days it can take until all is said.
         kinds = (
-            (self._plain, 5), (self._event, 5), (self._corrected, 4), (self._half_back, 2), (self._again, 3), (self._card, 2), (self._group, 4),
-            (self._in_words, 3), (self._shared, 2), (self._voucher, 2), (self._late, 3), (self._returned, 2), (self._treat, 2), (self._plan, 2),
-            (self._unknown, 3),
+            (self._plain, 5, 0), (self._event, 5, 9), (self._corrected, 4, 40), (self._half_back, 2, 50), (self._again, 3, 0),
+            (self._card, 2, 0), (self._group, 4, 0), (self._in_words, 3, 0), (self._shared, 2, 0), (self._voucher, 2, 0),
+            (self._late, 3, 33), (self._returned, 2, 30), (self._treat, 2, 0), (self._plan, 2, 3), (self._unknown, 3, 41),
         )  # fmt: skip
-        for make in dice.shuffled([make for make, count in kinds for _ in range(count)]):
-            make(datetime(2025, 1, 20) + timedelta(minutes=dice.below(60 * 24 * 210)))
-        for base in dice.sample([one for one in self.expenses if one["thing"] and 3 <= len(one["for"]) <= 6], 4):
+        for make, days in dice.shuffled([(make, days) for make, count, days in kinds for _ in range(count)]):
+            make(datetime(2025, 1, 20) + timedelta(minutes=dice.below(60 * 24 * (340 - days))))
+        early = [one for one in self.expenses if one["at"] < datetime(2025, 11, 5) and len(one["for"]) > 2]
+        for base in dice.sample([one for one in early if one["thing"] and len(one["for"]) < 7], 4):
             self._like(base)
-        for place, expense in enumerate(dice.sample([one for one in self.expenses if len(one["for"]) > 2], 16)):
+        for place, expense in enumerate(dice.sample(early, 16)):
             self._paid_back(place % 8, expense)
         for _ in range(SMALL_TALK):
             when = datetime(2025, 1, 3) + timedelta(minutes=dice.below(60 * 24 * 361))
-            self.say(when, dice.pick(self.people), " ".join(self._talk() for _ in range(1 + dice.below(2))))
+            who = dice.pick(self.people)
+            self.say(when, who, " ".join(self._talk(who) for _ in range(1 + dice.below(2))))
         self.messages.sort(key=lambda one: one[0])
         self.numbers = {id(one): f"#{place:04d}" for place, one in enumerate(self.messages, 1)}
 
@@ -149,12 +152,11 @@ class Chat:
     def price(self, heads: int) -> int:
         return heads * self.dice.between(3, 14)
 
-    def _talk(self) -> str:
+    def _talk(self, who: str) -> str:
         dice = self.dice
-        name, other = self.some(2)
+        name, other = self.some(2, who)
         more = {
-            "thing": dice.pick(THINGS), "name": name, "other": other, "shop": dice.pick(SHOPS), "euros": dice.between(12, 190),
-            "grade": dice.between(-9, 31), "small": dice.between(2, 9), "large": dice.between(11, 60),
+            "thing": dice.pick(THINGS), "name": name, "other": other, "shop": dice.pick(SHOPS), "euros": dice.between(12, 190), "small": dice.between(2, 9), "large": dice.between(11, 60),
             "hour": f"{dice.between(5, 23)}:{dice.pick(('05', '10', '20', '30', '45'))}",
         }  # fmt: skip
         return capital(dice.pick(TALK).format(**more, **{slot: dice.pick(values) for slot, values in SLOTS.items()}))
@@ -387,7 +389,7 @@ class Chat:
             self.say(when, payer, f"I've paid {thing} for all of us. The slip is in the car, I'll look what it was.")
         ]
         asked = self.after(when, 8, 40)
-        shown.append(self.say(asked, other, f"{payer}, what was {thing} in the end?"))
+        shown.append(self.say(asked, other, f"{payer}, what did you pay for {thing} in the end?"))
         shown.append(self.say(self.after(asked, 0, 0), payer, f"{capital(thing)}? Still have to look, {other}."))
         self.unclear.append(shown)
 
@@ -412,9 +414,11 @@ class Chat:
                 self.say(when, payer, f"{payee}, I've just sent you {amount}.")
                 shown, counts = [self.say(later, payee, f"There's nothing from you yet, {payer}.")], False
             case 3:
-                self.say(when, payer, f"{payee}, I've just sent you {amount}.")
-                self.say(later, payee, f"There's nothing from you yet, {payer}.")
-                shown = [self.say(self.after(later, 6, 20), payee, f"{payer}, that money did turn up, {amount}.")]
+                shown = [
+                    self.say(when, payer, f"{payee}, I've just sent you {amount}."),
+                    self.say(later, payee, f"There's nothing from you yet, {payer}."),
+                    self.say(self.after(later, 6, 20), payee, f"{payer}, that money did turn up, {amount}."),
+                ]
             case 4:
                 text = dice.pick(
                     (
@@ -430,7 +434,7 @@ class Chat:
                         later,
                         payee,
                         dice.pick(
-                            ("Forget about that, {}, you drove us all summer.", "You fed my cat, {}, so we're even.")
+                            ("Forget about that, {}, you've driven us so often.", "You fed my cat, {}, so we're even.")
                         ).format(payer),
                     ),
                 ]
