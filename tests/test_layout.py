@@ -1,7 +1,8 @@
-"""The layout: no modules import each other in a circle, and `pinchbench/a/b.py` has `tests/a/test_b.py`."""
+"""The layout: no circle of imports, no name of a module twice, and `pinchbench/a/b.py` has `tests/a/test_b.py`."""
 
 from __future__ import annotations
 
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,7 +84,7 @@ WITHOUT_A_FILE: Mapping[str, tuple[str, ...]] = {
     ),
     "publish/leaderboard": (
         "leaderboard_api",
-        "privacy",
+        "public_names",
     ),
     "report/export": ("trial_rows",),
     "report/html": (
@@ -139,6 +140,12 @@ def test_a_module_has_a_test_file_of_its_name() -> None:
 
     assert without - known == set(), "write a test file of that name"
     assert known - without == set(), "remove these from WITHOUT_A_FILE: they are gone, or have a test file"
+
+
+def test_no_two_modules_have_the_same_name() -> None:
+    names = Counter(path.name for path in PACKAGE.rglob("*.py") if not path.name.startswith("__"))
+
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:

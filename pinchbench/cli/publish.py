@@ -77,7 +77,7 @@ def _remover(past: PastRun, take_out: tuple[str, ...], keep: tuple[str, ...]) ->
     from pinchbench.openclaw.homes.credentials import read_user_state
     from pinchbench.openclaw.homes.user_state import secrets_of
     from pinchbench.publish.bundle.taken_out import TextRemover
-    from pinchbench.publish.leaderboard.privacy import private_names
+    from pinchbench.publish.leaderboard.public_names import private_names
 
     private = private_names(past, os.environ)
     kept = {word.casefold() for word in keep}

@@ -29,11 +29,11 @@ from pinchbench.results.judge_certificate import TOO_LITTLE, read_certificates
 from pinchbench.serve.disagreements import agreement_of_run, disagreements_of, sorted_by_difference
 from pinchbench.serve.file_sources import kept_file, whole_file
 from pinchbench.serve.live_run import LiveRun, run_url, trial_url
-from pinchbench.serve.remarks import run_remarks, trial_remarks
 from pinchbench.serve.run_catalogue import MOST_TRIALS
 from pinchbench.serve.site_table import shown_table
 from pinchbench.serve.trial_files import links_outside
 from pinchbench.serve.trial_view import trial_mark, trial_view
+from pinchbench.serve.user_notes import run_remarks, trial_remarks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

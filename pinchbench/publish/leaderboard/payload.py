@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 from pinchbench.config.asked_models import stored_models
 from pinchbench.defaults import THINKING_LEVELS, Isolation
 from pinchbench.model.ending import Ending, Reason
-from pinchbench.publish.leaderboard.privacy import public_label, public_model, suite_digest
+from pinchbench.publish.leaderboard.public_names import public_label, public_model, suite_digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.trial import TrialKey
-    from pinchbench.publish.leaderboard.privacy import KnownTask, PrivateNames
+    from pinchbench.publish.leaderboard.public_names import KnownTask, PrivateNames
     from pinchbench.results.finished_run import PastRun
 
 

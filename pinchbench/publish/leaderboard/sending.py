@@ -19,7 +19,7 @@ from pinchbench.publish.leaderboard.account import (
 )
 from pinchbench.publish.leaderboard.leaderboard_api import USUAL, open_leaderboard
 from pinchbench.publish.leaderboard.payload import encode, make_payload, obstacles
-from pinchbench.publish.leaderboard.privacy import known_tasks, private_names
+from pinchbench.publish.leaderboard.public_names import known_tasks, private_names
 from pinchbench.results.paths import write_json
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from pinchbench.model.usage import Usage
-from pinchbench.report.export.conversations import bounded, conversation_of, iso, left_out, trial_facts
+from pinchbench.report.export.bounded_conversation import bounded, conversation_of, iso, left_out, trial_facts
 from pinchbench.results.paths import whole_folder
 from pinchbench.transcripts import Role
 

@@ -39,7 +39,7 @@ from inspect_ai.model import (
 from pinchbench.errors import ConfigError
 from pinchbench.model.task import GradingType
 from pinchbench.model.usage import Usage
-from pinchbench.report.export.conversations import conversation_of, iso, json_value
+from pinchbench.report.export.bounded_conversation import conversation_of, iso, json_value
 from pinchbench.report.export.inspect_sample import (
     CHECK,
     FINAL,

@@ -26,7 +26,7 @@ from inspect_ai.tool import ToolCall, ToolCallError
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
-from pinchbench.report.export.conversations import bounded, iso, json_value, trial_facts
+from pinchbench.report.export.bounded_conversation import bounded, iso, json_value, trial_facts
 from pinchbench.transcripts import Role
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import msgspec
 from pinchbench.errors import ResultsError
 from pinchbench.json_values import canonical, parse
 from pinchbench.model.usage import Usage
-from pinchbench.report.export.conversations import json_value, left_out
+from pinchbench.report.export.bounded_conversation import json_value, left_out
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.protocols.call_facts import Conversation, Message, ReplyFacts, Role

@@ -19,8 +19,8 @@ from pinchbench.report.cost_reasons import CACHES, WHY, breaking_sentence, cost_
 from pinchbench.report.html.document import PageLook, PageSection, write_document
 from pinchbench.report.html.plots import draw_bars
 from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
+from pinchbench.report.html.slot_timeline import draw_timeline, timeline, where_the_time_went
 from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, stage_of, task_rows
-from pinchbench.report.html.timeline import draw_timeline, timeline, where_the_time_went
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, evidence_of, size_of, trial_json
 from pinchbench.report.model_calls import model_time_text
 from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.report.html.plots import Drawing
-    from pinchbench.report.html.timeline import Span
+    from pinchbench.report.html.slot_timeline import Span
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.overview import Failure
     from pinchbench.results.result_json import Aggregate

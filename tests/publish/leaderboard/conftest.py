@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from leaderboard_runs import write_suite
-from pinchbench.publish.leaderboard.privacy import PrivateNames
+from pinchbench.publish.leaderboard.public_names import PrivateNames
 
 if TYPE_CHECKING:
     from pathlib import Path

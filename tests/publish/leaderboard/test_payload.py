@@ -16,7 +16,13 @@ from past_runs import Made, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.publish.leaderboard.payload import make_payload, obstacles
-from pinchbench.publish.leaderboard.privacy import PrivateNames, known_tasks, private_names, public_label, public_model
+from pinchbench.publish.leaderboard.public_names import (
+    PrivateNames,
+    known_tasks,
+    private_names,
+    public_label,
+    public_model,
+)
 from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
@@ -246,7 +252,7 @@ def test_a_model_is_reported_without_paths_addresses_and_names(model: str, *, ow
 def test_the_host_of_an_endpoint_is_private_and_so_are_its_parts_on_a_local_network(
     tmp_path: Path, suite: Suite, monkeypatch: pytest.MonkeyPatch, host: str, names: set[str]
 ) -> None:
-    monkeypatch.setattr("pinchbench.publish.leaderboard.privacy._own_names", lambda: iter(()))
+    monkeypatch.setattr("pinchbench.publish.leaderboard.public_names._own_names", lambda: iter(()))
     past = past_run(tmp_path, planned(suite, config={"base_url": f"http://{host}:8000/v1"}))
 
     assert private_names(past, {}).names == names

@@ -20,7 +20,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task
 from pinchbench.openclaw.install import node_folder
 from pinchbench.publish.leaderboard.payload import obstacles
-from pinchbench.publish.leaderboard.privacy import PrivateNames
+from pinchbench.publish.leaderboard.public_names import PrivateNames
 from pinchbench.report.export.junit import kind_of
 from pinchbench.report.export.trial_rows import State, state_of
 from pinchbench.report.terminal.summary import print_summary

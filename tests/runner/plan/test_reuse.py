@@ -20,7 +20,7 @@ from pinchbench.errors import AlteredRunError
 from pinchbench.events import Event, Notice, TrialBegan, TrialEnded
 from pinchbench.model.trial import TrialKey
 from pinchbench.publish.leaderboard.payload import obstacles
-from pinchbench.publish.leaderboard.privacy import PrivateNames
+from pinchbench.publish.leaderboard.public_names import PrivateNames
 from pinchbench.report.export.github import github_lines
 from pinchbench.report.export.trial_rows import trial_rows
 from pinchbench.report.html.report_page import write_report

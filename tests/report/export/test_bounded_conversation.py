@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.report.export.conversations import json_value, told
+from pinchbench.report.export.bounded_conversation import json_value, told
 from pinchbench.transcripts import Message, Role, ToolCall
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pinchbench.results.finished_run import read_run
 from pinchbench.runner.ctl.commands import Note, Override
 from pinchbench.runner.ctl.run_commands import carry_out_offline
 from pinchbench.serve.live_run import LiveRun
-from pinchbench.serve.remarks import run_remarks, trial_remarks
+from pinchbench.serve.user_notes import run_remarks, trial_remarks
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
+from pinchbench.report.html.slot_timeline import draw_timeline, timeline, where_the_time_went
 from pinchbench.report.html.task_rows import Stage
-from pinchbench.report.html.timeline import draw_timeline, timeline, where_the_time_went
 
 BEGAN = 1_767_322_800.0
 
