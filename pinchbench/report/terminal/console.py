@@ -44,7 +44,7 @@ class QueuedWriter:
         self._queue: deque[bytes] = deque()
         self._queued_bytes = 0  # including what is being written
         self._is_over = descriptor is None
-        self._patient_until = 0.0
+        self._patience_s: float | None = None  # None: writes don't wait
         self._thread = threading.Thread(target=self._hand_on, name="report", daemon=True)
 
     def __enter__(self) -> Self:
@@ -87,28 +87,32 @@ class QueuedWriter:
             return self._is_full()
 
     def be_patient(self, limit_s: float) -> None:
-        """Let further writes, and `close`, wait for the reader, for `limit_s` in total.
+        """Let further writes, and `close`, wait for the reader, for `limit_s` in total; other work takes nothing of it.
 
         For the end of a run, when nothing else would be delayed.
         """
-        self._patient_until = time.monotonic() + limit_s
+        self._patience_s = limit_s
 
     def close(self, limit_s: float) -> None:
         """Wait until all is written, at most `limit_s` (or as long as `be_patient` allows), and end the thread."""
-        if not self._patient_until:
+        if self._patience_s is None:
             self.be_patient(limit_s)
         with self._changed:
             self._wait_until_not(lambda: self._queued_bytes > 0)
             self._end()
         if self._thread.is_alive():
-            self._thread.join(max(0.0, self._patient_until - time.monotonic()))
+            self._thread.join(self._patience_s)
 
     def _is_full(self) -> bool:
         return self._queued_bytes >= QUEUE_BYTES
 
     def _wait_until_not(self, condition: Callable[[], bool]) -> bool:
-        wait_s = max(0.0, self._patient_until - time.monotonic())
-        return not condition() or (wait_s > 0 and self._changed.wait_for(lambda: not condition(), wait_s))
+        if not condition() or not self._patience_s:
+            return not condition()
+        began = time.monotonic()
+        is_over = self._changed.wait_for(lambda: not condition(), self._patience_s)
+        self._patience_s = max(0.0, self._patience_s - (time.monotonic() - began))
+        return is_over
 
     def _end(self) -> None:
         self._is_over = True

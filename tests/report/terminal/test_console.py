@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import threading
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import StringIO
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.text import Text
 
+from pinchbench.report.terminal import console
 from pinchbench.report.terminal.console import QUEUE_BYTES, QueuedWriter, report_console
 
 if TYPE_CHECKING:
@@ -105,6 +107,18 @@ def test_a_reader_that_stalls_costs_lines_and_never_waiting(pipe: Pipe) -> None:
         pipe.read = -1
         writer._thread.join(LIMIT_S)
     assert not writer._thread.is_alive()
+
+
+def test_what_else_takes_time_at_the_end_of_a_run_costs_no_line(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    with QueuedWriter(pipe.write) as writer:
+        writer.be_patient(LIMIT_S)
+        taken = fill(pipe, writer)
+        before = time.monotonic()
+        monkeypatch.setattr(console.time, "monotonic", lambda: before + 2 * LIMIT_S)  # a large report was written
+        pipe.begin_to_read()
+        writer.write("Score 1.000\n")
+
+    assert pipe.end().lstrip(".") == LINE * taken + "Score 1.000\n"
 
 
 def test_a_reader_that_goes_away_is_no_error(pipe: Pipe) -> None:
