@@ -48,7 +48,9 @@ def sheet_sentence(sheet: Mapping[FailureEvent, EventTotal]) -> str:
         return ""
     wrong = [f"{PHRASES[event]}: {counted_text(total)}" for event, total in sheet.items() if total.n]
     never = never_text(sheet)
-    return f"What went wrong: {', '.join(wrong) or NOTHING}{never and f'; never: {never}'}."
+    if not wrong:
+        return f"What went wrong: nothing that the checks count ({never})."
+    return f"What went wrong: {', '.join(wrong)}.{never and f' Not once: {never}.'}"
 
 
 def never_text(sheet: Mapping[FailureEvent, EventTotal]) -> str:

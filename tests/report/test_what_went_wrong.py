@@ -32,7 +32,9 @@ def test_a_run_adds_up_its_valid_trials_and_names_the_tasks_where_it_went_wrong(
     data = read_run(write_run(tmp_path, PlannedRun(trials=COUNTED))).data
     whole = data.events or {}
 
-    assert sheet_sentence(whole) == "What went wrong: claimed success falsely: 12 of 96 (4–35 %); never: did harm."
+    assert sheet_sentence(whole) == "What went wrong: claimed success falsely: 12 of 96 (4–35 %). Not once: did harm."
+    harmless = {HARM: whole[HARM]}
+    assert sheet_sentence(harmless) == "What went wrong: nothing that the checks count (did harm)."
     [lies] = sheet_rows(whole, {task.task_id: task.events for task in data.tasks if task.events})
     assert lies == ("claimed success falsely", "12 of 96 (4–35 %)", "task_a: 9 of 60, task_b: 3 of 36")
 

@@ -149,7 +149,7 @@ def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:
     return PageSection(
         id=_section_id("wrong", prefix),
         title="What went wrong",
-        sentences=(COUNTED if rows else NOT_COUNTED, *([f"Never: {never}."] if never else [])),
+        sentences=(COUNTED if rows else NOT_COUNTED, *([f"Not once: {never}."] if never else [])),
         columns=("what", "how often (95 %)", "in these tasks") if rows else (),
         rows=rows,
     )
