@@ -49,8 +49,12 @@ def environment(program: str) -> dict[str, str]:
     if program != str(PROGRAM):
         return dict(os.environ)
     libraries = ":".join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), str(FOLDER / "al2023" / "lib")]))
-    fonts = {} if Path("/etc/fonts/fonts.conf").exists() else {"FONTCONFIG_PATH": str(FOLDER / "fonts")}
-    return {**os.environ, "LD_LIBRARY_PATH": libraries, **fonts}
+    return {**os.environ, "LD_LIBRARY_PATH": libraries, **fonts(FOLDER)}
+
+
+def fonts(folder: Path) -> dict[str, str]:
+    """Return the variable for the packaged fonts: with it, Chromium crashes on forms where the machine has fonts."""
+    return {} if Path("/etc/fonts/fonts.conf").exists() else {"FONTCONFIG_PATH": str(folder / "fonts")}
 
 
 def _run(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:

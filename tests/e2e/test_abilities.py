@@ -159,7 +159,9 @@ def _on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if program == str(chromium.PROGRAM):
         parts = wrapper.with_name("parts")
         shutil.copytree(chromium.FOLDER, parts, ignore=shutil.ignore_patterns("node-compile-cache"))
-        program, given = f"{parts}/chromium", f"LD_LIBRARY_PATH={parts}/al2023/lib FONTCONFIG_PATH={parts}/fonts"
+        program = f"{parts}/chromium"
+        variables = {"LD_LIBRARY_PATH": f"{parts}/al2023/lib", **chromium.fonts(parts)}
+        given = " ".join(f"{name}={value}" for name, value in variables.items())
     wrapper.write_text(f'#!/bin/sh\nexec env {given} {program} "$@"\n', encoding="utf-8")
     wrapper.chmod(0o755)
     monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")

@@ -127,7 +127,7 @@ def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Pat
     honest = Made(events={FailureEvent.FALSE_CLAIM: (0, 4)})
     part = _part(read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (honest,)}))))
     assert part.wrong is not None
-    assert part.wrong.sentences == ("Nothing that the tasks' checks count.", "Never: claimed success falsely.")
+    assert part.wrong.sentences == ("Nothing that the tasks' checks count.", "Not once: claimed success falsely.")
     assert not part.wrong.columns
 
 
