@@ -110,8 +110,9 @@ class LoadFacts:
         cpu_stalled_s: how long any process of the machine waited for a processor, as pressure stall information has it.
         memory_stalled_s: the same for memory.
         io_stalled_s: the same for reading and writing.
-        cpu_wait_s: how long the threads of the agent's own processes waited for a processor, added up. Those that lived
-            for less than a second may be missing. None with `--isolation shared`: its agents are threads of a gateway.
+        cpu_wait_s: how long threads of the agent's own processes waited for a processor: of each second, the longest
+            wait. Those that lived for less than a second may be missing. Earlier releases added all waits up. None with
+            `--isolation shared`: its agents are threads of a gateway.
         is_alone: whether it was retried alone, which earlier releases did on request.
     """
 
@@ -137,8 +138,8 @@ class LoadFacts:
     def shares(self) -> dict[str, float]:
         """The share of the time, in 0-1, in which processes waited for `cpu`, `memory` and `io`, as far as measured.
 
-        For a processor it is that of the trial's own processes, or else the machine's. As threads that wait at the same
-        time are added up, it is never more than the machine's.
+        For a processor it is that of the trial's own processes, or else the machine's, and never more than the latter:
+        earlier releases added up threads that wait at the same time.
         """
         cpu_s = min((s for s in (self.cpu_stalled_s, self.cpu_wait_s) if s is not None), default=None)
         waited = {"cpu": cpu_s, "memory": self.memory_stalled_s, "io": self.io_stalled_s}

@@ -22,29 +22,34 @@ class LoadMeter:
     """Measures from its creation on.
 
     Pressure is that of the whole machine: how long at least one process waited for a resource (`some` in
-    /proc/pressure; see Documentation/accounting/psi.rst in Linux). The wait for a processor is that of the tree's
-    threads (the second number in /proc/<pid>/task/<tid>/schedstat). Threads that live for less than a second may be
-    missing in it.
+    /proc/pressure; see Documentation/accounting/psi.rst in Linux). The wait for a processor is, of each second, that of
+    the tree's thread that waited longest (the second number in /proc/<pid>/task/<tid>/schedstat): the waits of all
+    together say little, as they are often at the same time. Threads that live for less than a second may be missing.
     """
 
     def __init__(self) -> None:
         """Note how long processes have waited before."""
         self._before = _pressure_us()
-        self._waited_ns: dict[str, int] = {}
-        self._due = time.monotonic() + CHECK_S
+        self._seen_ns: dict[str, int] = {}
+        self._waited_ns: float | None = None
+        self._looked_at = time.monotonic()
 
     def measure(self, tree: Tree) -> None:
         """Look at the tree's threads if that is due; call it often."""
-        if not HAS_WAITS or time.monotonic() < self._due:
+        passed_s = time.monotonic() - self._looked_at
+        if not HAS_WAITS or passed_s < CHECK_S:
             return
+        longest_ns = 0
         for pid in tree.tasks():
             with contextlib.suppress(OSError):  # it has ended
                 for thread in os.listdir(f"/proc/{pid}/task"):
                     path = f"/proc/{pid}/task/{thread}/schedstat"
                     with contextlib.suppress(OSError, ValueError, IndexError), open(path, "rb") as file:
                         waited_ns = int(file.read().split()[1])
-                        self._waited_ns[path] = max(waited_ns, self._waited_ns.get(path, 0))
-        self._due = time.monotonic() + CHECK_S
+                        longest_ns = max(longest_ns, waited_ns - self._seen_ns.get(path, 0))
+                        self._seen_ns[path] = waited_ns
+        self._waited_ns = (self._waited_ns or 0) + min(longest_ns, passed_s * 1e9)
+        self._looked_at += passed_s
 
     def report(self) -> dict[str, float | None]:
         """Return the seconds since the creation by name; None if the system does not measure it."""
@@ -55,8 +60,7 @@ class LoadMeter:
             else None
             for name in RESOURCES
         }
-        waited_s = round(sum(self._waited_ns.values()) / 1e9, 3) if self._waited_ns else None
-        return {**stalled, "cpu_wait_s": waited_s}
+        return {**stalled, "cpu_wait_s": None if self._waited_ns is None else round(self._waited_ns / 1e9, 3)}
 
 
 def _pressure_us() -> dict[str, int]:
