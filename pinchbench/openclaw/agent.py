@@ -153,7 +153,8 @@ class OpenClawAgent:
                 else:
                     said = await self._run_turns(execution, user, f"{name}_{time.time_ns() // 1_000_000}")
         finally:
-            await _close(progress)
+            with move_on_after(CLOSE_LIMIT_S, shield=True):
+                await _close(progress)
         exported, full = await self._collect(progress, files, workspace)
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
         return replace(after_user(said, result), setup_s=setup_s)
@@ -197,7 +198,8 @@ class OpenClawAgent:
             exported = await to_thread.run_sync(export_sessions, progress.sessions, files, seen_as)
             return exported, await to_thread.run_sync(find_full, (workspace, self.home.state_dir, files.folder))
         finally:
-            await _close(progress)  # reading has opened them again
+            with move_on_after(CLOSE_LIMIT_S, shield=True):
+                await _close(progress)  # reading has opened them again
 
     def _links(self) -> Path | None:
         """Return a folder next to the home, which a sandboxed agent can't reach."""
@@ -341,7 +343,6 @@ def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:
 
 
 async def _close(progress: Progress) -> None:
-    """Close the stores of all sessions, and remove the links to their databases, also when cancelled."""
-    with move_on_after(CLOSE_LIMIT_S, shield=True):
-        for session in progress.sessions:
-            await session.store.close()
+    """Close the stores of all sessions, and remove the links to their databases."""
+    for session in progress.sessions:
+        await session.store.close()

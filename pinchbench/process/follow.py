@@ -61,7 +61,8 @@ class Follower:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the file, also when cancelled."""
-        await self.close()
+        with move_on_after(CLOSE_LIMIT_S, shield=True):
+            await self.close()
 
     async def close(self) -> None:
         """Close the file, also when cancelled. A later `read` opens it again and continues where the last one ended."""
