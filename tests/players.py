@@ -71,6 +71,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--forms", type=int, default=2, metavar="N")
     parser.add_argument("tasks", nargs="*", metavar="TASK")
     options = parser.parse_args(arguments)
+    known = {task.task_id for task in load_suite(bundled_tasks_dir()).suite.tasks if is_played(task, options.tasks)}
+    if unknown := set(options.tasks) - known:
+        parser.error(f"no task that is played without OpenClaw has this id: {', '.join(sorted(unknown))}")
     by_task: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for form in (None, *range(1, options.forms + 1)):
         for task_id, scores in anyio.run(scores_of, form, options.tasks).items():
