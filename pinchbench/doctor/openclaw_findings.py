@@ -78,7 +78,7 @@ def of_node(found: Release) -> Finding:
     if not found.node:
         return Finding.warning(
             "Node",
-            "The Node that runs OpenClaw does not tell its release.",
+            "The Node that runs OpenClaw does not report its release.",
             do=f"`{INSTALL}` brings an OpenClaw with a Node that suits it.",
         )
     wanted = f"; OpenClaw {found.openclaw.version} wants {found.wants_node}" if found.wants_node else ""

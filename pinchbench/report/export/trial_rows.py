@@ -87,7 +87,7 @@ COLUMNS = (
     ),
     Column("reason", Kind.TEXT, "Why the trial ended as it did: completed, timed_out, nonzero_exit, …"),
     Column("counts", Kind.FLAG, "Whether the trial says something about the model.", "outcome.reason.is_valid"),
-    Column("attempt", Kind.WHOLE, "Which attempt this row tells of: the one that counts, from 1."),
+    Column("attempt", Kind.WHOLE, "Which attempt this row is about: the one that counts, from 1."),
     Column(
         "attempts",
         Kind.WHOLE,

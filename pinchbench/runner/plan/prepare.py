@@ -245,7 +245,7 @@ def split_unmet(
     boxed = [task.task_id for task in tasks.values() if task.needs_own_root]
     served = [task.task_id for task in tasks.values() if task.services]
     if boxed or serving or served:
-        from pinchbench.runner.trial.task_setup import own_root_refused, services_refused  # noqa: PLC0415 - few tasks need it
+        from pinchbench.runner.trial.task_setup import own_root_refused, services_refused  # noqa: PLC0415 - seldom
 
         if refused := services_refused(config):
             lacking.update(dict.fromkeys(served, refused))
