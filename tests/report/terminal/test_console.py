@@ -114,7 +114,7 @@ def test_what_else_takes_time_at_the_end_of_a_run_costs_no_line(pipe: Pipe, monk
         writer.be_patient(LIMIT_S)
         taken = fill(pipe, writer)
         before = time.monotonic()
-        monkeypatch.setattr(console.time, "monotonic", lambda: before + 2 * LIMIT_S)  # a large report was written
+        monkeypatch.setattr(time, "monotonic", lambda: before + 2 * LIMIT_S)  # a large report was written
         pipe.begin_to_read()
         writer.write("Score 1.000\n")
 
