@@ -46,6 +46,17 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             cost_usd=self.cost_usd + other.cost_usd,
         )
 
+    def witnessed(self, seen: Usage) -> Usage:
+        """Return what the provider reported of the calls, `seen`, where OpenClaw has stored fewer of them than were made.
+
+        OpenClaw stores no summary of a compaction and only the last run of an automation. The calls that it has not
+        stored are priced as those that it has, by their tokens on average, unless the provider names the cost.
+        """
+        if seen.requests <= self.requests or seen.total_tokens <= self.total_tokens:
+            return self
+        priced = self.cost_usd * seen.total_tokens / self.total_tokens if self.total_tokens else 0.0
+        return msgspec.structs.replace(seen, cost_usd=max(priced, seen.cost_usd))
+
     def at_least(self, other: Usage) -> Usage:
         """Return the larger value of each field: what two witnesses of the same calls have seen together."""
         return Usage(

@@ -289,8 +289,10 @@ class _Making:
         )
         if read.events is not None:
             outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
-            if not outcome.usage.requests:
-                outcome = replace(outcome, usage=read.found.facts.usage, models=read.found.facts.models)
+            facts = read.found.facts
+            outcome = replace(
+                outcome, usage=outcome.usage.witnessed(facts.usage), models=outcome.models or facts.models
+            )
             outcome = _without_excuse(outcome, read.found, is_ours=result.is_ours)
         if wire.has_failed:
             return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
