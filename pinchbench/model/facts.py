@@ -83,6 +83,8 @@ class WireFacts:
         queued_s: how long the wire held requests back, summed, in seconds.
         between_s: how long no request was at the provider between two of the same turn: tools, and OpenClaw itself.
         prompts: what the prompts consist of; unset in results of earlier releases.
+        unasked_tokens: what automations used in sessions of their own, while nobody had asked for anything; unset as
+            `prompts`.
         start_s: how long OpenClaw took from its start to its first request, in seconds; unset as `prompts`.
     """
 
@@ -98,6 +100,7 @@ class WireFacts:
     queued_s: float = 0.0
     between_s: float = 0.0
     prompts: PromptFacts | UnsetType = UNSET
+    unasked_tokens: int | UnsetType = UNSET
     start_s: float | UnsetType = UNSET
 
 

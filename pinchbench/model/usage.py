@@ -47,7 +47,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         )
 
     def witnessed(self, seen: Usage) -> Usage:
-        """Return what the provider reported of the calls, `seen`, where OpenClaw has stored fewer of them than were made.
+        """Return what the provider reported, `seen`, where OpenClaw has stored fewer calls than were made.
 
         OpenClaw stores no summary of a compaction and only the last run of an automation. The calls that it has not
         stored are priced as those that it has, by their tokens on average, unless the provider names the cost.

@@ -35,7 +35,8 @@ PARTS = ("tools", "system prompt", "history", "results of tools")
 class CostReasons:
     """What trials used, and why. Only trials whose prompts were recorded count, of which there must be one.
 
-    `usage` is the provider's, `cost_usd` OpenClaw's, None if it is not known. `parts` are characters.
+    `usage` is the provider's, `cost_usd` OpenClaw's, None if it is not known. `parts` are characters, `unasked` the
+    tokens that automations used while nobody had asked for anything.
     """
 
     trials: int
@@ -47,6 +48,7 @@ class CostReasons:
     again: int
     causes: Counter[PrefixCause]
     places: Counter[int]
+    unasked: int
     failed: tuple[int, ...]
     models: Counter[str]
 
@@ -103,6 +105,7 @@ def cost_reasons(trials: Iterable[tuple[Usage, WireFacts | UnsetType | None]]) -
         again=sum(one.again for _, one in known),
         causes=Counter(one.cause for one in breaks),
         places=Counter(one.in_turn for one in breaks),
+        unasked=sum(wire.unasked_tokens or 0 for wire, _ in known),
         failed=tuple(status for wire, _ in known for status in (*wire.failed, *wire.wire_retries)),
         models=Counter(name for wire, _ in known for name in wire.models),
     )
@@ -128,9 +131,15 @@ def reason_texts(found: CostReasons) -> dict[str, str]:
         "calls with a changed beginning": breaks_text(found),
         "read again for that": f"{amount(found.again)} tokens{share}",
         "prompts consist of": parts,
+        **({"used by automations while nobody asked": _unasked_text(found)} if found.unasked else {}),
         "failed calls": f"{len(found.failed)} ({statuses_text(found.failed)})" if found.failed else "0",
         "answered by": names or "–",
     }
+
+
+def _unasked_text(found: CostReasons) -> str:
+    share = 100 * found.unasked / max(found.unasked, found.usage.total_tokens)
+    return f"{amount(found.unasked)} tokens ({share:.0f} % of all)"
 
 
 def breaking_sentence(found: CostReasons) -> str:

@@ -25,6 +25,7 @@ SESSION_ID = re.compile(r"\bsessionId=([^\s|]+)")
 SESSION_KEY = re.compile(r"\bsession=([^\s|]+)")
 INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 SENDING = ("message", "sessions_spawn")  # tools
+AUTOMATION = ":cron:"  # in the key of a session that an automation's run has for itself
 RUN = "#"  # between the key of an automation and the number of its run
 SAME_CHARS = 1000  # of a system prompt: sub-agents and summaries have another beginning, or other tools
 GEMINI_RESULTS = ("output", "error", "result", "content")  # where Google's function responses have their text
@@ -111,6 +112,12 @@ def read_thread(exchanges: Iterable[Exchange], session_ids: Collection[str]) -> 
     return Thread(
         steps=tuple(sorted(read_steps, key=lambda step: step.number)), texts=frozenset(texts), said=frozenset(said)
     )
+
+
+def is_automation(said: Conversation) -> bool:
+    """Return whether an automation began this conversation, in a session of its own."""
+    found = SESSION_KEY.search(_line_about_itself(said))
+    return found is not None and AUTOMATION in found[1]
 
 
 def _names(conversations: Iterable[Conversation]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.facts import WireFacts
 from pinchbench.model.usage import Usage
+from pinchbench.wire.agent_thread import is_automation
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.prompt_prefix import prompt_facts
@@ -118,6 +119,11 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
         queued_s=_sum(one.queued_s for one in every),
         between_s=_sum(_gaps_s(every)),
         prompts=prompt_facts(every),
+        unasked_tokens=sum(
+            one.reply.usage.total_tokens
+            for one in (call.facts for call in calls)
+            if one.reply.usage is not None and is_automation(one.request.conversation)
+        ),
     )
     return Measurements(
         facts=facts,

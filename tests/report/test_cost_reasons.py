@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,6 +55,12 @@ def test_a_run_has_a_text_for_each_question_over_its_recorded_trials() -> None:
         "failed calls": "3 (3 × 429)",
         "answered by": "m1",
     }
+
+
+def test_what_automations_used_while_nobody_asked_is_stated() -> None:
+    found = cost_reasons([(Usage(), replace(_wire(prompt=900, output=100), unasked_tokens=250))])
+    assert found is not None
+    assert reason_texts(found)["used by automations while nobody asked"] == "250 tokens (25 % of all)"
 
 
 def test_trials_of_earlier_releases_have_no_reasons() -> None:

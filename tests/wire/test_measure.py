@@ -27,9 +27,14 @@ def call(
     replies: int = 0,
     model: str = "m",
     turn: int = 0,
+    system: str = "",
 ) -> Exchange:
     """Build a complete call whose first and last content came then."""
-    messages = [{"role": "user", "content": "hi"}, *[{"role": "assistant", "content": "a"}] * replies]
+    messages = [
+        *([{"role": "system", "content": system}] if system else []),
+        {"role": "user", "content": "hi"},
+        *[{"role": "assistant", "content": "a"}] * replies,
+    ]
     piece = {"model": model, "choices": [{"delta": {"content": "a"}}]}
     chunks = (
         Chunk(at_s=first_s, data=sse(piece)),
@@ -51,6 +56,16 @@ def test_tokens_and_cost_are_those_of_the_provider() -> None:
     assert found.facts.usage == Usage(
         requests=2, input_tokens=12, output_tokens=50, cache_read_tokens=8, total_tokens=70, cost_usd=0.5
     )
+
+
+def test_runs_of_automations_are_what_nobody_asked_for() -> None:
+    sessions = ("agent:a:main | sessionId=s", "agent:a:cron:j", "agent:a:cron:j | sessionId=t")
+    calls = [
+        call(number, began_at=10.0 * number, said=usage(20 * number), system=f"Runtime: session={session} | host=h")
+        for number, session in enumerate(sessions, start=1)
+    ]
+    assert measure(calls).facts.unasked_tokens == 50 + 70
+    assert measure(calls[:1]).facts.unasked_tokens == 0
 
 
 def test_times_to_the_first_token_leave_out_what_the_wire_held_back() -> None:

@@ -60,13 +60,13 @@ def side_sections(sides: Sequence[Sample]) -> Iterator[PageSection]:
     if sheet := sheet_table(sides):
         yield PageSection(id="wrong", title="What went wrong", columns=sheet[0], rows=tuple(sheet[1:]))
     if known := {side.label: reason_texts(found) for side in sides if (found := reasons_of(side)) is not None}:
-        names = next(iter(known.values()))
+        names = max(known.values(), key=len)  # one row is there only for models with automations
         yield PageSection(
             id="why",
             title=WHY,
             sentences=(CACHES,),
             columns=("of all trials", *known),
-            rows=tuple((name, *(texts[name] for texts in known.values())) for name in names),
+            rows=tuple((name, *(texts.get(name, "0") for texts in known.values())) for name in names),
         )
 
 

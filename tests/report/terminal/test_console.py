@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.text import Text
 
-from pinchbench.report.terminal import console
 from pinchbench.report.terminal.console import QUEUE_BYTES, QueuedWriter, report_console
 
 if TYPE_CHECKING:
