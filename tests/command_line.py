@@ -5,18 +5,15 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.cli import main
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 OWN_PREFIXES = ("PINCHBENCH_", "OPENCLAW_")
 

@@ -8,10 +8,11 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import psutil
 import pytest
@@ -20,10 +21,6 @@ from hypothesis import HealthCheck, settings
 from pinchbench.runner.setup import sandboxing
 from pinchbench.runner.trial import task_setup
 from pinchbench.sandbox.levels import Support
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
 
 # Whoever started the tests may have had signals ignored (`nohup`, a job in the background), and children inherit that.
 USUAL_HANDLERS: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 
 def model_at(base_url: str, folder: Path, model: str = "judge-1", *, key_env: str = "") -> str:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import anyio
 from anyio import create_task_group, create_tcp_listener
+from anyio.abc import SocketStream
 
 from pinchbench.model.finding import Level
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
-
-    from anyio.abc import SocketStream
 
 GONE = "gone"  # nothing listens
 NOWHERE = "http://no-such-host.invalid/v1"

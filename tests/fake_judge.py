@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import anyio
 from anyio.from_thread import start_blocking_portal
 
 from http_server import HttpServer, Request, Response, running
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
-    from contextlib import AbstractAsyncContextManager
 
 MARK = "«mark»"  # in an answer's text stands for the mark of its question
 USAGE: Mapping[str, object] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}

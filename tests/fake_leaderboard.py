@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from http_server import HttpServer, Request, Response, running
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
 
 MAX_BYTES = 1_000_000
 REGISTRATIONS_AN_HOUR = 10

@@ -6,26 +6,21 @@ import json
 import shlex
 import socket
 import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 from anyio import create_memory_object_stream, create_task_group, create_tcp_listener, fail_after
+from anyio.abc import SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.model.trial import TrialEvents
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-
-    from anyio.abc import SocketStream
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.model.usage import Usage
+from pinchbench.model.usage import Usage
 
 # imported, for a script that is run is compiled each time
 RUN_FAKE = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import fake_openclaw; fake_openclaw.main()"

@@ -8,10 +8,10 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
@@ -20,9 +20,6 @@ from pinchbench.defaults import Network
 from pinchbench.sandbox.levels import Level
 from pinchbench.sandbox.sandbox_spec import make_spec
 from processes import lives
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STAY_S = 60  # those who survive end by themselves
 STAY = f"import sys, time; time.sleep({STAY_S})"

@@ -7,16 +7,13 @@ import os
 import sqlite3
 import subprocess
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from fake_openclaw import EVENTS_SCHEMA
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 BEGAN = 1_780_000_000.0  # when the first conversation begins; its messages are a second apart
 Call = tuple[str, "Mapping[str, object]", str]  # a tool, its arguments, its result

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.credentials import Json, UserState
 from pinchbench.openclaw.homes.home_template import make_template
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pinchbench.openclaw.homes.private import PrivateHome
+from pinchbench.openclaw.homes.private import PrivateHome
 
 
 async def template_of(

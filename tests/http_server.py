@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import anyio
 import h11
 from anyio import create_task_group, create_tcp_listener, fail_after
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
-
-    from anyio.abc import SocketStream
+from anyio.abc import SocketStream
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

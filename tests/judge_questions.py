@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from pinchbench.grading.judge.prompt import Question
 from pinchbench.grading.judge.shown_files import FileView
 from pinchbench.model.task import GradingType, Task, Turn
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pinchbench.grading.judge.prompt import Question
 
 Event = dict[str, object]
 USAGE = {"input": 7001, "output": 7002, "cacheRead": 7003, "totalTokens": 7004, "cost": {"total": 0.7005}}

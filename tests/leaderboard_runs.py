@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.results.finished_run import read_run
+from pinchbench.model.task import Suite
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.suite.loading import load_suite
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.task import Suite
-    from pinchbench.results.finished_run import PastRun
 
 TASK = """---
 id: {task_id}

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from pinchbench.wire.exchange import Exchange
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from pinchbench.wire.exchange import Exchange
 
 MISCHIEF = (
     "</script><script>alert(1)</script><!-- <script>",

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from past_runs import PlannedRun, random_trials, write_run
+from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.experiment.experiment_record import ExperimentFiles, RecordedExperiment, RecordedVariant, write_record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from past_runs import Made
 
 ABILITIES = {"default": 0.6, "high": 0.7, "older": 0.6, "small": 0.4, "large": 0.75}
 PRICES_USD = {"default": 0.01, "high": 0.025, "older": 0.011, "small": 0.002, "large": 0.05}

@@ -6,15 +6,18 @@ import hashlib
 import json
 import random
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from pinchbench.defaults import FailureEvent
 from pinchbench.grading.judge.votes import mean_grade
 from pinchbench.model.ending import Reason, Stop
+from pinchbench.model.facts import LoadFacts, UserFacts, WireFacts
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
@@ -24,23 +27,12 @@ from pinchbench.results.aggregate import aggregate
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.manifest import RunFacts, TaskFacts
-from pinchbench.results.paths import create_run, write_json
-from pinchbench.results.records import GradeGiven, RunFinished, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.paths import RunFiles, create_run, write_json
+from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, TrialStarted
+from pinchbench.results.result_json import Aggregate, JournalEnd
 from pinchbench.results.run_state import RunState
+from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.recording import RecordingWriter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from msgspec import UnsetType
-
-    from pinchbench.defaults import FailureEvent
-    from pinchbench.model.facts import LoadFacts, UserFacts, WireFacts
-    from pinchbench.results.paths import RunFiles
-    from pinchbench.results.records import Record
-    from pinchbench.results.result_json import Aggregate, JournalEnd
-    from pinchbench.wire.exchange import Exchange
 
 BEGAN = 1_767_322_800.0  # 2026-01-02 03:00 UTC
 CATEGORIES = ("basics", "data", "coding", "writing")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from msgspec.structs import replace as replace_in
 
@@ -12,14 +12,9 @@ from pinchbench.files.archive_write import keep_workspace
 from pinchbench.results.evidence_files import Evidence, digests_of, file_digest
 from pinchbench.results.finished_run import PastRun, derive_result, read_run
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.records import RunStarted, TrialFinished
+from pinchbench.results.paths import RunFiles
+from pinchbench.results.records import Record, RunStarted, TrialFinished
 from pinchbench.wire.exchange import Chunk, Exchange
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.paths import RunFiles
-    from pinchbench.results.records import Record
 
 KEY = "sk-1234567890-abc"
 EXCHANGE = Exchange(

@@ -5,11 +5,8 @@ The limit is one of a user namespace, so that the program is in one of its own.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path
 
 # An ordinary user has the right to set the limit only until the program is executed.
 REFUSE = """

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 
 def sampled(values: Iterable[object], short: Collection[object]) -> list[object]:

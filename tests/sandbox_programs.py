@@ -8,15 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pinchbench
 from pinchbench.defaults import Network
 from pinchbench.sandbox.sandbox_spec import SandboxSpec, make_spec
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ENTER = Path(__file__).with_name("enter_sandbox.py")
 PACKAGES = Path(pinchbench.__file__).parents[1]

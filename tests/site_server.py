@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 import threading
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -15,12 +17,6 @@ import pytest
 from pinchbench.serve import app
 from pinchbench.serve.app import SiteServer, make_server, open_listener, serve_site
 from pinchbench.serve.site_guard import Access
-
-if TYPE_CHECKING:
-    import socket
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
 
 START_S = 60.0
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
@@ -16,9 +16,6 @@ import yaml
 from command_line import clean_environment
 from docs.pages import ROOT
 from fakes import MODEL, fake_openclaw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TASK = "task_00_sanity"
 # It keeps one comment: who asks for comments gets its id once there is one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +10,6 @@ import pinchbench
 from fakes import MODEL, SEED_KEYS, fake_openclaw, make_suite
 from pinchbench.process.leftovers import is_alive
 from pinchbench.runner.setup.run_folders import HOMES, OWNER
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_every_public_name_is_there() -> None:
@@ -24,7 +21,6 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = pinchbench.nothing_of_the_kind
 
 
-@pytest.mark.anyio
 async def test_one_task_runs_outside_a_run_and_its_result_has_the_seeds_ten_keys(tmp_path: Path) -> None:
     [task] = pinchbench.load_suite(make_suite(tmp_path, {"task_a": "scenario: print hello"})).suite.tasks
     workspace, evidence = tmp_path / "workspace", tmp_path / "evidence"
@@ -48,7 +44,6 @@ async def test_one_task_runs_outside_a_run_and_its_result_has_the_seeds_ten_keys
     assert list((tmp_path / "pb").iterdir()) == []
 
 
-@pytest.mark.anyio
 async def test_the_built_in_models_play_in_runs_only(tmp_path: Path) -> None:
     config = pinchbench.RunConfig(model="demo/oracle", run_root=tmp_path)
 

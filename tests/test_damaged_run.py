@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from command_line import Completed, call, clean_environment
 from past_runs import Made, PlannedRun, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.paths import RunFiles
+from pinchbench.results.paths import RunFiles
 
 GOOD, DAMAGED = "20260101-000000-0001", "20260102-000000-0002"
 COMMANDS = {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -14,13 +15,9 @@ from pinchbench.llm.preflight.ask import read_answers
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.runner.setup.make_homes import endpoint
 from pinchbench.runner.trial.wire_facts import witnessed
+from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.measure import measure
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pinchbench.wire.exchange import Exchange
 
 PAGE = Path(__file__).parents[1] / "docs/guides/your-model.md"
 OLLAMA_CHAT = "/api/chat"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import grimp
 
 import pinchbench
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 PACKAGE = Path(pinchbench.__file__).parent
 TESTS = Path(__file__).parent

@@ -9,7 +9,7 @@ import sys
 import tarfile
 import venv
 from importlib.metadata import distribution
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -18,9 +18,6 @@ from command_line import clean_environment
 from docs.pages import DOCS, ROOT, fences
 from fakes import MODEL, fake_openclaw, make_suite
 from pinchbench.suite.loading import load_suite
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.long
 

@@ -9,7 +9,7 @@ import re
 import stat
 from base64 import b64encode
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -34,9 +34,6 @@ from pinchbench.redaction import (
     secrets_in,
     secrets_in_dotenv,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "sk-Ab3dE6gH9jK2mN5pQ8sT1vW4yZ7"
 OTHER = "xoxb-00112233-fedcba"

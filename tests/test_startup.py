@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fakes import MODEL, fake_openclaw, make_suite
 from pinchbench.cli.tasks import GRADINGS
 from pinchbench.model.task import GradingType
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # what the interpreter loads by itself, such as coverage's hook, is none of the program's
 PROGRAM = """

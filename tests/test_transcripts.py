@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,9 +15,6 @@ from pinchbench.errors import ResultsError
 from pinchbench.model.usage import Usage
 from pinchbench.results.finished_run import read_run
 from pinchbench.transcripts import MAX_LINE_BYTES, SHOWN_BYTES, Message, Role, ToolCall, conversation, read_conversation
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STAMP = "2026-01-02T03:00:00.000Z"
 JSON = st.recursive(

@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pinchbench
 from attacks.scripts import ATTACKS, INHERITED
+from attacks.world import World
 from pinchbench.defaults import Network, Sandbox
 from refused_namespaces import without_namespaces
-from sandbox_programs import ENV
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from attacks.world import World
-    from sandbox_programs import Trial
+from sandbox_programs import ENV, Trial
 
 LIMIT_S = 60
 SHELL = ["/bin/bash", "-c"]

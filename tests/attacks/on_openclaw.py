@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from attacks.scripts import ATTACKS, INHERITED
-from attacks.world import SECRET
+from attacks.world import SECRET, World
 from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.defaults import Sandbox
 from pinchbench.files.user_data import cache_dir
 from pinchbench.model.grade import Ungraded
+from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw import compiled_code
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.evidence_files import Evidence, file_digest
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.paths import find_run
 from pinchbench.transcripts import Role, read_conversation
 from processes import living
-from real_openclaw import TaskFile, write_suite
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from attacks.world import World
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.finished_run import PastRun
-    from real_openclaw import Step
+from real_openclaw import Step, TaskFile, write_suite
 
 POISONED = "change compiled code"
 ALONE = {  # attacks on the trial's own evidence and grading, each in a trial of its own

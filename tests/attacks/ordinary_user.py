@@ -7,17 +7,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pinchbench.files.user_data import cache_dir
 from pinchbench.openclaw.install import node_folder
 from sandbox_programs import SYSTEM_PYTHON
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 PACKAGES = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 SOURCES = ("pinchbench", "tests", "tasks")

@@ -8,18 +8,13 @@ from __future__ import annotations
 import os
 import shlex
 import socket
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
-from attacks.world import SECRET, Fate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from attacks.world import World
+from attacks.world import SECRET, Fate, World
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from attacks.levels import can_work, play, play_inherited
 from attacks.scripts import ATTACKS, INHERITED
-from attacks.world import make_world
+from attacks.world import World, make_world
 from pinchbench.defaults import Sandbox
 from pinchbench.sandbox import landlock_rules
 from sampling import sampled
-from sandbox_programs import trial_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from attacks.world import World
-    from sandbox_programs import Trial
+from sandbox_programs import Trial, trial_of, users
 
 
 def _name(uid: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +12,6 @@ from pinchbench.errors import ConfigError, SuiteError
 from pinchbench.files.user_data import pack_names, packs_dir
 from pinchbench.suite.named import read_pack
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 TASK = """
     ---

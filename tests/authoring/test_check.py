@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psutil
 import pytest
@@ -24,12 +26,6 @@ from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.suite.loading import load_suite, solution_of
 from pinchbench.suite.solution import load_solution
 from suite_packs import put, write_claw_bench, write_harbor, write_wildclaw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 REFUSED = find_support().reason(Level.NAMESPACES)
 

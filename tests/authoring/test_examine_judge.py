@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from anyio import run_process
@@ -23,13 +25,6 @@ from pinchbench.model.task import GradingType, Task
 from pinchbench.model.timeline import Ability
 from pinchbench.results.judge_certificate import Probe, certificate_path
 from pinchbench.suite.loading import load_suite
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-
-pytestmark = pytest.mark.anyio
 
 PROGRAM = (sys.executable, "-m", "pinchbench")
 TASKS = 5  # the fewest on which a fault is called one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -16,11 +16,6 @@ from pinchbench.model.task import GradingType, Task, Turn, TurnGate
 from pinchbench.process.leftovers import find_marked
 from pinchbench.suite.solution import SolutionTurn, ToolStep
 from pinchbench.transcript_lines import parse_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

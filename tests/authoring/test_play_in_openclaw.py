@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fakes import fake_openclaw
 from pinchbench.authoring import play_in_openclaw
 from pinchbench.authoring.check import check_tasks
-from pinchbench.authoring.check_results import Part
+from pinchbench.authoring.check_results import CheckedTask, Part
 from pinchbench.cli.selected_tasks import with_solutions
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Sandbox
 from pinchbench.suite.loading import load_suite
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.authoring.check_results import CheckedTask
-
-pytestmark = pytest.mark.anyio
 
 TASK = """
     ---

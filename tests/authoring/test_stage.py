@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +18,6 @@ from pinchbench.model.task import GradingType
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import SolutionTurn, ToolStep, load_solution
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-pytestmark = pytest.mark.anyio
 
 
 def new_stage(folder: Path) -> Stage:

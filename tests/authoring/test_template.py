@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from pinchbench.errors import ConfigError
 from pinchbench.model.task import GradingType
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("grading", GradingType)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,6 @@ from pinchbench.errors import ConfigError
 from pinchbench.model.task import GradingType
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution, script_problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

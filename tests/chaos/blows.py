@@ -5,12 +5,9 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from random import Random
 
-if TYPE_CHECKING:
-    from random import Random
-
-    from chaos.session import Place, Session
+from chaos.session import Place, Session
 
 KILLED = 0.6  # of the first signals; the rest is shared by the two that ask
 AT_ONCE = 0.5  # of the moments that follow an event: the others come a little later

@@ -6,9 +6,11 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import msgspec
 import psutil
@@ -19,10 +21,6 @@ from chaos.session import COMMAND, Place, Session, wait_until_gone
 from chaos.suite import write_suite
 from fakes import MODEL, fake_openclaw
 from processes import lives
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
 
 IMMEDIATELY = 0.25  # of the resumes: before those of the dead runner are gone
 TORN = Path(__file__).with_name("torn_writes.py")

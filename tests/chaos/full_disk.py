@@ -7,22 +7,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from random import Random
 
 import msgspec
 
 from chaos.blows import LATER_S
-from chaos.campaign import STORES, Campaign, result_of
+from chaos.campaign import STORES, Campaign, Peace, Undisturbed, result_of
 from chaos.ledger import Findings, differences, scores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from random import Random
-
-    from chaos.campaign import Peace, Undisturbed
-    from chaos.session import Session
+from chaos.session import Session
 
 SIZE = "64m"  # well above what a run wants to have free
 PIECE_BYTES = 1024 * 1024

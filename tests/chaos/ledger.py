@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.journal import Journal, read_journal
 from pinchbench.results.records import TrialFinished, TrialStarted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pinchbench.results.journal.journal import Journal
 
 TIMES = frozenset(
     {

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import Self
 
 import psutil
 
 from pinchbench.process.leftovers import MARKER, RUNNER
 from processes import lives
-
-if TYPE_CHECKING:
-    import signal
-    from collections.abc import Callable, Sequence
-    from types import TracebackType
-    from typing import Self
 
 LOOK_S = 0.002  # how often a runner is looked at: finer than anything it does
 LIMIT_S = 400.0  # a session of a few hundred short trials, on a machine with other work

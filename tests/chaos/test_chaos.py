@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -20,9 +20,6 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.records import GradeGiven, RunStarted, TrialFinished, TrialStarted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # make chaos asks for more
 TRIALS = int(os.environ.get("PINCHBENCH_CHAOS_TRIALS", "16"))

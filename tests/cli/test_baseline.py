@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,9 +13,6 @@ import pytest
 from command_line import Completed, call, clean_environment
 from fakes import MODEL, fake_openclaw, make_suite
 from past_runs import Made, PlannedRun, write_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 FAILED = 11
 A = "20260102-030000-000a"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,9 +13,6 @@ from past_experiments import write_variants
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
 from pinchbench.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _choose(*args: object) -> Result:

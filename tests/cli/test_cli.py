@@ -10,9 +10,10 @@ import socket
 import subprocess
 import sys
 import termios
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import click
 import pytest
@@ -26,9 +27,6 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import TrialFinished, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FULL = Path("/dev/full")
 

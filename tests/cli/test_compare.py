@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from click.testing import CliRunner
 
 from command_line import Completed, call, clean_environment
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 A, B = "20260102-030000-000a", "20260103-030000-000b"
 

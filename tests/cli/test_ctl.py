@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import create_task_group, fail_after, to_thread
@@ -14,15 +14,10 @@ from fakes import TURN_LIMIT_S, fake_openclaw, open_gate, run_config
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.paths import runs_of
+from pinchbench.results.paths import RunFiles, runs_of
 from pinchbench.results.records import NoteAdded
 from pinchbench.results.result_json import read_aggregate
 from pinchbench.runner.run_benchmark import run_benchmark
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.paths import RunFiles
 
 LIMIT_S = 240
 RUN = "20260101-000000-0001"
@@ -130,7 +125,6 @@ def test_what_can_not_be_written_is_refused_and_changes_nothing(
     assert files.journal.read_bytes() == before
 
 
-@pytest.mark.anyio
 async def test_a_run_that_works_is_asked_over_its_socket(tmp_path: Path, user: object) -> None:
     del user
     async with open_gate() as gate:

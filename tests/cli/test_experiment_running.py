@@ -6,16 +6,16 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from anyio import create_task_group, fail_after, to_thread
 
 from command_line import Completed, call, clean_environment
-from fakes import MODEL, SCORED_BY_MODEL, fake_openclaw, open_gate, with_models
+from fakes import MODEL, SCORED_BY_MODEL, Gate, fake_openclaw, open_gate, with_models
 from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, EXPERIMENT_PAGE
 from pinchbench.experiment.experiment_spec import DEFAULT_SEED
 from pinchbench.experiment.sequential import Design, Sequential
@@ -23,14 +23,8 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.compare.verdict import SequentialVerdict
+from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
 from pinchbench.results.records import TrialFinished, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fakes import Gate
-    from pinchbench.results.compare.verdict import SequentialComparison
 
 
 def written(
@@ -221,7 +215,6 @@ async def let_go(gate: Gate, turns: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.anyio
 async def test_ctrl_c_at_a_barrier_and_a_kill_later_change_nothing_in_what_is_decided(tmp_path: Path) -> None:
     async with open_gate() as gate:
         path = written(

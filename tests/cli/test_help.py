@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 import pytest
@@ -14,9 +14,6 @@ from pinchbench.cli.lazy import LazyGroup
 from pinchbench.cli.options import REST, SettingsCommand
 from pinchbench.cli.program import EXIT_CODES, SECTIONS
 from pinchbench.cli.running import GATES, INCOMPLETE, STOPPED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def _commands(group: click.Group, *above: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

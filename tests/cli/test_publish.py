@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fakes import fake_openclaw, make_suite
 from pinchbench.cli import main
 from pinchbench.publish.bundle.bundle_file import unpack_bundle, write_bundle
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ALTERED = 10
 TASK = """---

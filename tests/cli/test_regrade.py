@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pinchbench.cli.regrade import unpacked
 from pinchbench.publish.bundle.bundle_file import write_bundle
@@ -10,9 +10,6 @@ from pinchbench.publish.bundle.public_copy import copy_publicly
 from pinchbench.publish.bundle.taken_out import TextRemover
 from pinchbench.results.finished_run import read_run
 from published_runs import published_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_bundle_becomes_a_run_and_nothing_else_is_left(tmp_path: Path) -> None:

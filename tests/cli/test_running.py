@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,11 +12,7 @@ from fakes import MODEL, fake_openclaw, make_suite, nobody_listening
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli.running import write_run_page
 from pinchbench.errors import ResultsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.paths import RunFiles
+from pinchbench.results.paths import RunFiles
 
 
 @pytest.fixture

@@ -7,16 +7,13 @@ import signal
 import subprocess
 import sys
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from command_line import call, clean_environment
 from past_runs import Made, PlannedRun, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOKEN = "a-secret-of-some-length"
 

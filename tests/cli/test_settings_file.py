@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -15,9 +16,6 @@ from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel, run_at
 from pinchbench.errors import ConfigError
 from pinchbench.runner.setup.make_homes import endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TEXT = """\
 run:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bundled_suite import SUITE
 from command_line import Completed, call, clean_environment
 from fakes import make_suite
 from past_runs import Made, PlannedRun, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TASKS = ("task_00_sanity", "task_01_calendar", "task_02_shipment_audit")
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 
 from cluster.joined_node import run_of_two_tasks
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from pinchbench.runner.run_context import RunContext
+from pinchbench.runner.run_context import RunContext
 
 
 @pytest.fixture

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from cluster.fake_link import HARDWARE, FakeLink
-from pinchbench.cluster.node_messages import NodeReady, Refused
+from pinchbench.cluster.node_messages import NodeInfo, NodeReady, Refused
 from pinchbench.cluster.pool import SLOT_BYTES
 from pinchbench.errors import NodeUnavailableError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pinchbench.cluster.node_messages import NodeInfo
-    from pinchbench.runner.plan.prepare import Prepared
+from pinchbench.runner.plan.prepare import Prepared
 
 VERSIONS: Mapping[str, str] = {"pinchbench_async": "1", "openclaw": "2", "node": "3", "python": "4"}
 

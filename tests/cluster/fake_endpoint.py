@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from anyio import Event, sleep_forever
 
-from pinchbench.llm.openai_api import ChatError, Reply
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pinchbench.llm.openai_api import Message
+from pinchbench.llm.openai_api import ChatError, Message, Reply
 
 
 @dataclass

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 from anyio import CapacityLimiter, create_task_group, fail_after
 
+from cluster.fake_endpoint import FakeEndpoint
+from cluster.fake_link import FakeLink
 from fakes import fake_openclaw, run_config
 from pinchbench.cluster.node_client import NodeClient
 from pinchbench.cluster.node_messages import Begin, NodeInfo
 from pinchbench.cluster.pool import Places, RemoteSlot
-from pinchbench.model.trial import TrialEvents
+from pinchbench.model.outcome import Outcome
+from pinchbench.model.trial import Attempt, TrialEvents
 from pinchbench.runner.plan.prepare import prepare
-from pinchbench.runner.run_context import make_context
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from cluster.fake_endpoint import FakeEndpoint
-    from cluster.fake_link import FakeLink
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.model.trial import Attempt
-    from pinchbench.runner.run_context import RunContext
+from pinchbench.runner.run_context import RunContext, make_context
 
 BEGIN = Begin(config={}, suites=(), tasks=(), run_id="run-1", name="m_run-1", node=1, slots=2, sends_inputs=False)
 INFO = NodeInfo(id="1", name="host1", cpus=2, memory_bytes=2**32)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace as replace_in
@@ -12,7 +12,7 @@ from cluster.fake_cluster import VERSIONS, ready
 from cluster.fake_link import FakeLink
 from fakes import fake_openclaw, run_config
 from pinchbench.cluster.admission import MAX_ROW, Row, check_alike, check_program, settle
-from pinchbench.config.run_config import ReplaySettings
+from pinchbench.config.run_config import ReplaySettings, RunConfig
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ClusterError, ConfigError
 from pinchbench.model.ending import Reason
@@ -20,24 +20,17 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.runner.plan.prepare import prepare
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.config.run_config import RunConfig
-
 
 @pytest.fixture
 def config(tmp_path: Path) -> RunConfig:
     return run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Do it.", "task_b": "Do it."})
 
 
-@pytest.mark.anyio
 async def test_the_users_own_openclaw_is_not_shared_with_a_cluster(config: RunConfig) -> None:
     with pytest.raises(ConfigError, match="--isolation shared"):
         await settle(replace(config, isolation=Isolation.SHARED))
 
 
-@pytest.mark.anyio
 async def test_the_recorded_endpoint_of_a_replay_is_asked_by_nobody(config: RunConfig) -> None:
     url = "http://127.0.0.1:8000/v1"
     replay = ReplaySettings(folder="results/somewhere")
@@ -61,14 +54,12 @@ def test_a_node_that_differs_is_refused_by_name(config: RunConfig) -> None:
     assert refusal(unmet={"task_b": "git is missing"}) == "The node host1 can't run task_b: git is missing."
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("ahead_s", [60.0, -60.0])
 async def test_a_node_with_another_time_is_refused_by_name(ahead_s: float) -> None:
     with pytest.raises(ClusterError, match=r"The clock of the node host1 differs by [56][09] s"):
         await check_program("host1", FakeLink(ahead_s=ahead_s))
 
 
-@pytest.mark.anyio
 async def test_a_node_with_another_release_is_refused_before_it_is_sent_anything() -> None:
     with pytest.raises(ClusterError, match=r"The node host1 has pinchbench-async 0\.0, and this machine "):
         await check_program("host1", FakeLink(release="0.0"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import create_task_group, fail_after
@@ -11,6 +11,8 @@ from anyio import create_task_group, fail_after
 from cluster.fake_endpoint import FakeEndpoint
 from pinchbench.cluster.asked_user_model import AskedUserModel, UserAnswers
 from pinchbench.cluster.node_messages import (
+    FromNode,
+    ToNode,
     UserAsked,
     UserDropped,
     UserFailed,
@@ -21,13 +23,6 @@ from pinchbench.cluster.node_messages import (
 )
 from pinchbench.llm.openai_api import ChatError, ChatRefusedError, Message, Reply, Role
 from pinchbench.model.usage import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from pinchbench.cluster.node_messages import FromNode, ToNode
-
-pytestmark = pytest.mark.anyio
 
 ASKED = (Message(role=Role.SYSTEM, text="You are Ada."), Message(role=Role.USER, text="When — für wann? 🍜"))
 SCHEMA = {"type": "object", "required": ["message"]}

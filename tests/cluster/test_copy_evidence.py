@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import CapacityLimiter, sleep
@@ -12,12 +12,8 @@ from pinchbench.cluster import node_client as module
 from pinchbench.cluster.node_client import copy_evidence
 from pinchbench.cluster.node_messages import StartTrial
 from pinchbench.model.ending import Reason
+from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.outcome import Outcome
 
 START = StartTrial(slot=1, key=TrialKey(task_id="task_a", repetition=1), attempt=1)
 
@@ -28,9 +24,6 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
     from trio.testing import MockClock  # noqa: PLC0415
 
     return "trio", {"clock": MockClock(autojump_threshold=0)}
-
-
-pytestmark = pytest.mark.anyio
 
 
 async def copied(link: FakeLink, folder: Path) -> Outcome:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import fail_after, move_on_after
@@ -31,19 +32,12 @@ from pinchbench.cluster.node_messages import (
 )
 from pinchbench.files.folders import remove_folder
 from pinchbench.model.ending import Reason
+from pinchbench.model.task import Suite
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import file_digest
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.setup.set_up import plain_config
 from pinchbench.suite.named import SuitePlace, load_places
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from pinchbench.model.task import Suite
-
-pytestmark = pytest.mark.anyio
 
 
 class Caller:

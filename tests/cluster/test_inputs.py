@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
+import pytest
 
 from core_pack import write_clawbench_core
 from fakes import make_suite
@@ -21,9 +21,6 @@ from pinchbench.runner.plan.stored_run import recordings_of
 from pinchbench.suite.loading import load_suite, solution_of
 from pinchbench.suite.named import Pack, tree_digest
 from suite_packs import write_claw_bench, write_qwenclaw
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def config_of(folder: Path, suite: Path | None) -> RunConfig:

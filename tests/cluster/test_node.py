@@ -19,8 +19,6 @@ from cluster.joined_node import BEGIN
 from pinchbench.cluster import node
 from pinchbench.cluster.node_messages import ToNode, frame
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_the_first_word_may_come_after_a_silence_that_ends_a_run_later(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "LEASE_S", 0.0)

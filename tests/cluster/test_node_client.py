@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 import pytest
 from anyio import create_task_group
@@ -25,11 +23,7 @@ from pinchbench.cluster.node_messages import (
 from pinchbench.errors import ClusterError
 from pinchbench.llm.openai_api import Reply
 from pinchbench.model.ending import Reason
-
-if TYPE_CHECKING:
-    from pinchbench.runner.run_context import RunContext
-
-pytestmark = pytest.mark.anyio
+from pinchbench.runner.run_context import RunContext
 
 
 async def test_a_trial_that_is_stopped_alone_is_ended_on_its_node(run: RunContext) -> None:

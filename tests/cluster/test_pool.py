@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import Event, create_task_group, fail_after, lowlevel
+from anyio.streams.memory import MemoryObjectReceiveStream
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
@@ -25,12 +27,15 @@ from pinchbench.cluster.pool import (
     OPEN_TO_ALL,
     SLOT_BYTES,
     ClusterPool,
+    RemoteSlot,
     _served,
     share_out,
 )
+from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel
 from pinchbench.errors import ClusterError, NodeUnavailableError
 from pinchbench.model.ending import Reason
+from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw.find import find_openclaw
 from pinchbench.results.journal.journal import read_journal
@@ -38,19 +43,8 @@ from pinchbench.results.records import NodeUsed, TrialStarted, decode
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
-from pinchbench.runner.run_context import make_context
+from pinchbench.runner.run_context import RunContext, make_context
 from pinchbench.runner.setup.set_up import versions
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.cluster.pool import RemoteSlot
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.runner.run_context import RunContext
 
 
 def node(number: int, *, cpus: float = 4, slots: float = 100) -> NodeInfo:
@@ -78,7 +72,6 @@ def config(tmp_path: Path) -> RunConfig:
     return run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Do it.", "task_b": "Do it."})
 
 
-@pytest.mark.anyio
 async def test_a_cluster_that_is_open_to_everybody_is_named_once(config: RunConfig) -> None:
     told: list[str] = []
     async with watched(config, node(1), node(2), has_token=False, told=told):
@@ -154,7 +147,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "REJOIN_S", 0.0)
 
 
-@pytest.mark.anyio
 @pytest.mark.usefixtures("quick")
 async def test_nodes_that_join_get_the_slots_that_are_lacking(config: RunConfig) -> None:
     async with watched(config, node(1, slots=2)) as seen:
@@ -169,7 +161,6 @@ async def test_nodes_that_join_get_the_slots_that_are_lacking(config: RunConfig)
         assert (await seen.make(seen.added[0])).reason is Reason.COMPLETED
 
 
-@pytest.mark.anyio
 @pytest.mark.usefixtures("quick")
 async def test_a_lost_node_that_is_back_is_used_again_but_not_for_ever(config: RunConfig) -> None:
     async with watched(config, node(1, slots=2), node(2, slots=2)) as seen:
@@ -190,14 +181,12 @@ async def test_a_lost_node_that_is_back_is_used_again_but_not_for_ever(config: R
         assert {slot.node.info.id for slot in seen.added} == {"3"}
 
 
-@pytest.mark.anyio
 async def test_a_run_is_refused_when_no_node_can_be_used(config: RunConfig) -> None:
     with pytest.RaisesGroup(NodeUnavailableError, flatten_subgroups=True):
         async with watched(config, node(1), node(2), unavailable=frozenset({"1", "2"})):
             pass
 
 
-@pytest.mark.anyio
 @pytest.mark.usefixtures("quick")
 async def test_a_node_that_is_drained_gets_no_new_trials(config: RunConfig) -> None:
     async with watched(config, node(1, slots=2), node(2, slots=2)) as seen:
@@ -223,7 +212,6 @@ async def test_a_node_that_is_drained_gets_no_new_trials(config: RunConfig) -> N
         assert not seen.added
 
 
-@pytest.mark.anyio
 @pytest.mark.usefixtures("quick")
 async def test_a_node_whose_trials_keep_failing_alike_is_left_out_unless_it_is_the_last(config: RunConfig) -> None:
     async with watched(config, node(1, slots=2), node(2, slots=2)) as seen:
@@ -241,7 +229,6 @@ async def test_a_node_whose_trials_keep_failing_alike_is_left_out_unless_it_is_t
         assert not slot.is_closed, "the run's own circuit breaker decides for the last one"
 
 
-@pytest.mark.anyio
 @pytest.mark.usefixtures("quick")
 async def test_a_pool_without_nodes_is_over_after_a_while(config: RunConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "WAIT_FOR_NODES_S", 0.01)
@@ -258,7 +245,6 @@ def on_one_host(number: int) -> NodeInfo:
     return replace(node(number, slots=1), id=f"{number}" * 8, name="host")
 
 
-@pytest.mark.anyio
 @pytest.mark.usefixtures("quick")
 async def test_a_node_that_joins_gets_no_name_that_one_of_its_host_had(config: RunConfig) -> None:
     async with watched(config, on_one_host(1)) as seen:
@@ -270,7 +256,6 @@ async def test_a_node_that_joins_gets_no_name_that_one_of_its_host_had(config: R
     assert names == {"11111111": "host", "22222222": "host-222222", "33333333": "host-333333", "4": "host4"}
 
 
-@pytest.mark.anyio
 async def test_a_resumed_run_knows_its_nodes_again_by_their_ids(config: RunConfig) -> None:
     before = [NodeUsed(at=1.0, name="host", hardware=HARDWARE, id="22222222")]
     async with watched(config, on_one_host(1), on_one_host(2), state=RunState.of(before)) as seen:
@@ -278,7 +263,6 @@ async def test_a_resumed_run_knows_its_nodes_again_by_their_ids(config: RunConfi
     assert names == {"11111111": "host-111111", "22222222": "host"}
 
 
-@pytest.mark.anyio
 async def test_two_nodes_of_one_host_are_two_in_the_journal_the_events_and_the_result(
     config: RunConfig, tmp_path: Path
 ) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
-import pytest
 from anyio import Event, create_task_group, fail_after, lowlevel
 
 from cluster.fake_cluster import VERSIONS, FakeCluster
@@ -15,27 +14,18 @@ from cluster.fake_link import FakeLink
 from cluster.joined_node import joined, made
 from cluster.test_pool import node
 from fakes import SeenEvents, fake_openclaw, run_config, until
-from pinchbench.cluster.node_messages import Ended, Seen, StartTrial, encode
+from pinchbench.cluster.node_messages import Ended, NodeInfo, Seen, StartTrial, encode
 from pinchbench.cluster.pool import SLOT_BYTES, ClusterPool, Places, RemoteSlot, SharedNodes
 from pinchbench.model.ending import Reason
+from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.runner.assembly import _dispatcher
 from pinchbench.runner.plan.prepare import prepare
-from pinchbench.runner.run_context import make_context
+from pinchbench.runner.run_context import RunContext, make_context
 from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.sharing import Rotation, Share, SharedSlots
 from pinchbench.runner.signals import Interrupt
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.cluster.node_messages import NodeInfo
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.runner.run_context import RunContext
-
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_the_trials_of_a_lost_node_say_so_and_keep_what_they_are_known_to_have_used(run: RunContext) -> None:
@@ -117,7 +107,6 @@ async def work(control: RunControl, slot: RemoteSlot, ended: list[Outcome]) -> N
         ended += outcomes
 
 
-@pytest.mark.anyio
 async def test_runs_share_the_places_of_each_node(tmp_path: Path) -> None:
     config = replace(
         run_config(tmp_path, fake_openclaw(tmp_path), {f"task_{letter}": "Do it." for letter in "abcd"}),

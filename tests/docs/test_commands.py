@@ -9,9 +9,9 @@ import gc
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -34,10 +34,6 @@ from pinchbench.wire.recording import RecordingWriter
 from published_runs import with_digests
 from sampling import sampled
 from suite_packs import write_qwenclaw
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 MODEL = "local/qwen3"
 NEED_OPENCLAW = ("openclaw install", "openclaw exec", "openclaw models")

@@ -10,7 +10,6 @@ from pinchbench.doctor.bounded_check import blocking_check, find_within, in_thre
 from pinchbench.errors import OpenClawError
 from pinchbench.model.finding import Finding, Level
 
-pytestmark = pytest.mark.anyio
 LIMIT_S = 60.0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import fail_after
@@ -13,9 +13,6 @@ from pinchbench.doctor import machine_findings
 from pinchbench.doctor.examination import DoctorConfig, NamedJudge, examine
 from pinchbench.model.finding import Finding, Level
 from processes import living
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIMIT_S = 60
 KEY = "sk-0123456789abcdef-THIS-IS-NOBODYS-KEY"
@@ -41,7 +38,6 @@ async def _examine(config: DoctorConfig) -> tuple[dict[str, Finding], list[str]]
     return {one.subject: one for one in found}, said
 
 
-@pytest.mark.anyio
 async def test_a_fit_machine_answers_and_nothing_is_left_behind(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path / "fake", store="sqlite")
 
@@ -56,7 +52,6 @@ async def test_a_fit_machine_answers_and_nothing_is_left_behind(tmp_path: Path) 
     assert living(tmp_path) == []
 
 
-@pytest.mark.anyio
 async def test_a_built_in_model_answers_from_its_own_server(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path / "fake")
     (tmp_path / "runs").mkdir()
@@ -69,7 +64,6 @@ async def test_a_built_in_model_answers_from_its_own_server(tmp_path: Path) -> N
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-@pytest.mark.anyio
 async def test_an_openclaw_that_makes_no_home_is_reported_in_its_own_words(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path / "fake", add_fails="no more agents today")
 
@@ -82,7 +76,6 @@ async def test_an_openclaw_that_makes_no_home_is_reported_in_its_own_words(tmp_p
         assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.anyio
 async def test_an_agent_that_does_not_start_is_reported_with_what_to_try(tmp_path: Path) -> None:
     program = _saying(tmp_path / "fake", "scenario: mutter_early Unknown model\nscenario: exit_early 1")
 
@@ -94,7 +87,6 @@ async def test_an_agent_that_does_not_start_is_reported_with_what_to_try(tmp_pat
     assert "by hand" in found["model"].do
 
 
-@pytest.mark.anyio
 async def test_offline_nobody_is_asked(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path / "fake")
     config = _config(
@@ -108,7 +100,6 @@ async def test_offline_nobody_is_asked(tmp_path: Path) -> None:
     assert "judge" not in found
 
 
-@pytest.mark.anyio
 async def test_no_key_reaches_a_finding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = _saying(tmp_path / "fake", f"scenario: refused 401 the key {KEY} is wrong\nscenario: silent")
     monkeypatch.setenv("MOCK_API_KEY", KEY)
@@ -128,7 +119,6 @@ async def test_no_key_reaches_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
         assert not any(key[at : at + 12] in whole for at in range(len(key) - 12))
 
 
-@pytest.mark.anyio
 async def test_a_key_in_the_place_of_a_model_is_not_said_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,7 +150,6 @@ exec {real} "$@"
     return program
 
 
-@pytest.mark.anyio
 async def test_an_endpoint_is_asked_directly_first_and_then_through_openclaw(tmp_path: Path) -> None:
     async with fake_judge() as endpoint:
         config = _config(tmp_path, fake_openclaw(tmp_path / "fake"), model="mock/m1", base_url=endpoint.base_url)
@@ -174,7 +163,6 @@ async def test_an_endpoint_is_asked_directly_first_and_then_through_openclaw(tmp
     assert [said for said in alone if "128,000 tokens are a guess" in said]
 
 
-@pytest.mark.anyio
 async def test_an_endpoint_that_refuses_is_reported_in_its_own_words_and_openclaw_is_spared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +178,6 @@ async def test_an_endpoint_that_refuses_is_reported_in_its_own_words_and_opencla
     assert ["agent"] not in [call[:1] for call in calls(tmp_path / "fake" / "bin" / "openclaw")]
 
 
-@pytest.mark.anyio
 async def test_a_judge_that_answers_is_well_and_a_web_page_is_no_judge(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path / "fake")
     async with fake_judge() as good, fake_judge(not_json()) as odd:
@@ -203,7 +190,6 @@ async def test_a_judge_that_answers_is_well_and_a_web_page_is_no_judge(tmp_path:
     assert len(good.requests) == 1
 
 
-@pytest.mark.anyio
 async def test_an_openclaw_judge_is_left_to_a_run(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path / "fake")
 
@@ -213,7 +199,6 @@ async def test_an_openclaw_judge_is_left_to_a_run(tmp_path: Path) -> None:
     assert "is an OpenClaw agent" in found["judge"].said
 
 
-@pytest.mark.anyio
 async def test_a_missing_openclaw_is_one_problem_and_the_other_checks_go_on(tmp_path: Path) -> None:
     found, said = await _examine(_config(tmp_path, tmp_path / "nowhere", model=MODEL))
 
@@ -223,7 +208,6 @@ async def test_a_missing_openclaw_is_one_problem_and_the_other_checks_go_on(tmp_
     assert said == []
 
 
-@pytest.mark.anyio
 async def test_settings_that_a_run_would_refuse_are_findings(tmp_path: Path) -> None:
     options = {"model": "mock/m1", "base_url": "http://127.0.0.1:9/v1", "api_key_env": "NOT_SET_ANYWHERE"}
     config = _config(tmp_path, fake_openclaw(tmp_path / "fake"), **options, judges=(NamedJudge(model="openai/gpt-5"),))
@@ -237,7 +221,6 @@ async def test_settings_that_a_run_would_refuse_are_findings(tmp_path: Path) -> 
     assert said == []
 
 
-@pytest.mark.anyio
 async def test_names_that_openclaw_does_not_know_are_problems_and_nobody_is_asked(tmp_path: Path) -> None:
     program = with_models(fake_openclaw(tmp_path / "fake"))
     options = {"model": "mock/m1-larg", "judges": (NamedJudge(model="openclaw:m1-large"),)}
@@ -252,7 +235,6 @@ async def test_names_that_openclaw_does_not_know_are_problems_and_nobody_is_aske
     assert {call[0] for call in calls(program)} == {"--version"}
 
 
-@pytest.mark.anyio
 async def test_a_state_of_openclaw_that_can_not_be_read_is_one_problem(tmp_path: Path, user: Path) -> None:
     (user / ".openclaw").mkdir()
     (user / ".openclaw" / "openclaw.json").write_text("{{{", encoding="utf-8")
@@ -263,7 +245,6 @@ async def test_a_state_of_openclaw_that_can_not_be_read_is_one_problem(tmp_path:
     assert "can't be read" in found["key"].said
 
 
-@pytest.mark.anyio
 async def test_a_check_that_breaks_is_a_finding_and_costs_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

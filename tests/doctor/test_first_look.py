@@ -26,7 +26,6 @@ class _Website(HttpServer[Request]):
         return Response(body=json.dumps({"data": "all of it"}).encode())
 
 
-@pytest.mark.anyio
 async def test_servers_that_list_their_models_are_found_and_asked_once() -> None:
     with closing(socket.socket()) as closed:
         closed.bind(("127.0.0.1", 0))  # nobody listens there

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import TRIED_RELEASES, install
 from real_openclaw import UserHome, make_home
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
 
 
 @pytest.fixture(scope="session", params=TRIED_RELEASES)

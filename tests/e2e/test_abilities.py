@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -23,18 +24,13 @@ from pinchbench.openclaw.homes.abilities import OF_ABILITY, tools_of, tools_of_a
 from pinchbench.openclaw.install import install
 from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.finished_run import Result
 from pinchbench.suite.loading import load_suite
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
 from real_openclaw import Step, TaskFile, UserHome, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import Result
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 RENT = "The rent is 913 euros."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,18 +11,14 @@ from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.openclaw.install import install
 from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.finished_run import Result
 from pinchbench.results.manifest import read_facts
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
 from real_openclaw import TaskFile, UserHome, write_suite
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import Result
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 SKILL = "---\nname: pinch-salt\ndescription: Season a soup with exactly nine grains.\n---\n\nCount the grains aloud.\n"
 RULES = "Never answer before you have read the whole soup."

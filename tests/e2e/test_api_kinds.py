@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from http_server import HttpServer, Request, Response, running
 from pinchbench import Reason, RunConfig, run_benchmark
+from pinchbench.openclaw.command import OpenClaw
 from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 CHECK = """
 def grade(transcript: list, workspace_path: str) -> dict:

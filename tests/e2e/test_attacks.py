@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +14,7 @@ from pinchbench.defaults import Sandbox
 from pinchbench.model.facts import Integrity
 from pinchbench.openclaw.install import install
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 
 async def test_in_namespaces_no_attack_works(tmp_path: Path) -> None:

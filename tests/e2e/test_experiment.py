@@ -6,8 +6,9 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from signal import SIGKILL
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -21,17 +22,11 @@ from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, ExperimentF
 from pinchbench.llm.demo.completion import Completion, count_tokens
 from pinchbench.llm.demo.script import ScriptedTurn, next_reply
 from pinchbench.openclaw.install import install
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.suite.solution import ToolStep
 from real_openclaw import TaskFile, UserHome, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import PastRun
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 LIMIT_S = 900
 BEST = 3  # right lines at most, and the level of the best model

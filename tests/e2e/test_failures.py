@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
+from anyio.abc import Listener, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from fakes import NEW_RELEASE, OLD_RELEASE
@@ -20,27 +22,18 @@ from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw import agent as agent_module
 from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
-from pinchbench.openclaw.homes.private import clone
+from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.openclaw.model_catalogue import Catalogue
+from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.process.spec import EndReason, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
-from real_openclaw import TaskFile, newest_release, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-    from pathlib import Path
-
-    from anyio.abc import Listener, SocketStream
-
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.homes.private import PrivateHome
-    from pinchbench.openclaw.task_result import TaskResult
-    from real_openclaw import UserHome
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 RUN_LIMIT_S = 300.0  # far beyond any test here, on a machine that is busy with others
 PATIENCE = 4  # refusals after which the time is up: 2026.6.5 gives up by itself before, 2026.9.6 would try for minutes

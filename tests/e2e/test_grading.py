@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,16 +17,11 @@ from fake_judge import fake_judge, good
 from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench import JudgeConfig, RunConfig, run_benchmark
 from pinchbench.model.task import GradingType, Tier
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import find_marked
 from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 # without the hard tier, whose solutions are played without OpenClaw: they are a few long scripts
 TASKS = {task.task_id: task for task in SUITE.tasks if task.tier is Tier.STANDARD}

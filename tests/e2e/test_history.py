@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -14,13 +14,9 @@ from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.trial import TrialKey
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.suite.solution import SolutionTurn, ToolStep
 from real_openclaw import newest_release
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
 
 pytestmark = pytest.mark.long
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Awaitable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.config.served import ServedModel
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.added_agents import MADE_AGAIN
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
+from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.runner.setup.make_homes import endpoint
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.homes.private import PrivateHome
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 
 def template(root: Path, openclaw: OpenClaw, port: int) -> Awaitable[PrivateHome]:

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.events import Event, TrialBegan
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.model.ending import Stop
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.results.finished_run import Result
 from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.finished_run import Result
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 PRICE_IN, PRICE_OUT = 80.0, 500.0  # USD per million tokens
 TASKS = [TaskFile(task_id=f"task_{name}", turns=[("Say done.", [], "Done.")], timeout_s=240) for name in "ab"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,19 +11,15 @@ from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
 from pinchbench.defaults import DivergencePolicy
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
 from real_openclaw import TaskFile, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.finished_run import Result
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 TASK = TaskFile(
     task_id="task_a",

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.defaults import Sandbox
+from pinchbench.openclaw.command import OpenClaw
 from real_openclaw import Step, TaskFile, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 # Each ends by itself at some multiple of its limit: a test that fails must do no harm.
 BOMB = "import os, time\nfor _ in range(9):\n    os.fork()\ntime.sleep(120)\n"

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 import pinchbench.llm.demo.scripted_model as demo
 from pinchbench import Reason, RunConfig, Usage, run_benchmark
 from pinchbench.model.trial import TrialKey
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import find_marked
 from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 WORDS = ("amber", "birch", "coral", "grove", "harbor")
 LONG = "The quick brown fox counts its steps. " * 6000  # 228 kB: more than one argument can hold

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import anyio.abc
@@ -18,17 +18,13 @@ from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.trial import TrialKey
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.sandbox.sandbox_spec import NODE, OPENCLAW, STATE, WORKSPACE, Forward
 from pinchbench.suite.solution import ToolStep
 from real_openclaw import newest_release
 from sandbox_programs import ENV, Trial, trial_of, users
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pinchbench.openclaw.command import OpenClaw
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 PORT = 18080
 
 

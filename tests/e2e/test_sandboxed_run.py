@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,21 +13,15 @@ from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.model.facts import Integrity
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, newest_release, write_suite
+from real_openclaw import Step, TaskFile, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.finished_run import Result
-    from real_openclaw import Step
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 LOOK = (
     "pwd; env; ls -a / /tmp; cat /etc/passwd; ps ax; ls /proc | grep -c '^[0-9]';"

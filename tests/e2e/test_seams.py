@@ -6,9 +6,10 @@ The first five tests look at one run, in which a task with a service and a follo
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from signal import SIGKILL
-from typing import TYPE_CHECKING
 
 import anyio
 import psutil
@@ -24,26 +25,19 @@ from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
 from pinchbench.defaults import Sandbox
 from pinchbench.files.user_data import cache_dir
+from pinchbench.model.outcome import Outcome
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import install
 from pinchbench.process.leftovers import find_marked
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import Step, TaskFile, make_home, older_release_is_long, write_suite
+from real_openclaw import Step, TaskFile, UserHome, make_home, older_release_is_long, write_suite
 from site_server import serving
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.finished_run import Result
-    from real_openclaw import UserHome
 
 pytestmark = pytest.mark.real_openclaw
 
@@ -239,7 +233,6 @@ def test_a_timeout_ends_all_that_the_agent_has_started(seen: Seen) -> None:
 
 
 @older_release_is_long
-@pytest.mark.anyio
 async def test_a_replay_needs_no_model_and_comes_to_the_same(seen: Seen) -> None:
     config = ReplayConfig(run=str(seen.result.folder), suite="task_books", replay=ReplaySettings(folder=""))
     again = await replay(config)
@@ -257,7 +250,6 @@ async def test_a_replay_needs_no_model_and_comes_to_the_same(seen: Seen) -> None
 
 
 @older_release_is_long
-@pytest.mark.anyio
 async def test_a_regrade_asks_another_judge_about_what_was_kept(seen: Seen) -> None:
     async with fake_judge(good(1.0)) as judge:
         again = await regrade(
@@ -320,7 +312,6 @@ def test_a_run_is_seen_live_in_a_browser_killed_and_resumed(tmp_path: Path) -> N
     assert [len(one.outcomes) for one in run.attempts.values()] == [1, 1]
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("openclaw", [OLD_RELEASE], indirect=True)
 async def test_the_older_release_works_in_the_sandbox(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
     before = home.snapshot()

@@ -7,31 +7,26 @@ import os
 import signal
 import socket
 import subprocess
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from pinchbench import Isolation, Reason, RunConfig, run_benchmark
 from pinchbench.events import Event, TrialBegan
 from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import plan_turns
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import MARKER, end_marked
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
 from real_openclaw import TaskFile, UserHome, newest_release, write_suite
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.openclaw.command import OpenClaw
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 SLOT = "shared"
 GATEWAY = "e2e-gateway"

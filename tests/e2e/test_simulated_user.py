@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from fake_judge import Answer, fake_judge
+from fake_judge import Answer, Asked, fake_judge
 from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.config.asked_models import UserModelConfig
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
 from pinchbench.model.facts import UserEnd
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
 from real_openclaw import UserHome, newest_release
 from suite_packs import put
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from fake_judge import Asked
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.finished_run import Result
-
-pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, pytest.mark.anyio, newest_release]
+pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, newest_release]
 
 TASK = """
     ---

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from fake_judge import fake_judge, good
 from pinchbench import JudgeConfig, RunConfig, run_benchmark
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import TRIED_RELEASES
+from real_openclaw import UserHome
 from suite_packs import write_harbor, write_qwenclaw
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-    from real_openclaw import UserHome
 
 pytestmark = [
     pytest.mark.real_openclaw,
     pytest.mark.long,
-    pytest.mark.anyio,
     pytest.mark.parametrize("openclaw", [TRIED_RELEASES[0]], indirect=True),
 ]
 

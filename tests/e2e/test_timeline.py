@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
 from real_openclaw import UserHome, newest_release
 from suite_packs import put
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.finished_run import Result
-
 pytestmark = [
     pytest.mark.real_openclaw,
-    pytest.mark.anyio,
     newest_release,
     pytest.mark.skipif(find_libfaketime() is None, reason="libfaketime is not installed"),
 ]

@@ -7,16 +7,13 @@ import os
 import shlex
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from docs.pages import DOCS, commands
 from pinchbench.files.user_data import cache_dir
 from pinchbench.openclaw.install import DEFAULT_RELEASE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 

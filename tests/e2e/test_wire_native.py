@@ -10,17 +10,15 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from fakes import NEW_RELEASE, OLD_RELEASE
+from pinchbench.openclaw.command import OpenClaw
 from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.reply_matching import Divergence, Replay
 from real_openclaw import newest_release
-
-if TYPE_CHECKING:
-    from pinchbench.openclaw.command import OpenClaw
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 

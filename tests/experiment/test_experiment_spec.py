@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError, ExperimentError
 from pinchbench.experiment.experiment_spec import of_models, read_experiment
 from pinchbench.runner.scheduling.meter import BudgetLimits
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = "model: demo/oracle\nvariants:\n"
 TWO = "  a: {thinking: low}\n  b: {thinking: high}\n"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -14,19 +15,20 @@ from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_record import read_record
 from pinchbench.experiment.experiment_spec import Experiment, Variant
 from pinchbench.experiment.repetition_blocks import BlockCoordinator, is_settled, score
-from pinchbench.experiment.run_experiment import DECIDED, resume_experiment, run_experiment
+from pinchbench.experiment.run_experiment import DECIDED, ExperimentResult, resume_experiment, run_experiment
 from pinchbench.experiment.sequential import Design
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
-from pinchbench.results.compare.verdict import SequentialVerdict
+from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.manifest import TaskFacts
 from pinchbench.results.records import (
     GradeGiven,
+    Record,
     RunFinished,
     RunResumed,
     TrialFinished,
@@ -38,14 +40,6 @@ from pinchbench.results.records import (
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import Admission
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pinchbench.experiment.run_experiment import ExperimentResult
-    from pinchbench.results.compare.verdict import SequentialComparison
-    from pinchbench.results.records import Record
 
 RUN_LIMIT_S = 240
 DESIGN = Design(variants=("base", "other"), tasks=("task_a", "task_b"), runs=2, seed=1)
@@ -267,7 +261,6 @@ def test_a_variant_that_is_decided_makes_no_further_trials_and_its_run_is_comple
         assert result.results[variant.name].complete
 
 
-@pytest.mark.anyio
 async def test_a_decided_experiment_is_resumed_without_a_trial(decided: Decided) -> None:
     first, told = decided.result, list[str]()
     made = trials_made(first)
@@ -278,7 +271,6 @@ async def test_a_decided_experiment_is_resumed_without_a_trial(decided: Decided)
     assert again.record.sequential == first.record.sequential
 
 
-@pytest.mark.anyio
 async def test_an_experiment_that_died_comes_to_the_same_verdict(decided: Decided) -> None:
     first = decided.result
     for variant in first.record.variants:  # as if the runner had died after some blocks
@@ -296,7 +288,6 @@ async def test_an_experiment_that_died_comes_to_the_same_verdict(decided: Decide
 
 
 @pytest.mark.long
-@pytest.mark.anyio
 async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_loser_is_dropped(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path, ("mock/good", "mock/bad", "mock/alike"), runs=6, margin=0.4)
     with fail_after(RUN_LIMIT_S):
@@ -310,7 +301,6 @@ async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_lose
     assert last.stop is Stop.DECIDED
 
 
-@pytest.mark.anyio
 async def test_a_budget_that_is_reached_leaves_it_open_until_it_is_raised(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path, ("mock/good", "mock/bad"))
     experiment = replace(experiment, budget=BudgetLimits(max_tokens=1000))  # 220 for each trial

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import psutil
 import pytest
 from anyio import create_task_group, fail_after
+from anyio.streams.memory import MemoryObjectReceiveStream
 from msgspec import UNSET
 
 from fakes import NEW_RELEASE, OLD_RELEASE, SCORED_BY_MODEL, TURN_LIMIT_S, fake_openclaw, open_gate, run_config
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ResultsError
-from pinchbench.events import PaceChanged, TrialBegan
+from pinchbench.events import Event, PaceChanged, TrialBegan
 from pinchbench.experiment.experiment_record import (
     ExperimentFiles,
     RecordedExperiment,
@@ -26,24 +28,13 @@ from pinchbench.experiment.experiment_record import (
     write_record,
 )
 from pinchbench.experiment.experiment_spec import Experiment, Variant
-from pinchbench.experiment.run_experiment import resume_experiment, resumed_budget, run_experiment
+from pinchbench.experiment.run_experiment import ExperimentResult, resume_experiment, resumed_budget, run_experiment
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.records import TrialFinished, TrialStarted
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.scheduling.meter import BudgetLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.events import Event
-    from pinchbench.experiment.run_experiment import ExperimentResult
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 240
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt.", "task_c": "Write out.txt."}

@@ -12,11 +12,11 @@ import socket
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
@@ -27,9 +27,6 @@ from pinchbench.files import archive, archive_write
 from pinchbench.files.archive import END_MARK, ArchiveLostError, Kept, KeptFile, NoText, kept_texts
 from pinchbench.files.archive_restore import restore_workspace
 from pinchbench.files.archive_write import keep_workspace
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def mode(path: Path) -> int:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.files.beneath import is_regular, link_regular, open_regular
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _link(place: Path) -> None:

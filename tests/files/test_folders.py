@@ -7,10 +7,10 @@ import fcntl
 import os
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,9 +25,6 @@ from pinchbench.files.folders import (
     set_aside,
     sync_folder,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def mode(path: Path) -> int:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from fuzz.examples import counts
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
-
-    from _pytest.terminal import TerminalReporter
 
 PROPERTY = "fuzz_examples"
 

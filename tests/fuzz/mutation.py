@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, AnyStr
+from typing import AnyStr
 
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 MAX_SIZE = 200_000  # of a document that grows by doubling
 PLACES = 2**16  # a place in a document is a share of its length

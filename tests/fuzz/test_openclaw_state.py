@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +19,6 @@ from pinchbench.openclaw.command import agent_id, model_slug
 from pinchbench.openclaw.find import read_version, release_warning
 from pinchbench.openclaw.homes.credentials import ASSIGNMENT, CARRIED_SECTIONS, private_dotenv, read_user_state
 from pinchbench.openclaw.install import release_key
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CONFIGS: list[object] = [
     {

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from hypothesis import given
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from fuzz.examples import examples_of
-from fuzz.mutation import BYTE_CHANGES, HOSTILE_TEXTS, change_bytes, encoded, json_texts
+from fuzz.mutation import BYTE_CHANGES, HOSTILE_TEXTS, Change, change_bytes, encoded, json_texts
 from past_runs import aggregate_of, facts_of
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
@@ -38,11 +38,6 @@ from pinchbench.results.records import (
     TrialStarted,
     encode,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fuzz.mutation import Change
 
 KEYS = [TrialKey(task_id=task_id, repetition=number) for task_id in ("task_a", "task_b") for number in (1, 2)]
 USAGE = Usage(requests=2, input_tokens=80, output_tokens=10, total_tokens=90, cost_usd=0.003)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -23,9 +23,6 @@ from pinchbench.suite.reading import BrokenTaskError, TaskProblem
 from pinchbench.suite.solution import parse_solution
 from pinchbench.suite.suite_manifest import parse_manifest
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ROOT = bundled_tasks_dir()
 RICH_TASK = """---

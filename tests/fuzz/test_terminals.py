@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 from anyio import create_memory_object_stream, fail_after
@@ -38,9 +38,6 @@ from pinchbench.report.terminal.listings import print_plan
 from pinchbench.report.terminal.live import LiveView
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.report.text import plain, plain_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # Unicode's Bidi_Control: all that reorders what is next to it
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -38,10 +39,6 @@ from pinchbench.openclaw.transcript import TranscriptFacts, TranscriptReader, de
 from pinchbench.process.follow import LineSplitter
 from pinchbench.results.records import TrialFinished, decode, encode
 from pinchbench.transcript_lines import parse_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 USAGE = {"input": 80, "output": 10, "cacheRead": 20, "cacheWrite": 0, "totalTokens": 110, "cost": {"total": 0.003}}
 ASSISTANT = {"role": "assistant", "provider": "mock", "model": "m1", "usage": USAGE}

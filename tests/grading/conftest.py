@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields, replace
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -14,16 +14,12 @@ from anyio import fail_after
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.grading.checks import CheckJob, GradeJob, run_check
+from pinchbench.model.grade import CheckGrade
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.transcript_lines import parse_line
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.grade import CheckGrade
 
 NOW = 1_750_000_000.0  # 2025-06-15, 15:06:40 UTC
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core_pack import IDLE, SOLVED, write_clawbench_core
+from grading.conftest import Desk
 from pinchbench.files.workspace import copy_files
 from pinchbench.model.task_programs import AssertionsVerifier, CommandAssertion, FileAssertion
 from pinchbench.suite.loading import load_suite
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from grading.conftest import Desk
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_task_of_clawbench_core_is_scored_by_the_share_of_what_holds(desk: Desk, tmp_path: Path) -> None:

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import socket
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 from anyio import fail_after
 
-from grading.conftest import IN_NAMESPACES
+from grading.conftest import IN_NAMESPACES, Desk
 from grading.test_checks import LOOK_AROUND
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.grading.check_sandbox import CheckSandbox, open_place
 from pinchbench.grading.checks import run_check
 from pinchbench.sandbox.sandbox_spec import Mount
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grading.conftest import Desk
-
-
-pytestmark = pytest.mark.anyio
 in_namespaces = pytest.mark.parametrize("desk", [IN_NAMESPACES], indirect=True)
 # A program of the agent's, which the check runs as tasks do.
 RUN = """

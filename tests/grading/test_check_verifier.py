@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from grading.conftest import IN_NAMESPACES
+from grading.conftest import IN_NAMESPACES, Desk
 from pinchbench.grading.check_verifier import Rewards, UnusableTestsError, read_rewards, stated_rewards
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.task import HOME_FOLDERS, WorkspaceFile
 from pinchbench.model.task_programs import PytestVerifier, RewardVerifier, ShownFile
 from suite_packs import put, write_claw_bench
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from grading.conftest import Desk
 
 
 @pytest.mark.parametrize(
@@ -84,7 +79,6 @@ def reward_verifier(folder: Path, script: str) -> RewardVerifier:
     return RewardVerifier(folder=folder, script="test.sh", limit_s=60, env={"WANTED": "hello"})
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("desk", [IN_NAMESPACES], indirect=True)
 async def test_a_script_finds_the_paths_that_its_task_states(desk: Desk, tmp_path: Path) -> None:
     put(desk.workspace / "out.txt", "hello")
@@ -116,9 +110,6 @@ async def test_a_script_finds_the_paths_that_its_task_states(desk: Desk, tmp_pat
     grade = await desk.check("", verifier=lacking, workspace_path="/app")
     assert grade.ungraded is Ungraded.CHECK_NO_SCORES
     assert "commands that are not here: gone-and-away" in grade.notes[0]
-
-
-pytestmark = pytest.mark.anyio
 
 
 def verifier(tmp_path: Path, tests: str | None = None, needs: tuple[str, ...] = ()) -> PytestVerifier:

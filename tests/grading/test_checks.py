@@ -6,18 +6,21 @@ import json
 import math
 import shutil
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 from anyio import create_task_group, fail_after
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes import until
+from grading.conftest import Desk
 from pinchbench.defaults import CheckTotal, FailureEvent
 from pinchbench.grading import check_child, checks
 from pinchbench.grading.check_child import Answer, tally
@@ -27,15 +30,6 @@ from pinchbench.model.grade import CheckGrade, Ungraded
 from pinchbench.model.task import ScoreRule
 from pinchbench.results.evidence_files import Evidence
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    import psutil
-
-    from grading.conftest import Desk
-
-pytestmark = pytest.mark.anyio
 both_backends = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 NUMBERS = st.one_of(

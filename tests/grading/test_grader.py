@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -19,17 +19,11 @@ from pinchbench.grading.checks import GradeJob
 from pinchbench.grading.grader import Grader, combine
 from pinchbench.grading.judge.judge_reply import REPLY_CHARS
 from pinchbench.grading.judge.kept_replies import Judgement, Vote
-from pinchbench.grading.judge.prompt import FILE_BYTES, FILES_BYTES, make_question
+from pinchbench.grading.judge.prompt import FILE_BYTES, FILES_BYTES, Question, make_question
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.task import PINCHBENCH_RULE, GradingType, ScoreRule, Task, Turn, WorkspaceFile
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.grading.judge.prompt import Question
-
 
 SCORES = st.floats(0, 1)
 
@@ -91,8 +85,6 @@ def test_a_judge_behind_a_gate_counts_as_0_below_it(points: float, score: float)
     assert grade.score == pytest.approx(score)
     assert any("the judge counts as 0" in note for note in grade.notes) is (points < 0.75)
 
-
-pytestmark = pytest.mark.anyio
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 CHECK = "def grade(transcript, workspace_path):\n    return {'turns': len(transcript) / 4}\n"

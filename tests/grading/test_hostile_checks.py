@@ -6,23 +6,16 @@ import ctypes
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import psutil
 import pytest
 
+from grading.conftest import Desk
 from pinchbench.grading import checks
 from pinchbench.model.grade import CheckGrade, Ungraded
 from pinchbench.process.spec import EndReason, ProcessEnd
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    import psutil
-
-    from grading.conftest import Desk
-
-pytestmark = pytest.mark.anyio
 
 
 def landlock_version() -> int:

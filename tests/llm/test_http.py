@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import httpx2
@@ -33,7 +34,7 @@ from fake_judge import (
     verdict,
     wrong_usage,
 )
-from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.config.asked_models import ChatConfig, JudgeConfig
 from pinchbench.errors import ConfigError
 from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.prompt import Question, response_schema
@@ -57,13 +58,6 @@ from pinchbench.llm.openai_api import (
     read_completion,
 )
 from pinchbench.model.usage import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
-    from pinchbench.config.asked_models import ChatConfig
-
-pytestmark = pytest.mark.anyio
 
 KEY = "sk-secret-0123456789abcdef"
 SCHEMA: dict[str, object] = {"type": "object", "properties": {"total": {"type": "number"}}}

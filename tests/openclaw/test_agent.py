@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -15,6 +15,7 @@ from fakes import SEED_KEYS, SeenEvents, fake_openclaw, open_gate
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn, TurnGate
 from pinchbench.model.trial import TrialEvents
+from pinchbench.model.usage import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.agent_progress import WAITING
 from pinchbench.openclaw.command import OpenClaw
@@ -23,17 +24,10 @@ from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.shared import SharedHome
+from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.process import capacity
 from pinchbench.process.spec import Limits, StopSignal
 from processes import living
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.usage import Usage
-    from pinchbench.openclaw.task_result import TaskResult
-
-pytestmark = pytest.mark.anyio
 
 LIMITS = Limits(grace_s=0.3, sweep_s=0.3)
 PATIENT = Limits(grace_s=300, sweep_s=0.3)  # for an agent that goes when it is asked to

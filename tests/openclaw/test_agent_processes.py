@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pytest
+from pathlib import Path
 
 from fakes import fake_openclaw
 from home_templates import template_of
@@ -14,11 +12,6 @@ from pinchbench.openclaw.homes.private import clone
 from pinchbench.process.spec import Limits
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.sandbox.sandbox_spec import Mount
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 
 def _task(folder: str = "") -> Task:

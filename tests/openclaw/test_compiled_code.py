@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -12,12 +13,6 @@ from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.compiled_code import compiled_code
 from pinchbench.process.spec import EndReason, ProcessEnd
 from pinchbench.sandbox.levels import Level
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import anyio
 import pytest
 from anyio import fail_after
 
 from pinchbench.model.ending import Reason
+from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.conversation_user import UserReply, ask_user
 from pinchbench.process.spec import StopSignal
-
-if TYPE_CHECKING:
-    from pinchbench.openclaw.agent_progress import Progress
-
-pytestmark = pytest.mark.anyio
 
 
 class Answered:

@@ -25,8 +25,6 @@ from pinchbench.openclaw.find import (
 )
 from pinchbench.openclaw.install import managed, node_folder
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def no_openclaw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

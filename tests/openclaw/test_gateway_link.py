@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import EndOfStream, connect_unix, create_task_group, fail_after
+from anyio.abc import SocketStream
 from anyio.lowlevel import checkpoint
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -16,13 +18,6 @@ from pinchbench.errors import GatewayError
 from pinchbench.openclaw import gateway_link
 from pinchbench.openclaw.gateway_link import GatewayLink, open_link
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-    from pathlib import Path
-
-    from anyio.abc import SocketStream
-
-pytestmark = pytest.mark.anyio
 MAIN = "agent:main:main"
 
 

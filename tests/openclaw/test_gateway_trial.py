@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +12,7 @@ from pinchbench.errors import GatewayError
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.timeline import Ability, ChatMessage
 from pinchbench.model.trial import TrialEvents
+from pinchbench.model.usage import Usage
 from pinchbench.openclaw import gateway_link, gateway_trial, play_timeline
 from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.gateway_trial import (
@@ -29,11 +29,6 @@ from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
 from pinchbench.results.evidence_files import Evidence
 
-if TYPE_CHECKING:
-    from pinchbench.model.usage import Usage
-
-
-pytestmark = pytest.mark.anyio
 GATEWAY = """
 import json, socket, sys, time
 

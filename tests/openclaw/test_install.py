@@ -10,17 +10,13 @@ import sys
 import threading
 import time
 import zipfile
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.install import install, install_node, installed, managed, node_folder, npm_command
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 
 NPM = """#!/bin/sh
 for package; do :; done

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _installed(folder: Path, **plugins: object) -> Path:

@@ -5,27 +5,22 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import pytest
 from anyio import Event, create_task_group, create_unix_listener, fail_after
+from anyio.abc import SocketStream
 from anyio.lowlevel import checkpoint
 
 from pinchbench.errors import GatewayError, ServiceError
 from pinchbench.model.task import Turn
 from pinchbench.model.timeline import Advance, ChatMessage, Interrupt, ServiceEvent
 from pinchbench.openclaw import play_timeline
+from pinchbench.openclaw.gateway_link import GatewayLink
 from pinchbench.openclaw.play_timeline import ChatLog, TimelinePlayer
 from pinchbench.openclaw.trial_clock import TrialClock
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.abc import SocketStream
-
-    from pinchbench.openclaw.gateway_link import GatewayLink
-
-pytestmark = pytest.mark.anyio
 START = 1_772_433_000.0
 HOUR_S = 3600.0
 OWNER = ChatMessage(sender="ana", is_owner=True)

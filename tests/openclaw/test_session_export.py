@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,6 @@ from pinchbench.openclaw.agent_progress import Session
 from pinchbench.openclaw.session_export import Export, export_sessions
 from pinchbench.openclaw.sessions import AnyStore, TranscriptLimitError
 from pinchbench.results.evidence_files import Evidence
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 LINE = '{"type": "session", "cwd": "/"}\n'
 

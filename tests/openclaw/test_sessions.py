@@ -8,9 +8,10 @@ import random
 import shutil
 import sqlite3
 import threading
+from collections.abc import Iterator
 from contextlib import closing
 from io import BytesIO
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -21,19 +22,12 @@ from pinchbench.openclaw.sessions import (
     ROWS_AT_ONCE,
     AnyStore,
     JsonlStore,
+    SessionStore,
     SqliteStore,
     TranscriptLimitError,
     _Row,
     read_lines,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pinchbench.openclaw.sessions import SessionStore
-
-pytestmark = pytest.mark.anyio
 
 EVENT = b'{"type":"message","text":"\xe2\x80\xa8 \xc3\xa9"}'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from pinchbench.openclaw.task_result import CAPTURE_BYTES, LastTurn, TaskResult,
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.spec import EndReason, ProcessEnd
 from pinchbench.results.evidence_files import Evidence
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = TranscriptFacts(events=4, usage=Usage(requests=2), models=("mock/m1",), answered=True)
 EMPTY = TranscriptFacts()

@@ -5,14 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.openclaw.trial_clock import TrialClock, as_iso, find_libfaketime
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARCH = 1_772_433_000.0  # 2026-03-02T06:30:00Z
 DAY_S = 86_400.0

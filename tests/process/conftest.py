@@ -6,10 +6,10 @@ import shutil
 import socket
 import sys
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import anyio
@@ -19,9 +19,6 @@ import pytest
 from fakes import poll
 from pinchbench.process.spec import Limits, ProcessSpec
 from processes import lives
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 # Connects, says its name and its process id, and stays. Whoever it forks shares the connection.
 PRESENT = """

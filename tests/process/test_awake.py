@@ -66,7 +66,6 @@ def anyio_backend() -> tuple[str, dict[str, object]]:
     return "trio", {"clock": MockClock(autojump_threshold=0)}
 
 
-@pytest.mark.anyio
 async def test_time_in_which_others_were_waited_for_does_not_count() -> None:
     now_s, held_s = 0.0, 0.0
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from pinchbench.process import capacity
 from pinchbench.process.capacity import find_full, is_disk_full
-
-if TYPE_CHECKING:
-    import pytest
 
 HUGE = 2**62
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import aiofiles
 import anyio
@@ -13,12 +14,6 @@ import pytest
 from anyio import fail_after
 
 from pinchbench.process.follow import CHUNK_BYTES, Follower, Output
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
 
 import anyio
 import psutil
@@ -18,13 +18,7 @@ from anyio import fail_after, to_thread
 
 from pinchbench.process.guardian.process_tree import MARKER
 from pinchbench.process.guardian_link import GUARDIAN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from process.conftest import PlayFolders, RollCall
-
-pytestmark = pytest.mark.anyio
+from process.conftest import PlayFolders, RollCall
 
 SETTINGS = {
     "grace_s": 600.0,

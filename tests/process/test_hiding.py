@@ -6,7 +6,8 @@ import itertools
 import os
 import signal
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from anyio import fail_after
@@ -15,12 +16,7 @@ from fakes import poll
 from hiding import Hidden, Victim
 from pinchbench.sandbox.levels import Level, find_support
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 pytestmark = [
-    pytest.mark.anyio,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere no process finds all its descendants"),
 ]
 

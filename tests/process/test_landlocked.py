@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import create_task_group, fail_after
@@ -11,12 +10,9 @@ from anyio import create_task_group, fail_after
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox import landlock_rules
-
-if TYPE_CHECKING:
-    from process.conftest import PlayFolders, RollCall
+from process.conftest import PlayFolders, RollCall
 
 pytestmark = [
-    pytest.mark.anyio,
     pytest.mark.skipif(
         not sys.platform.startswith("linux") or landlock_rules.abi() < landlock_rules.SCOPE_ABI,
         reason="needs Landlock ABI 6",

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -25,14 +25,8 @@ from pinchbench.process.leftovers import (
     is_alive,
     is_elsewhere,
 )
+from process.conftest import PlayFolders, RollCall
 from processes import lives
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from process.conftest import PlayFolders, RollCall
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

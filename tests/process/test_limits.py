@@ -7,7 +7,6 @@ import re
 import sys
 from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import create_task_group, fail_after, to_thread
@@ -18,12 +17,10 @@ from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.sandbox.sandbox_spec import make_spec
-
-if TYPE_CHECKING:
-    from process.conftest import PlayFolders
+from process.conftest import PlayFolders
 
 LINUX = sys.platform.startswith("linux")
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(not LINUX, reason="the kernel's figures are those of Linux")]
+pytestmark = [pytest.mark.skipif(not LINUX, reason="the kernel's figures are those of Linux")]
 
 MIB = 1024**2
 LIMIT_S = 60

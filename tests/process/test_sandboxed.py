@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import psutil
 import pytest
@@ -16,12 +17,8 @@ from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.sandbox.sandbox_spec import make_spec
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
 REFUSED = find_support().reason(Level.NAMESPACES)
-pytestmark = [pytest.mark.anyio, pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")]
+pytestmark = [pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")]
 
 LIMIT_S = 60
 LIMITS = Limits(grace_s=1.0, orphan_grace_s=0.5, sweep_s=0.5)

@@ -10,9 +10,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import anyio
 import psutil
@@ -24,15 +24,9 @@ from pinchbench.process.awake import Clocks, Reading
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, StopSignal
 from pinchbench.process.supervise import contain_level, supervise
-from process.conftest import PATIENT_LIMITS, QUICK_LIMITS
+from process.conftest import PATIENT_LIMITS, QUICK_LIMITS, PlayFolders
 from processes import lives
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from process.conftest import PlayFolders
-
-pytestmark = pytest.mark.anyio
 both_backends = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
 LONG_S = 300.0  # a limit that no test reaches: what needs that long hangs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -16,9 +16,6 @@ from pinchbench.report.certificate import (
 from pinchbench.report.terminal.console import report_console
 from pinchbench.results.judge_certificate import Aspect, JudgeCertificate, Measure, WorkScore
 from simulated_judges import Fault, simulated
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _measure(aspect: Aspect, *, value: float | None, low: float | None = None, perfect: float = 0.0) -> Measure:

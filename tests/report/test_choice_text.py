@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +11,6 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.report.choice_text import answers, columns, markdown, notes, rank_text, rows
 from pinchbench.results.compare.choice import Choice, choice_of
 from pinchbench.results.compare.samples import find_sides
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def _choice(folder: Path, **models: tuple[float, float | None, float]) -> Choice:

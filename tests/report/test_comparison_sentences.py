@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.report.comparison_sentences import (
@@ -11,13 +11,8 @@ from pinchbench.report.comparison_sentences import (
     significance_sentences,
     unpaired_sentences,
 )
-from pinchbench.results.compare.comparison import compare
+from pinchbench.results.compare.comparison import Comparison, compare
 from pinchbench.results.compare.samples import LeftOut, find_sides
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.compare.comparison import Comparison
 
 
 def _compared(folder: Path, a: dict[str, float], b: dict[str, float]) -> Comparison:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +11,7 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.facts import PrefixBreak, PrefixCause, PromptFacts, WireFacts
 from pinchbench.model.usage import Usage
 from pinchbench.report.cost_reasons import cost_reasons, reason_texts, why_dearer
-from pinchbench.results.compare.samples import find_sides
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.compare.samples import Sample
+from pinchbench.results.compare.samples import Sample, find_sides
 
 THIRD = PrefixBreak(call=3, in_turn=3, cause=PrefixCause.TIME, where="Time", at=40, again=600)
 

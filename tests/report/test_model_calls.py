@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +11,7 @@ from pinchbench.model.facts import WireFacts
 from pinchbench.model.usage import Usage
 from pinchbench.report.model_calls import model_calls_sentence, model_time_text
 from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.result_json import Aggregate
+from pinchbench.results.result_json import Aggregate
 
 USAGE = Usage(requests=2, input_tokens=4_500, output_tokens=500, total_tokens=5_000)  # as `Made` has it
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -19,9 +19,6 @@ from pinchbench.model.usage import Usage
 from pinchbench.report.remarks import remarks
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.paths import RunFiles
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _of(folder: Path, plan: PlannedRun) -> list[str]:

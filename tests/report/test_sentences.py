@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -51,9 +51,6 @@ from pinchbench.results.records import (
 )
 from pinchbench.results.run_list import past_runs
 from pinchbench.results.run_state import RunState
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DECIDED = "Decided: worse than base."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.defaults import FailureEvent
@@ -11,9 +11,6 @@ from pinchbench.report.what_went_wrong import PHRASES, sheet_of, sheet_rows, she
 from pinchbench.results.compare.samples import find_sides
 from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIE, HARM = FailureEvent.FALSE_CLAIM, FailureEvent.HARMED
 COUNTED = {

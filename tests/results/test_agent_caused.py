@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,9 +23,6 @@ from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.run_list import past_runs
 from pinchbench.results.run_state import TrialState
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Span = tuple[Reason, float, float]
 WORKS = Reason.COMPLETED

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from past_runs import aggregate_of, facts_of
 from pinchbench.model.ending import Reason
@@ -27,12 +28,6 @@ from pinchbench.results.result_json import JournalEnd
 from pinchbench.results.run_state import RunState
 from pinchbench.results.statistics import estimate
 from pinchbench.results.totals import probe_totals
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from msgspec import UnsetType
-
 
 PLAN = [TrialKey(task_id=task, repetition=number) for number in (1, 2) for task in ("task_b", "task_a")]
 

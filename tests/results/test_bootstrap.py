@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
 from pinchbench.results.bootstrap import deviations_of_means, standard_deviation
 from pinchbench.results.statistics import SEED
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 RESAMPLES = 2000
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,10 +29,8 @@ from pinchbench.results.records import (
     decode,
     encode,
 )
+from pinchbench.results.result_json import Aggregate
 from pinchbench.results.run_state import RunState
-
-if TYPE_CHECKING:
-    from pinchbench.results.result_json import Aggregate
 
 PLAN = tuple(TrialKey(task_id=task_id, repetition=number) for task_id in ("a", "b") for number in (1, 2))
 A = PLAN[0]

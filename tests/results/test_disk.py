@@ -9,10 +9,10 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -27,9 +27,6 @@ from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.journal.lock import is_written
 from pinchbench.results.paths import create_run, write_json
 from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, encode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
 FINISHED = RunFinished(at=2.5)

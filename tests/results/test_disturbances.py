@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +10,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts, WireFacts
 from pinchbench.results.disturbances import disturbances_of
 from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.result_json import Aggregate
+from pinchbench.results.result_json import Aggregate
 
 BUSY = LoadFacts(measured_s=100, cpu_wait_s=20)
 CALM = LoadFacts(measured_s=100, cpu_wait_s=10, io_stalled_s=19)

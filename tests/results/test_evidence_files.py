@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.results.evidence_files import Evidence, changed_files, digests_of, file_digest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

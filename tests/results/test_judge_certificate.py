@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -21,10 +21,6 @@ from pinchbench.results.judge_certificate import (
     read_certificate,
 )
 from simulated_judges import Fault, simulated
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 FOUND_BY = {
     Fault.LENIENT: Aspect.LENIENCY,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.manifest import RunFacts, TaskFacts, read_facts
 from pinchbench.results.paths import write_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FACTS = RunFacts(
     run_id="r",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from past_runs import PlannedRun, random_trials, write_run
@@ -18,11 +19,6 @@ from pinchbench.results.finished_run import derive_result, read_run
 from pinchbench.results.paths import RunFiles, write_json
 from pinchbench.results.result_json import GradeEntry, TrialEntry, read_aggregate
 from pinchbench.results.task_trials import ELSEWHERE
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    import msgspec
 
 STORED = Path(__file__).parent / "stored_run" / "results"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,14 +13,9 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.paths import write_json
+from pinchbench.results.paths import RunFiles, write_json
 from pinchbench.results.records import RunFinished, TrialFinished
 from pinchbench.results.run_list import State, at_work_s, past_runs
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.paths import RunFiles
 
 GOOD = {"task_a": (Made(score=1.0), Made(score=0.25)), "task_b": (Made(score=0.5),)}
 

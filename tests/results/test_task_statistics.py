@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,10 +11,6 @@ from bench.items import intervals_held
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.results.task_statistics import find_subjects, item_statistics
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 DIGESTS = {task: hashlib.sha256(task.encode()).hexdigest() for task in ("a", "b")}  # as past_runs has them
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -20,11 +21,6 @@ from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.paths import RunFiles, create_run, find_run
 from pinchbench.results.records import Record, RunStarted, TrialFinished, TrialStarted
 from pinchbench.results.verification import State, changed_evidence, check_run, refuse_altered
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
 
 ALTERED = 10
 KEY = TrialKey(task_id="task_a", repetition=1)

@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -16,22 +16,15 @@ from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.check_results import Part
 from pinchbench.authoring.play import write_transcript
 from pinchbench.authoring.stage import Stage
+from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.grading.checks import SERVICE_LOGS
-from pinchbench.model.task import GradingType
+from pinchbench.model.task import GradingType, Task
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.setup import sandboxing
 from pinchbench.runner.trial import task_setup
 from pinchbench.sandbox.levels import find_support
 from pinchbench.suite.solution import Solution, load_solution
 from sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.model.task import Task
-
-pytestmark = pytest.mark.anyio
 
 # `make test` plays these, `make test-long` every one: all played scripts take minutes.
 SAMPLE = frozenset(

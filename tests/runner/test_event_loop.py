@@ -7,33 +7,26 @@ import gc
 import os
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import pytest
 from anyio import fail_after, to_thread
 from anyio.lowlevel import checkpoint
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 import pinchbench
 from fake_judge import fake_judge, good
 from fakes import fake_openclaw, run_config
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import ResumeConfig
+from pinchbench.events import Event
 from pinchbench.files.folders import make_private
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.events import Event
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 120
 PACKAGE = f"{Path(pinchbench.__file__).parent}{os.sep}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from fakes import MODEL, fake_openclaw
 from pinchbench.model.task import GradingType
 from runner.test_grading import write_task
 from sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CHILD_LIMIT_S = 120
 CHECK = """

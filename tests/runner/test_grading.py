@@ -8,24 +8,28 @@ import shutil
 import threading
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 from anyio import create_memory_object_stream, create_task_group, fail_after
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from fake_judge import failing, fake_judge, good
 from fakes import fake_openclaw, run_config
 from past_runs import as_older_release
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import RegradeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ConfigError, ResultsError, SuiteError
 from pinchbench.events import Event, Notice, TrialEnded, TrialGraded
+from pinchbench.files.archive import Kept
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
+from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, Record, RegradeStarted
 from pinchbench.runner.again.grade_again import regrade
@@ -33,17 +37,6 @@ from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.signals import Interrupt
 from pinchbench.runner.stream_ends import grade_trials, limit_grading
 from processes import living
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.files.archive import Kept
-    from pinchbench.results.finished_run import Result
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 120
 CHECK = """

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import uuid
 from base64 import b64encode
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import anyio
 import pytest
@@ -20,15 +21,9 @@ from command_line import Completed, call
 from endpoint_files import model_at
 from fake_judge import failing, fake_judge, good, served
 from fakes import MODEL, calls, fake_openclaw, open_gate
-from pinchbench.results.journal.journal import read_journal
+from pinchbench.model.outcome import Outcome
+from pinchbench.results.journal.journal import Journal, read_journal
 from pinchbench.results.paths import find_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.results.journal.journal import Journal
 
 RUN_LIMIT_S = 120
 PIECE = 12  # characters of a key that nobody has by chance
@@ -204,7 +199,6 @@ def test_a_key_of_the_users_own_openclaw_is_nowhere(tmp_path: Path, user: Path) 
     assert _leaks(tmp_path, done, key, dotenv_key) == []
 
 
-@pytest.mark.anyio
 async def test_a_key_is_nowhere_in_what_an_interrupted_run_leaves(tmp_path: Path) -> None:
     key = _key()
     program = fake_openclaw(tmp_path)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import msgspec
 import pytest
 from anyio import fail_after
+from anyio.streams.memory import MemoryObjectReceiveStream
 
-from fakes import fake_openclaw, make_suite, open_gate, run_config
+from fakes import Guest, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason, Status
@@ -20,6 +22,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent_progress import WAITING
 from pinchbench.openclaw.homes.private import PrivateHome
+from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.records import (
     GradeGiven,
@@ -35,17 +38,6 @@ from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.transcript_lines import parse_line
 from processes import living
 from sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from fakes import Guest
-    from pinchbench.results.finished_run import Result
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 120  # a hung run, on a machine that does much else
 LINGER_S = 10.0  # well beyond what a process takes to exit, on a machine that does much else

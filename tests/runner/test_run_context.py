@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pytest
 from anyio import create_task_group, wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from pinchbench.events import Event, Notice, OutputLine, TrialActivity
 from pinchbench.model.trial import TrialKey
@@ -14,13 +12,9 @@ from pinchbench.model.usage import Usage
 from pinchbench.runner.run_context import CHATTER_HELD, EVENTS_HELD, RunObserver, with_listeners
 from pinchbench.runner.run_redaction import Redactor
 
-if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
 KEY = TrialKey(task_id="task_a", repetition=1)
 
 
-@pytest.mark.anyio
 async def test_agents_that_say_too_much_leave_room_for_what_is_counted() -> None:
     seen: list[Event] = []
 
@@ -43,7 +37,6 @@ async def test_agents_that_say_too_much_leave_room_for_what_is_counted() -> None
     assert len(seen) == EVENTS_HELD
 
 
-@pytest.mark.anyio
 async def test_listeners_hear_each_event_before_the_observer_and_also_when_it_has_failed() -> None:
     heard: list[str] = []
 

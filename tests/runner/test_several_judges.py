@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from command_line import call, clean_environment
-from fake_judge import Answer, fake_judge, good, served
+from command_line import Completed, call, clean_environment
+from fake_judge import Answer, FakeJudge, fake_judge, good, served
 from fakes import MODEL, fake_openclaw, make_suite
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.model.grade import JudgeGrade
 from pinchbench.results.paths import find_run
 from pinchbench.serve.disagreements import disagreements_of
 from pinchbench.serve.live_run import LiveRun
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from command_line import Completed
-    from fake_judge import FakeJudge
 
 STRICT = good(0.4, {"clear": 0.2, "short": 0.6}, "Too long.")
 LENIENT = good(1.0, {"clear": 1.0, "short": 1.0})

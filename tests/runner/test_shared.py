@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import Lock, fail_after
@@ -17,11 +17,6 @@ from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.shared import ensure_shared
 from pinchbench.runner.run_benchmark import run_benchmark
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 
 def write_config(user: Path, store: str, agents: dict[str, dict[str, str]]) -> Path:

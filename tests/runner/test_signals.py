@@ -7,33 +7,25 @@ import os
 import signal
 import sys
 import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 from anyio import fail_after
+from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from fakes import fake_openclaw, make_suite, open_gate, until
 from pinchbench.model.ending import Reason
+from pinchbench.model.outcome import Outcome
 from pinchbench.process.leftovers import find_marked
-from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.journal import Journal, read_journal
 from pinchbench.results.records import RunFinished, TrialStarted
 from pinchbench.runner.signals import Interrupt
 from processes import living
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from anyio.abc import Process
-
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.results.journal.journal import Journal
-
-pytestmark = pytest.mark.anyio
 
 STEP_LIMIT_S = 60  # one step of a runner, its start included, on a busy machine
 

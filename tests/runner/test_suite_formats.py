@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import fail_after
@@ -19,12 +20,6 @@ from pinchbench.model.ending import Reason
 from pinchbench.runner.again.grade_again import regrade
 from pinchbench.runner.run_benchmark import run_benchmark
 from suite_packs import write_claw_bench, write_harbor, write_qwenclaw, write_wildclaw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_a_qwenclaw_run_is_scored_by_the_suites_rule_and_names_it(tmp_path: Path) -> None:

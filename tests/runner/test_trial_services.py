@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 from uuid import uuid4
 
 import pytest
@@ -19,9 +19,11 @@ from grading.conftest import REFUSED
 from pinchbench.defaults import Network
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.model.ending import Ending, Reason
+from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.task_programs import Service
 from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
+from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.leftovers import find_marked
@@ -34,12 +36,7 @@ from pinchbench.runner.trial.attempt import TrialPlace, run_attempt
 from pinchbench.sandbox.sandbox_spec import WORKSPACE, Forward
 from suite_packs import put
 
-if TYPE_CHECKING:
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.openclaw.agent import OpenClawAgent
-
 pytestmark = [
-    pytest.mark.anyio,
     pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}"),
 ]
 

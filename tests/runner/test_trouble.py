@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 from anyio import fail_after
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from fakes import fake_openclaw, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, PaceChanged, TrialEnded
 from pinchbench.model.ending import Reason, Stop
+from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.records import PaceSet, RunFinished, TrialFinished
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from processes import living
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.results.finished_run import Result
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 120
 CHECK = "def grade(transcript, workspace_path):\n    return {{'made': {score}}}\n"

@@ -6,18 +6,15 @@ import contextlib
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.files.workspace import unnamed
 from pinchbench.sandbox.sandbox_spec import Mount
 from sandbox_programs import Trial, trial_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Each hides from being found in its own way, and holds a connection for as long as it lives.
 HIDERS = {

@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
@@ -16,9 +16,6 @@ from pinchbench.sandbox import enter, forwarder
 from pinchbench.sandbox.forwarder import Forwarder
 from pinchbench.sandbox.sandbox_spec import Forward
 from sandbox_programs import ENV, PYTHON, Trial, trial_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PORT = 18080
 EXCHANGE = """

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import pinchbench
 from pinchbench.sandbox import landlock_rules
 from sandbox_programs import Trial, trial_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROGRAM = """
 import ctypes, errno, os, signal, socket, sys

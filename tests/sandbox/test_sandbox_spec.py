@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.defaults import Network
 from pinchbench.errors import ConfigError
 from pinchbench.sandbox.sandbox_spec import Forward, Mount, SandboxSpec, make_spec, parse_allowed, program_root
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_targets_do_not_depend_on_where_the_trial_is_kept(tmp_path: Path) -> None:

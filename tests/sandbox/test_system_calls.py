@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 import pinchbench
 from pinchbench.sandbox import kernel, system_calls
-from sandbox_programs import trial_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox_programs import Trial
+from sandbox_programs import Trial, trial_of, users
 
 ROOT = Path(pinchbench.__file__).parents[1]
 # Without the filter, each call fails for another reason than EPERM, or changes nothing.

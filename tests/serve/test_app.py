@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
-from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
@@ -27,15 +29,7 @@ from pinchbench.serve.app import access_for, open_listener
 from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.pages import run_page
 from pinchbench.serve.run_catalogue import Catalogue
-from site_server import START_S, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from http.client import HTTPResponse
-    from pathlib import Path
-
-    from site_server import ServedSite
-
+from site_server import START_S, ServedSite, serving
 
 RUN = PlannedRun(
     trials={

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+import pytest
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import GradeOverridden
 from pinchbench.serve.disagreements import agreement_of_run, disagreements_of, sorted_by_difference
 from pinchbench.serve.live_run import LiveRun
 from site_server import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
-
-    from pinchbench.results.paths import RunFiles
 
 RUN = PlannedRun(
     trials={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlencode
 
 import msgspec
@@ -13,7 +13,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.results.manifest import read_facts
+from pinchbench.results.manifest import RunFacts, read_facts
 from pinchbench.serve import file_sources as module
 from pinchbench.serve.file_sources import (
     IMAGE_BYTES,
@@ -26,11 +26,6 @@ from pinchbench.serve.file_sources import (
 )
 from pinchbench.suite.loading import read_suite
 from site_server import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.manifest import RunFacts
 
 TASK = """---
 id: task_a

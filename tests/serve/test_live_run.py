@@ -6,17 +6,18 @@ import fcntl
 import re
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from anyio import fail_after, to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream
 from starlette.datastructures import QueryParams
 
 from fakes import fake_openclaw, run_config
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
-from pinchbench.events import TrialBegan, TrialEnded, TrialGraded
+from pinchbench.events import Event, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import WireFacts
 from pinchbench.model.grade import Ungraded
@@ -36,13 +37,6 @@ from pinchbench.serve import live_run
 from pinchbench.serve.live_run import SHOWN_S, LiveRun
 from pinchbench.serve.pages import run_page
 from pinchbench.serve.run_catalogue import Catalogue
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.events import Event
 
 RUN_LIMIT_S = 240
 TASK = """---
@@ -79,7 +73,6 @@ def _numbers(progress: RunProgress) -> list[str]:
     ]
 
 
-@pytest.mark.anyio
 async def test_the_page_has_the_terminal_s_numbers_at_each_event_of_a_run_with_failures(tmp_path: Path) -> None:
     config = run_config(tmp_path, fake_openclaw(tmp_path), {})
     assert config.tasks_dir is not None

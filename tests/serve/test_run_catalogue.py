@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
 from past_experiments import write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
-from pinchbench.results.run_list import State, run_entry
+from pinchbench.results.paths import RunFiles
+from pinchbench.results.run_list import RunEntry, State, run_entry
 from pinchbench.serve import run_catalogue as module
 from pinchbench.serve.run_catalogue import Catalogue, ItemTable
 from site_server import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.paths import RunFiles
-    from pinchbench.results.run_list import RunEntry
 
 OLD = PlannedRun(trials={"task_a": (Made(),)})
 NEW = PlannedRun(trials={"task_a": (Made(score=0.2),)}, run_id="20260103-030000-0002")

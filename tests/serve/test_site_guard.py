@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from starlette.datastructures import Headers
 
-from pinchbench.serve.site_guard import BAD_HOST, BAD_METHOD, BAD_ORIGIN, NO_TOKEN, Access, refusal
+from pinchbench.serve.site_guard import BAD_HOST, BAD_METHOD, BAD_ORIGIN, NO_TOKEN, Access, Refusal, refusal
 from site_server import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.serve.site_guard import Refusal
 
 TOKEN = "a-secret-of-some-length"
 LOCAL = Access()

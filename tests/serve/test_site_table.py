@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
 
 import pytest
 
-from pinchbench.serve.site_table import PAGE_ROWS, shown_table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from pinchbench.serve.site_table import Table, Value
+from pinchbench.serve.site_table import PAGE_ROWS, Table, Value, shown_table
 
 Row = tuple[str, float | None]
 FIELDS: Mapping[str, Callable[[Row], Value]] = {

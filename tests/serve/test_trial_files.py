@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from base64 import b64encode
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -18,9 +18,6 @@ from pinchbench.report.html.trial_page import read_end
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.serve.file_sources import IMAGES_BYTES
 from pinchbench.serve.trial_files import LOG_BYTES, compared_files, links_outside, trial_texts, with_images
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _kept(path: str, text: str) -> KeptFile:

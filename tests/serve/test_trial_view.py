@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.events import TrialBegan
@@ -13,9 +13,6 @@ from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.trial_view import trial_mark, trial_view
 from pinchbench.wire.recording import RecordingWriter
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 NEXT = TrialKey(task_id="task_a", repetition=2)

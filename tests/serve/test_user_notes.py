@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Reason
@@ -13,9 +13,6 @@ from pinchbench.runner.ctl.commands import Note, Override
 from pinchbench.runner.ctl.run_commands import carry_out_offline
 from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.user_notes import run_remarks, trial_remarks
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 REMARKED = PlannedRun(
     trials={

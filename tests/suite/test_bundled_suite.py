@@ -8,23 +8,18 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 from random import Random
 from statistics import correlation, mean, median
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bundled_suite import ROOT, SUITE, TASKS
 from pinchbench.files.workspace import fill_workspace
-from pinchbench.model.task import GradingType, Tier
+from pinchbench.model.task import GradingType, Task, Tier
 from pinchbench.suite.check_code import find_canary
 from pinchbench.suite.solution import load_solution
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pinchbench.model.task import Task
 
 CATEGORIES = {
     *("coding", "data-analysis", "documents", "log-analysis", "meetings-email"),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bundled_suite import ROOT, TASKS, expected_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TASK = "task_57_did_it_land"
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.suite import fixtures
 from pinchbench.suite.fixtures import FixtureError, refuse_unkept, stated_path_problem
 from pinchbench.suite.loading import read_suite
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

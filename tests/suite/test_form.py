@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,10 +18,6 @@ from pinchbench.runner.plan.prepare import prepare
 from pinchbench.suite.form import FormTasks, load_form, suite_root, write_form
 from pinchbench.suite.loading import load_suite
 from sampling import sampled
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 WITH_FORMS = [
     path.parent.name

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bundled_suite import TASKS, expected_of
 from pinchbench.model.timeline import Ability
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 Json = dict[str, Any]
 CHATS = [task_id for task_id, task in TASKS.items() if Ability.CHAT in task.abilities]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bundled_suite import ROOT, TASKS
 from pinchbench.suite.solution import load_solution
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TASK = "task_72_kiosk"
 FILES = ROOT / TASK / "files"

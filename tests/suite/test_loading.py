@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
+from pinchbench.model.task import Task
 from pinchbench.suite.loading import find_tasks_folder, load_suite, solution_of
 from pinchbench.suite.select import find_task, select_tasks
 from suite_packs import write_wildclaw
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.task import Task
-
 
 CHECK = "def grade(transcript, workspace_path):\n    return {'done': 1.0}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,6 +10,7 @@ import pytest
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.user_data import packs_dir
+from pinchbench.model.task import Task
 from pinchbench.suite.loading import solution_of
 from pinchbench.suite.named import (
     NamedTasks,
@@ -22,15 +23,9 @@ from pinchbench.suite.named import (
     read_pack,
     tree_digest,
 )
+from pinchbench.suite.reading import LoadedSuite
 from pinchbench.suite.select import select_tasks
 from suite_packs import put, write_claw_bench, write_qwenclaw
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.task import Task
-    from pinchbench.suite.reading import LoadedSuite
-
 
 TASK = "---\nid: task_a\ncategory: Ours\ngrading_type: llm_judge\n---\n## Prompt\n\nHi\n"
 

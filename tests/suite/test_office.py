@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from runpy import run_path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pinchbench.files.user_data import bundled_tasks_dir
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 OFFICE = run_path(str(bundled_tasks_dir() / "craft" / "office" / "service.py"))["Office"]
 ANNA = {"name": "Anna", "phone": "1"}

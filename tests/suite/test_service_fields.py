@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +10,6 @@ from pinchbench.errors import SuiteError
 from pinchbench.model.task_programs import Service
 from pinchbench.suite.loading import load_suite, read_suite
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 TASK = """\
 ---

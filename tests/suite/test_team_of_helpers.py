@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bundled_suite import ROOT, TASKS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TASK = "task_67_team_of_helpers"
 FILES = ROOT / TASK / "files"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 CHAT = "/v1/chat/completions"
 RESPONSES = "/v1/responses"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pinchbench.wire.exchange import Exchange
+from pinchbench.wire.exchange import Exchange
 
 
 class Kept:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from hostile_transcripts import nested
 from pinchbench.json_values import MAX_DEPTH, is_deep
-from pinchbench.wire.agent_thread import read_thread
+from pinchbench.transcript_lines import Event
+from pinchbench.wire.agent_thread import Step, read_thread
 from pinchbench.wire.agreement import (
     agrees_text,
     arguments_of,
@@ -17,13 +16,9 @@ from pinchbench.wire.agreement import (
     is_same_value,
     pair_replies,
 )
+from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.protocols.call_facts import ToolCall
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from pinchbench.transcript_lines import Event
-    from pinchbench.wire.agent_thread import Step
-    from pinchbench.wire.exchange import Exchange
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from pinchbench.wire import exchange as exchange_module
 from pinchbench.wire.exchange import CHUNK_BYTES, Allowance, Draft, ExchangeEnd
 from pinchbench.wire.wire_messages import CallFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
-pytestmark = pytest.mark.anyio
 
 
 def _draft(allowance: Allowance, exceed: Callable[[str], None] = pytest.fail) -> Draft:

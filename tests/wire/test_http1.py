@@ -29,8 +29,6 @@ from pinchbench.wire.request_route import Origin
 from pinchbench.wire.transport import TransportStream, serve_clients
 from scripted_provider import OK_HEAD, Asked, chunk, scripted_provider
 
-pytestmark = pytest.mark.anyio
-
 HEAD = (b"GET", b"/", [(b"Host", b"a")])
 REPLY = OK_HEAD + chunk(b"one") + chunk(b"two") + b"0\r\n\r\n"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -13,12 +13,6 @@ import trio.testing
 from anyio import create_task_group
 
 from pinchbench.wire.pacing import Pacer, Window
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator
-
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import httpx2
 import pytest
 from anyio import create_task_group, create_tcp_listener, fail_after, move_on_after
-from anyio.abc import SocketAttribute
+from anyio.abc import SocketAttribute, SocketStream
 
 from pinchbench.defaults import DivergencePolicy
-from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.playback import NOT_RECORDED, Playback
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.recording import RecordingWriter
@@ -22,17 +23,6 @@ from pinchbench.wire.wire_messages import Provider, ReplaySource
 from scripted_provider import Asked, reply, scripted_provider
 from wire.exchanges import CHAT, cut, exchange, sse
 from wire.kept import Kept
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
-    from contextlib import AbstractAsyncContextManager
-    from pathlib import Path
-
-    from anyio.abc import SocketStream
-
-    from pinchbench.wire.exchange import Exchange
-
-pytestmark = pytest.mark.anyio
 
 TOKEN = "slot-token-0123456789"
 NOBODY = "http://127.0.0.1:9"

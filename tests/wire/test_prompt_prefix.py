@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from pinchbench.model.facts import PrefixBreak, PrefixCause
+from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.prompt_prefix import prompt_facts
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pinchbench.wire.exchange import Exchange
 
 SYSTEM = "You are an assistant.\n## Time\nIt is {time}.\n## MEMORY.md\nLikes {memory}.\n## Style\nBe {style}."
 HELD = {"time": "2026-11-23 10:00", "memory": "tea", "style": "brief"}

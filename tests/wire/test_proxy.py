@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import anyio
 import httpx2
 import pytest
 from anyio import connect_tcp, create_task_group, create_tcp_listener, fail_after
-from anyio.abc import SocketAttribute
+from anyio.abc import SocketAttribute, SocketStream
 
-from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import serve_clients
@@ -26,19 +26,10 @@ from pinchbench.wire.wire_messages import (
     PaceChanged,
     Provider,
     RequestRefused,
+    WireEvent,
 )
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
 from wire.kept import Kept
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from anyio.abc import SocketStream
-
-    from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.wire_messages import WireEvent
-
-pytestmark = pytest.mark.anyio
 
 KEY = "sk-planted-0123456789abcdef"
 TOKEN = "slot-token-0123456789"

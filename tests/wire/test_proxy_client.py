@@ -5,30 +5,21 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import httpx2
 import psutil
 import pytest
 from anyio import fail_after
+from anyio.abc import SocketStream
 
 from pinchbench.errors import WireError
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.proxy_client import new_token, run_wire
 from pinchbench.wire.recording import read_recording
-from pinchbench.wire.wire_messages import CallFailed, Configure, Provider
+from pinchbench.wire.wire_messages import CallFailed, Configure, Provider, WireEvent
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.abc import SocketStream
-
-    from pinchbench.wire.wire_messages import WireEvent
-
-
-pytestmark = pytest.mark.anyio
 
 KEY = "sk-planted-0123456789abcdef"
 LIMIT_S = 60

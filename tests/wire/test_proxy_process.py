@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import create_task_group, fail_after
@@ -24,13 +25,6 @@ from pinchbench.wire.wire_messages import (
     decode_report,
     encode,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable
-    from pathlib import Path
-
-
-pytestmark = pytest.mark.anyio
 
 
 @asynccontextmanager

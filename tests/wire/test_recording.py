@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -16,10 +17,6 @@ from pinchbench.wire import recording
 from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
 from pinchbench.wire.recording import Recording, RecordingReader, RecordingWriter, read_recording
 from wire.exchanges import CHAT, cut, exchange, sse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
 
 SECRET = "sk-live-0123456789abcdef"
 TEXTS = st.text(max_size=20)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import permutations
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.reply_matching import Divergence, Replay
 from wire.exchanges import CHAT, MESSAGES, RESPONSES, exchange, sse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 
 RECORDED_AT = 1_795_398_600.0  # 2026-11-23 01:50 UTC
 LATER = RECORDED_AT + 86_400 * 10

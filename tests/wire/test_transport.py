@@ -5,24 +5,17 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 from anyio import BrokenResourceError, EndOfStream, connect_tcp, create_task_group, create_tcp_listener, fail_after
-from anyio.abc import SocketAttribute
+from anyio.abc import SocketAttribute, SocketStream
 
 from pinchbench.wire.transport import BUFFER_BYTES, NewConnections, TransportStream, connect, serve_clients
 from pinchbench.wire.tunnel import Authority
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from anyio.abc import SocketStream
-
-pytestmark = pytest.mark.anyio
 
 LIMIT_S = 60
 MIB = 1024 * 1024

@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import ssl
 from base64 import b64encode
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import httpx2
 import pytest
 from anyio import connect_tcp, create_task_group, create_tcp_listener, fail_after
-from anyio.abc import SocketAttribute
+from anyio.abc import ByteReceiveStream, SocketAttribute, SocketStream
 from anyio.lowlevel import checkpoint
 
-from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import TransportStream, serve_clients
 from pinchbench.wire.tunnel import Authority, Tunnel
 from pinchbench.wire.wire_messages import DestinationRefused, Provider
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
 from wire.kept import Kept
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from anyio.abc import ByteReceiveStream, SocketStream
-
-    from pinchbench.wire.exchange import Exchange
-
-pytestmark = pytest.mark.anyio
 
 KEY = "sk-planted-0123456789abcdef"
 TOKEN = "slot-token-0123456789"

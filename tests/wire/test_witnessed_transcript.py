@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pinchbench.model.facts import FindingKind
-from pinchbench.transcript_lines import parse_line
+from pinchbench.model.facts import Finding, FindingKind
+from pinchbench.transcript_lines import Event, parse_line
 from pinchbench.transcripts import Role, conversation
 from pinchbench.wire.agent_thread import read_thread
-from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.witnessed_transcript import witnessed_transcript
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pinchbench.model.facts import Finding
-    from pinchbench.transcript_lines import Event
-    from pinchbench.wire.exchange import Exchange
 
 Call = tuple[str, str]  # a tool's name and its arguments as JSON
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("write", "exec", "read")]

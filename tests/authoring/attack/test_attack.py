@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from textwrap import dedent
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import to_thread
 
 from pinchbench.authoring.attack import attack
 from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks, last_session
+from pinchbench.authoring.attack.attack_results import AttackedTask
 from pinchbench.authoring.attack.record_mutants import write_lines
 from pinchbench.authoring.play import message
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import Turn
+from pinchbench.model.task import Task, Turn
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.suite.loading import load_suite
-from pinchbench.suite.solution import load_solution
+from pinchbench.suite.solution import Solution, load_solution
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pinchbench.authoring.attack.attack_results import AttackedTask
-    from pinchbench.model.task import Task
-    from pinchbench.suite.solution import Solution
-
-pytestmark = pytest.mark.anyio
 
 SETTINGS = AttackSettings(max_mutants=60, seed=1)
 SOLUTION = """

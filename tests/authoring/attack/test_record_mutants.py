@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from random import Random
-from typing import TYPE_CHECKING
 
 from pinchbench.authoring.attack.record_mutants import (
+    Line,
     acts_of,
     answered,
     chat_mutants,
@@ -19,9 +19,6 @@ from pinchbench.authoring.attack.record_mutants import (
     without,
     write_lines,
 )
-
-if TYPE_CHECKING:
-    from pinchbench.authoring.attack.record_mutants import Line
 
 
 def said(sender: str, to: str, text: str, at: str = "2026-03-02T07:30:00+00:00") -> dict[str, str]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pinchbench.authoring.attack.workspace_files import NoFile, SymbolicLink, read_files, write_changes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_regular_files_are_read_and_what_tools_keep_is_not(tmp_path: Path) -> None:

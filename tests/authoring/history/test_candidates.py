@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from history_states import BEGAN, Call, Said, UserState, transcript
 from pinchbench.authoring.history.candidates import (
@@ -15,9 +15,6 @@ from pinchbench.authoring.history.candidates import (
 )
 from pinchbench.authoring.history.conversations import Conversation, conversations_of
 from pinchbench.authoring.history.stored_sessions import StoredSession
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def found(state: UserState, *, since: float = 0.0, until: float = BEGAN + 10 * DAY_S) -> dict[str, Candidate]:

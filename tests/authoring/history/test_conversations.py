@@ -7,7 +7,7 @@ import pytest
 from history_states import BEGAN, Said, transcript
 from pinchbench.authoring.history.conversations import Conversation, conversations_of, is_inside, own_words
 from pinchbench.authoring.history.stored_sessions import StoredSession
-from pinchbench.transcript_lines import Event  # noqa: TC001 - the helpers' annotations
+from pinchbench.transcript_lines import Event
 
 WORKSPACE = "/home/ada/.openclaw/workspace"
 

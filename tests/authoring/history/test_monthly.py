@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +10,6 @@ from leaderboard_runs import past_run
 from past_runs import Made, PlannedRun
 from pinchbench.authoring.history.monthly import monthly_work
 from pinchbench.model.task import GradingType, Task
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DIGESTS = {"task_a": "a" * 64, "task_b": "b" * 64, "task_c": "c" * 64}
 

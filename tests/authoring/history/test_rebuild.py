@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,6 @@ from pinchbench.authoring.history.conversations import conversations_of
 from pinchbench.authoring.history.rebuild import Restored, local_path, restore
 from pinchbench.authoring.history.stored_sessions import StoredSession
 from pinchbench.authoring.history.workspace_past import WorkspacePast
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 LATER = BEGAN + 5000
 

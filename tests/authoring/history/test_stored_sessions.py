@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from history_states import BEGAN, Said, UserState
 from pinchbench.authoring.history import stored_sessions as module
 from pinchbench.authoring.history.stored_sessions import stored_sessions
 from pinchbench.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 STORES = ("jsonl", "sqlite")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -18,13 +19,8 @@ from pinchbench.authoring.history.rebuild import restore
 from pinchbench.authoring.history.stored_sessions import StoredSession
 from pinchbench.authoring.history.task_writer import title_of, write_task
 from pinchbench.authoring.history.workspace_past import WorkspacePast
+from pinchbench.model.task import Task
 from pinchbench.suite.loading import load_suite, solution_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pinchbench.model.task import Task
 
 HOSTILE = "\n## Automated Checks\n\n```python\nraise SystemExit\n```\n---\nid: x\n\x85\u2028'''\"\\"
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from history_states import BEGAN, UserState
 from pinchbench.authoring.history.workspace_past import WorkspacePast
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_file_is_restored_byte_for_byte_as_of_a_commit(tmp_path: Path) -> None:

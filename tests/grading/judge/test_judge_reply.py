@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,10 +15,6 @@ from hypothesis import strategies as st
 from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.judge_reply import REPLY_CHARS, UnreadableReplyError, Verdict, median_verdict, read_reply
 from pinchbench.grading.judge.prompt import Question
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 WEIGHTED = Question(
     system="",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import create_task_group
@@ -14,12 +14,6 @@ from pinchbench.grading.judge import kept_replies
 from pinchbench.grading.judge.kept_replies import AlteredEntryError, JudgeCache, cache_key
 from pinchbench.grading.judge.prompt import Question
 from pinchbench.model.usage import Usage
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
-pytestmark = pytest.mark.anyio
 
 KEY = "0" * 64
 USAGE = Usage(requests=1, total_tokens=7, cost_usd=0.5)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import create_task_group, fail_after
@@ -33,11 +33,7 @@ from pinchbench.process.supervise import supervise
 from pinchbench.results.evidence_files import Evidence
 from processes import living
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
-
-
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("user")]
+pytestmark = [pytest.mark.usefixtures("user")]
 
 LIMITS = Limits(grace_s=0.3, sweep_s=0.3)
 SYSTEM = Message(role=Role.SYSTEM, text="You judge.")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from judge_questions import Event, blocks_of, called, mark_of, message, said, task
 from pinchbench.grading.judge.prompt import ask
 from pinchbench.grading.judge.shown_transcript import LIMITS, TRANSCRIPT_CHARS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def test_the_transcript_is_reported_faithfully() -> None:

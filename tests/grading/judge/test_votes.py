@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -45,13 +46,6 @@ from pinchbench.llm.http import open_endpoint
 from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Message, Reply
 from pinchbench.model.grade import JudgeGrade, Ungraded
 from pinchbench.model.usage import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-    from pathlib import Path
-
-
-pytestmark = pytest.mark.anyio
 
 QUESTION = Question(system="You judge.", material="The agent did well.", criteria=(), cut=())
 ATTEMPTS = 3

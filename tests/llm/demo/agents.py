@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import httpx2
@@ -13,10 +14,6 @@ from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.model.trial import TrialKey
 from pinchbench.suite.solution import ToolStep
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
 
 KEY = TrialKey(task_id="task_x", repetition=1)
 OTHER_KEY = TrialKey(task_id="task_y", repetition=2)

@@ -16,8 +16,6 @@ from llm.demo.agents import KEY, TURN, USER, Agent, client
 from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 
-pytestmark = pytest.mark.anyio
-
 
 async def _refuses_connections(model: ScriptedModel) -> bool:
     async with client() as http:

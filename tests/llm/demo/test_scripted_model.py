@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
+import httpx2
 import pytest
 
 from llm.demo.agents import (
@@ -25,12 +26,6 @@ from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.suite.solution import ToolStep
-
-if TYPE_CHECKING:
-    import httpx2
-
-
-pytestmark = pytest.mark.anyio
 
 
 def wire_usage(response: httpx2.Response) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import fail_after
@@ -14,11 +14,6 @@ from pinchbench.config.served import ServedModel
 from pinchbench.llm.preflight.ask import ask_about, of_ollama, read_answers, said_of
 from pinchbench.llm.preflight.question import Api, Target
 from pinchbench.model.finding import Level
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-pytestmark = pytest.mark.anyio
 
 LIMIT_S = 60.0
 SEEING = ("text", "image")

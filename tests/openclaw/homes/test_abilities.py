@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,10 +15,7 @@ from pinchbench.openclaw.homes.abilities import (
     with_abilities,
     with_settings,
 )
-from pinchbench.openclaw.homes.credentials import merge
-
-if TYPE_CHECKING:
-    from pinchbench.openclaw.homes.credentials import Json
+from pinchbench.openclaw.homes.credentials import Json, merge
 
 OLD, NEW = "2026.6.5", "2026.9.6"
 FILES_AND_SHELL = ("apply_patch", "edit", "exec", "process", "read", "write")

@@ -6,7 +6,6 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,16 +14,13 @@ from pinchbench.openclaw.homes.credentials import (
     LONGEST_S,
     MARGIN_S,
     HomeAdditions,
+    Json,
     UserState,
     read_user_state,
     user_state_dir,
     with_model_timeout,
     without_overlay,
 )
-
-if TYPE_CHECKING:
-    from pinchbench.openclaw.homes.credentials import Json
-
 
 AGENT_TABLE = "CREATE TABLE auth_profile_store (store_key TEXT PRIMARY KEY, store_json TEXT, updated_at INTEGER)"
 ORDER_TABLE = "CREATE TABLE auth_profile_state (state_key TEXT PRIMARY KEY, state_json TEXT, updated_at INTEGER)"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.openclaw.homes.credentials import Json, UserState
 from pinchbench.openclaw.homes.home_config import private_config
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOOLS: Json = {
     "allow": ["exec", "read"],

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections.abc import Awaitable
 from contextlib import closing
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,14 +19,7 @@ from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.credentials import Json, UserState
 from pinchbench.openclaw.homes.home_config import LOG
 from pinchbench.openclaw.homes.home_template import PLACEHOLDER_KEY, make_template
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from pathlib import Path
-
-    from pinchbench.openclaw.homes.private import PrivateHome
-
-pytestmark = pytest.mark.anyio
+from pinchbench.openclaw.homes.private import PrivateHome
 
 ORDER: Json = {"anthropic": ["anthropic:me"]}
 

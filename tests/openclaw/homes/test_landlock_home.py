@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -14,9 +15,6 @@ from pinchbench.openclaw.homes import landlock_home
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
 from pinchbench.process.spec import ProcessSpec
 from pinchbench.sandbox.sandbox_spec import Mount
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @pytest.fixture

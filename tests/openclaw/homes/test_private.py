@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import cast
 
 import anyio
 import pytest
@@ -15,11 +16,6 @@ from home_templates import config_of, template_of
 from pinchbench.openclaw.homes.credentials import Json, UserState
 from pinchbench.openclaw.homes.home_config import agent_entry, write_private
 from pinchbench.openclaw.homes.private import clone
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 TOOLS: Json = {
     "allow": ["exec", "read", "message"],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from anyio import fail_after
@@ -15,10 +17,6 @@ from pinchbench.process.spec import ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.sandbox.sandbox_spec import Mount
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 REFUSED = find_support().reason(Level.NAMESPACES)
 
@@ -140,7 +138,6 @@ def test_the_kernel_counts_processes_where_it_counts_each_namespace_by_itself(
     assert task_limit(0, release=release) == {}
 
 
-@pytest.mark.anyio
 @pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")
 async def test_a_turn_finds_its_workspace_and_shown_files_at_the_paths_that_its_task_states(
     tmp_path: Path, openclaw: OpenClaw

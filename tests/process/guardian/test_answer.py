@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import create_task_group, fail_after
@@ -15,13 +15,8 @@ from pinchbench.process.spec import EndReason, Limits, ProcessEnd
 from pinchbench.process.supervise import contain_level, supervise
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.sandbox.sandbox_spec import Mount, SandboxSpec, make_spec
+from process.conftest import PlayFolders
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from process.conftest import PlayFolders
-
-pytestmark = pytest.mark.anyio
 REFUSED = find_support().reason(Level.NAMESPACES)
 needs_namespaces = pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")
 # the input is code that answers

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import fail_after
 
 from pinchbench.process.spec import EndReason
 from pinchbench.process.supervise import supervise
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from process.conftest import PlayFolders
-
-pytestmark = pytest.mark.anyio
+from process.conftest import PlayFolders
 
 
 def _link(path: Path, target: Path) -> None:

@@ -4,17 +4,14 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pinchbench.process.guardian import pressure
 from pinchbench.process.guardian.pressure import LoadMeter
 from pinchbench.process.guardian.process_tree import Tree
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SPIN = "import os; os.sched_setaffinity(0, {%d}); print(flush=True)\nwhile True: pass"
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not measure it")

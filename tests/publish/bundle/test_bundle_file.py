@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 import tarfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.errors import ResultsError
 from pinchbench.publish.bundle.bundle_file import is_bundle, unpack_bundle, write_bundle
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONG = f"run/{'long' * 30}/text"  # more than the hundred characters of a header
 CONTENTS = {LONG: b"a long name", "run/empty": b"", "run/run.json": b"{}" * 300, "run.json": b"1"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pinchbench.publish.bundle.bundle_file import write_bundle
 from pinchbench.publish.bundle.check_bundle import check_bundle
@@ -11,9 +11,6 @@ from pinchbench.publish.bundle.taken_out import TextRemover
 from pinchbench.results.evidence_files import file_digest
 from pinchbench.results.verification import State
 from published_runs import published_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _bundle(tmp_path: Path, folder: str = "copy") -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +16,6 @@ from pinchbench.results.finished_run import read_run
 from pinchbench.results.verification import State, check_run
 from pinchbench.wire.recording import read_recording
 from published_runs import KEY, published_run, with_digests
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _bytes(folder: Path) -> dict[str, bytes]:

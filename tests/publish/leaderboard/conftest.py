@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from leaderboard_runs import write_suite
+from pinchbench.model.task import Suite
 from pinchbench.publish.leaderboard.public_names import PrivateNames
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.task import Suite
 
 NOWHERE = "http://127.0.0.1:9"  # the port of a service that nobody runs
 

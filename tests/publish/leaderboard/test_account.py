@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +18,6 @@ from pinchbench.publish.leaderboard.account import (
     server_url,
 )
 from pinchbench.results.paths import RunFiles, create_run, write_json
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SERVER = "https://board.example"
 

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio.from_thread import start_blocking_portal
 
 from bundled_suite import SUITE
-from command_line import call
-from fake_leaderboard import Reply, error, fake_leaderboard
+from command_line import Completed, call
+from fake_leaderboard import FakeLeaderboard, Reply, error, fake_leaderboard
 from leaderboard_runs import planned
 from past_runs import Made, write_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from command_line import Completed
-    from fake_leaderboard import FakeLeaderboard
-    from pinchbench.results.paths import RunFiles
+from pinchbench.results.paths import RunFiles
 
 TOKEN = "tok-known-0123456789"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from leaderboard_runs import FIXTURE, PROMPT, past_run, planned, write_suite
 from past_runs import Made, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
+from pinchbench.model.task import Suite
 from pinchbench.publish.leaderboard.payload import make_payload, obstacles
 from pinchbench.publish.leaderboard.public_names import (
     PrivateNames,
@@ -23,14 +26,7 @@ from pinchbench.publish.leaderboard.public_names import (
     public_label,
     public_model,
 )
-from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pinchbench.model.task import Suite
-    from pinchbench.results.finished_run import PastRun
+from pinchbench.results.finished_run import PastRun, read_run
 
 SUBMISSION = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"
 KEY = "sk-planted-0123456789abcdefghij"

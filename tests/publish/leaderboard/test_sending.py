@@ -7,7 +7,7 @@ import logging
 import stat
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -18,24 +18,17 @@ from leaderboard_runs import past_run, planned
 from past_runs import Made
 from pinchbench.errors import ConfigError, LeaderboardError, NotForTheLeaderboardError
 from pinchbench.http_client import RetryPolicy
+from pinchbench.model.task import Suite
 from pinchbench.publish.leaderboard.account import Account, account_file, read_account
-from pinchbench.publish.leaderboard.leaderboard_api import MAX_ANSWER_BYTES
+from pinchbench.publish.leaderboard.leaderboard_api import MAX_ANSWER_BYTES, StoredResult
 from pinchbench.publish.leaderboard.sending import (
+    PreparedUpload,
     outcome_words,
     pack,
     register,
     send,
 )
 from pinchbench.results.finished_run import PastRun, read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.task import Suite
-    from pinchbench.publish.leaderboard.leaderboard_api import StoredResult
-    from pinchbench.publish.leaderboard.sending import PreparedUpload
-
-pytestmark = pytest.mark.anyio
 
 TOKEN = "tok-known-0123456789"
 OFFICIAL = "key-official-0123456789"

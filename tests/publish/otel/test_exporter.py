@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from anyio import fail_after
@@ -13,6 +14,7 @@ from fakes import nobody_listening
 from http_server import HttpServer, Request, Response, running
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.errors import ConfigError
+from pinchbench.events import Event
 from pinchbench.model.ending import Reason
 from pinchbench.publish.otel import exporter as module
 from pinchbench.publish.otel.exporter import Collector, TraceExporter, read_collector
@@ -21,12 +23,6 @@ from pinchbench.results.journal.tail import EventReplay
 from pinchbench.results.manifest import read_facts
 from wire.exchanges import CHAT, exchange
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.events import Event
-
-pytestmark = pytest.mark.anyio
 CALLS = (exchange(CHAT, {"model": "m1"}, b"{}", number=1), exchange(CHAT, {"model": "m1"}, b"{}", number=2, status=500))
 RUN = PlannedRun(
     trials={

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from math import fsum
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from atif import Trajectory
 
@@ -15,9 +16,6 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.report.export.atif import write_atif
 from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MIXED = PlannedRun(
     trials={

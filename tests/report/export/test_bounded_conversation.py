@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import msgspec
 from hypothesis import given
@@ -11,9 +11,6 @@ from hypothesis import strategies as st
 
 from pinchbench.report.export.bounded_conversation import json_value, told
 from pinchbench.transcripts import Message, Role, ToolCall
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ANY_TEXT = st.text(st.characters())  # halves of surrogate pairs too
 ANY_VALUE = st.recursive(

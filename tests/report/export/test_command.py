@@ -7,9 +7,10 @@ import io
 import json
 import stat
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from html import unescape
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -21,10 +22,6 @@ from pinchbench.cli.export import FILE_SUFFIXES, PIECE_BYTES, TEXT_FORMATS
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.results.finished_run import read_run
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 RUN_ID = "20260102-030000-0001"
 ASKED = {"model": "m1", "messages": [{"role": "user", "content": "Say hello."}]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model.ending import Reason
@@ -15,9 +15,6 @@ from pinchbench.results.finished_run import read_run
 from pinchbench.results.gate.baseline_file import Stability
 from pinchbench.results.gate.gate_record import write_gate
 from pinchbench.results.gate.gate_run import Gate
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = "| x | <script>alert(1)</script></details> @someone #12 [a](http://b.c) `c` **d** $e$ :tada:\n\n# f"
 CODE = re.compile(r"<code>[^<>`|*_\[\]()@$:~!\\\n]*</code>")

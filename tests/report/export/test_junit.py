@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from past_runs import Made, PlannedRun, random_trials, write_run
@@ -10,9 +10,6 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.report.export.junit import junit_lines
 from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SUITE_ATTRIBUTES = {"name", "package", "tests", "failures", "errors", "skipped", "time", "timestamp"}
 HOSTILE = ']]></failure><!-- & "quoted" \x00\x1b[31m\x85\ufffe\ufffd <script>'

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,14 +16,8 @@ from pinchbench.model.grade import Ungraded
 from pinchbench.report.export.rl import rl_lines, segments_of
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
-from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pinchbench.wire.exchange import Exchange
 
 USER = {"role": "user", "content": "Read it."}
 FUNCTION = {"name": "read", "arguments": '{"path": "a", "lines": 1}'}

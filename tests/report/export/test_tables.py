@@ -7,7 +7,7 @@ import io
 import json
 import stat
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from pyarrow import parquet
@@ -18,15 +18,9 @@ from pinchbench.model.facts import PromptFacts, WireFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.export.tables import csv_lines, jsonl_lines, write_parquet
-from pinchbench.report.export.trial_rows import COLUMNS, Kind, State, trial_rows
-from pinchbench.results.finished_run import read_run
+from pinchbench.report.export.trial_rows import COLUMNS, Kind, Row, State, trial_rows
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.paths import whole_file
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.report.export.trial_rows import Row
-    from pinchbench.results.finished_run import PastRun
 
 HOSTILE = '=cmd|"/c calc"!A1, "quoted"\r\nnext;=1+1 \x1b[31m\u202eabc\x00 ü 😀'
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from pinchbench.report.html.calls import calls_json
-from pinchbench.wire.exchange import Chunk
+from pinchbench.wire.exchange import Chunk, Exchange
 from pinchbench.wire.recording import RecordingWriter
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.wire.exchange import Exchange
 
 USER = {"role": "user", "content": "Read it."}
 ECHO = {"role": "assistant", "content": "One."}

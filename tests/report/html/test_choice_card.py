@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from browser import chromium, opened
 from past_experiments import write_variants
 from pinchbench.experiment.experiment_page import read_experiment_runs
 from pinchbench.report.html.choice_card import choice_card
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_no_text_of_the_card_leaves_it(tmp_path: Path) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from click.testing import CliRunner
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
 from pinchbench.errors import ConfigError, ResultsError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _runs(folder: Path) -> None:

@@ -6,8 +6,9 @@ import html
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from hostile_transcripts import HOSTILE
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
@@ -16,15 +17,10 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.facts import PromptFacts, WireFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.report.html.report_page import run_values, write_report
-from pinchbench.results.finished_run import read_run
+from pinchbench.report.html.trial_page import Json
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.records import RunFinished
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.report.html.trial_page import Json
-    from pinchbench.results.finished_run import PastRun
 
 DATA = re.compile(r'<script type="application/json" class="trial-data" data-anchor="([^"]*)">(.*?)</script>', re.DOTALL)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -16,14 +16,9 @@ from pinchbench.report.html.side_by_side import (
     first_difference,
     steps_of,
 )
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.transcripts import Message, Role, ToolCall
 from pinchbench.wire.normalise import Normaliser
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import PastRun
 
 ASKED = Step(role=Role.USER, text="Write it.")
 LISTED = Step(role=Role.ASSISTANT, text="I look.", calls=(("exec", '{"command":"ls"}'),), answers=("a.md",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,14 +16,10 @@ from pinchbench.report.html.report_page import write_report
 from pinchbench.report.html.verdicts import matrix_rows, verdicts_of
 from pinchbench.results.compare.samples import LeftOut, Sample, TaskTrials, side_of
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
+from pinchbench.results.finished_run import PastRun
 from pinchbench.results.gate.baseline_file import Stability
 from pinchbench.results.gate.gate_record import write_gate
 from pinchbench.results.gate.gate_run import Gate
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import PastRun
 
 
 def _compared(variant: str, verdict: SequentialVerdict, mean: float | None = 0.2) -> SequentialComparison:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -13,14 +14,8 @@ from pinchbench.defaults import FailureEvent
 from pinchbench.model.ending import Reason
 from pinchbench.report.terminal.compare_table import print_comparisons
 from pinchbench.report.terminal.console import report_console
-from pinchbench.results.compare.comparison import compare
+from pinchbench.results.compare.comparison import Comparison, compare
 from pinchbench.results.compare.samples import find_sides
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pinchbench.results.compare.comparison import Comparison
 
 RUNS = {"mock/a": "20260102-030000-000a", "mock/b": "20260103-030000-000b", "mock/c": "20260104-030000-000c"}
 

@@ -10,18 +10,15 @@ import sys
 import termios
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import TYPE_CHECKING
 
 import pytest
 from rich.text import Text
 
 from pinchbench.report.terminal.console import QUEUE_BYTES, QueuedWriter, report_console
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LIMIT_S = 60.0
 LINE = "x" * 1023 + "\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import create_memory_object_stream, create_task_group, sleep
@@ -21,9 +21,6 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.experiment_table import LEGEND, ExperimentView
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 VIRTUAL = pytest.mark.parametrize("anyio_backend", [("trio", {"clock": MockClock(autojump_threshold=0)})], ids=["trio"])
 TASKS = 8
@@ -92,7 +89,6 @@ def _fields(line: str) -> list[str]:
 
 
 @VIRTUAL
-@pytest.mark.anyio
 async def test_a_pipe_gets_the_variants_side_by_side_once_a_minute_while_they_change() -> None:
     runs = {
         "low": _events([0.2, 0.3] * (TASKS // 2)),
@@ -117,7 +113,6 @@ async def test_a_pipe_gets_the_variants_side_by_side_once_a_minute_while_they_ch
 
 
 @VIRTUAL
-@pytest.mark.anyio
 @pytest.mark.parametrize("is_terminal", [False, True])
 async def test_a_row_fits_into_80_columns_with_everything_that_matters(is_terminal: bool) -> None:
     runs = {
@@ -136,7 +131,6 @@ async def test_a_row_fits_into_80_columns_with_everything_that_matters(is_termin
 
 
 @VIRTUAL
-@pytest.mark.anyio
 async def test_a_terminal_is_redrawn_in_one_write_and_only_if_something_changed() -> None:
     runs = {"low": _events([0.2, 0.3]), "high": _events([0.9, 0.8])}
     short, long = [await _shown(runs, seconds=seconds, is_terminal=True) for seconds in (2, 600)]

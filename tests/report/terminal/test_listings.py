@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from datetime import UTC
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -17,9 +17,6 @@ from pinchbench.report.terminal.console import report_console
 from pinchbench.report.terminal.listings import print_history, print_item_statistics
 from pinchbench.results.run_list import RunEntry, past_runs
 from pinchbench.results.task_statistics import Item, ItemStatistics, Value
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TRIALS = {"task_a": (Made(), Made(score=0.0)), "task_b": (Made(score=None),)}
 

@@ -77,7 +77,6 @@ async def _show(console: Console) -> str:
     return console.file.getvalue()
 
 
-@pytest.mark.anyio
 async def test_without_a_terminal_every_event_is_a_plain_line_with_its_time() -> None:
     text = await _show(Console(file=io.StringIO(), width=160))
 
@@ -98,7 +97,6 @@ async def test_without_a_terminal_every_event_is_a_plain_line_with_its_time() ->
     assert lines[2].endswith("task_a: 429, retry 4 of 9, next in 30 s")
 
 
-@pytest.mark.anyio
 async def test_a_start_follows_the_end_before_it_in_its_slot_and_a_failed_call_promises_no_retry() -> None:
     other = TrialKey(task_id="task_b", repetition=1)
     console = Console(file=io.StringIO(), width=160)
@@ -123,7 +121,6 @@ async def test_a_start_follows_the_end_before_it_in_its_slot_and_a_failed_call_p
     assert lines[-1] == "started  task_b"
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("is_terminal", [False, True])
 async def test_what_a_slow_reader_has_no_room_for_is_counted_and_the_count_is_shown(is_terminal: bool) -> None:
     shown: list[bool] = []
@@ -149,7 +146,6 @@ async def test_what_a_slow_reader_has_no_room_for_is_counted_and_the_count_is_sh
     assert text.index("not shown") < text.index("  one")
 
 
-@pytest.mark.anyio
 async def test_a_reader_that_stays_slow_hears_of_what_it_missed_at_the_end() -> None:
     console = Console(file=io.StringIO(), width=160)
     full = [True]
@@ -168,7 +164,6 @@ async def test_a_reader_that_stays_slow_hears_of_what_it_missed_at_the_end() -> 
     assert console.file.getvalue() == "… 1 lines were not shown\n"
 
 
-@pytest.mark.anyio
 async def test_on_a_terminal_what_is_drawn_goes_away_and_the_lines_stay() -> None:
     console = Console(file=io.StringIO(), width=100, force_terminal=True, legacy_windows=False)
 
@@ -224,7 +219,6 @@ class _Screen(io.StringIO):
         return True
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("anyio_backend", [("trio", {"clock": MockClock(autojump_threshold=0)})], ids=["trio"])
 async def test_a_log_gets_the_totals_each_minute_in_which_something_goes_on() -> None:
     console = Console(file=io.StringIO(), width=160)
@@ -254,7 +248,6 @@ async def test_a_log_gets_the_totals_each_minute_in_which_something_goes_on() ->
     assert totals()[-1].startswith("so far  1 of 2 done · 0 passed · 0 failed · 1 excluded (infrastructure)")
 
 
-@pytest.mark.anyio
 async def test_a_flood_of_lines_draws_the_rows_below_it_a_few_times_and_loses_none() -> None:
     console = Console(file=io.StringIO(), width=160, height=30, force_terminal=True, color_system=None)
     events = [BEGAN, EVENTS[1], *(OutputLine(key=KEY, stream="stdout", text=f"line {n}.") for n in range(950))]
@@ -305,7 +298,6 @@ def _cells(shown: str, width: int, height: int) -> list[str]:
     return ["".join(one).rstrip() for one in rows]
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("width", [39, 41, 60, 79, 120])
 async def test_a_terminal_that_is_made_narrower_or_wider_shows_each_row_once(width: int) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=80, height=30, color_system=None)

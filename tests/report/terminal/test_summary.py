@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
@@ -20,9 +20,6 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 OUTCOME = Outcome(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,11 +19,6 @@ from pinchbench.results.compare.comparison import Conclusion, verdict_of
 from pinchbench.results.compare.paired_difference import holm
 from pinchbench.results.compare.samples import find_sides
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
 
 SETTINGS = {"timeout_multiplier": 1.0}
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,10 +25,6 @@ from pinchbench.results.compare.verdict import outlook, verdict, warnings
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 A, B = "20260102-030000-000a", "20260103-030000-000b"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING
+from random import Random
 
 import numpy as np
 import pytest
@@ -22,10 +23,6 @@ from pinchbench.results.compare.paired_difference import (
     holm,
     needed,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
 
 SCORE = st.one_of(st.sampled_from([0.0, 0.1, 0.25, 0.5, 1.0]), st.floats(0, 1))
 SCORES = st.lists(SCORE, min_size=1, max_size=4).map(tuple)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.errors import ConfigError, ResultsError
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.gate.baseline_file import (
     Baseline,
     Quarantine,
@@ -19,11 +19,6 @@ from pinchbench.results.gate.baseline_file import (
     find_baseline,
     read_baseline,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import PastRun
 
 
 @pytest.mark.parametrize("scores", [(1.0,) * 5, (0.5, 0.75, 1.0, 0.9, 0.6), (0.0,) * 9])

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.gate.gate_record import GATE_JSON, gate_lines, read_gate, write_gate
 from pinchbench.results.gate.gate_run import Gate
 from pinchbench.results.verification import check_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import PastRun
-
 
 GATE = Gate(least_score=0.8, margin=0.05)
 

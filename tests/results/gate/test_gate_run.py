@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Reason
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.gate.baseline_file import Stability, baseline_of
-from pinchbench.results.gate.gate_record import GateVerdict
+from pinchbench.results.gate.gate_record import GateRecord, GateVerdict
 from pinchbench.results.gate.gate_run import Gate
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.gate.gate_record import GateRecord
-
 
 A, B = "20260102-030000-000a", "20260103-030000-000b"
 TASKS = [f"task_{number}" for number in range(8)]

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.calibration import SHAPES
+from bench.calibration import SHAPES, Shape
 from bench.gate import gate_shares
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.results.compare.paired_difference import Difference, Pair
 from pinchbench.results.gate.baseline_file import Stability
 from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.gate.worse import GateEvidence, verdict_of, weigh
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from bench.calibration import Shape
 
 SCORE = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
 SCORES = st.lists(SCORE, min_size=1, max_size=6).map(tuple)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import math
 import os
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import create_memory_object_stream
@@ -36,10 +36,6 @@ from pinchbench.results.records import (
     decode,
     encode,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
 FINISHED = RunFinished(at=2.5)
@@ -186,7 +182,6 @@ class Disk(JournalWriter):
         self.groups.append(len(records))
 
 
-@pytest.mark.anyio
 async def test_records_are_reported_in_order_and_only_when_they_are_on_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     sender, receiver = create_memory_object_stream[Record](math.inf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,12 +13,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.records import RunFinished, RunResumed, RunStarted, TrialFinished, encode
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.records import Record
+from pinchbench.results.records import Record, RunFinished, RunResumed, RunStarted, TrialFinished, encode
 
 STARTED = RunStarted(run_id="r", model="m", at=1.0, trials=4)
 RESUMED = RunResumed(at=3.0, trials=2, config={}, versions={})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -16,6 +16,7 @@ from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.tail import EventReplay, FollowedRun, JournalTail
 from pinchbench.results.manifest import TaskFacts, read_facts
+from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import (
     PaceSet,
     RegradeStarted,
@@ -26,11 +27,6 @@ from pinchbench.results.records import (
     TrialStarted,
     encode,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.paths import RunFiles
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 STARTED = TrialStarted(key=KEY, slot=1, attempt=1, at=BEGAN)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import CancelScope, fail_after
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from chaos.ledger import timeless
 from fake_judge import fake_judge, good
@@ -17,29 +19,19 @@ from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
 from past_runs import as_older_release
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import RegradeConfig, ResumeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
 from pinchbench.events import Event, RunBegan, TrialBegan, TrialEnded
 from pinchbench.files import folders
 from pinchbench.model.ending import Reason
 from pinchbench.process.leftovers import identity
+from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.records import GradeGiven, RunFinished, RunResumed, TrialFinished
+from pinchbench.results.records import GradeGiven, Record, RunFinished, RunResumed, TrialFinished
 from pinchbench.runner.again.grade_again import regrade
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.run_folders import HOMES, OWNER, owned_homes, sweep_homes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.results.finished_run import Result
-    from pinchbench.results.records import Record
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 120
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt.", "task_c": "Write out.txt."}

@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
 from anyio import Event, create_memory_object_stream, create_task_group, fail_after, to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from chaos.ledger import differences, timeless
 from fakes import Gate, Guest, fake_openclaw, open_gate, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event as AnyEvent
 from pinchbench.events import TrialEnded
 from pinchbench.model.trial import TrialKey
+from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.paths import RunFiles, runs_of
 from pinchbench.results.records import (
@@ -28,6 +32,7 @@ from pinchbench.results.records import (
     Control,
     NoteAdded,
     PaceSet,
+    Record,
     RunContinued,
     RunPaused,
     TrialRequeued,
@@ -53,18 +58,6 @@ from pinchbench.runner.ctl.commands import (
 from pinchbench.runner.ctl.socket import send_command
 from pinchbench.runner.run_benchmark import run_benchmark
 from sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.results.finished_run import Result
-    from pinchbench.results.records import Record
-
-pytestmark = pytest.mark.anyio
 
 LIMIT_S = 90
 KILLS_LIMIT_S = 280  # five runs one after the other, on a machine with other work

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import fail_after
@@ -11,6 +11,7 @@ from anyio import fail_after
 from fakes import calls, fake_openclaw, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.errors import CommandRefusedError
+from pinchbench.results.finished_run import Result
 from pinchbench.results.paths import RunFiles, runs_of
 from pinchbench.results.result_json import read_aggregate
 from pinchbench.results.verification import State, check_run
@@ -18,13 +19,6 @@ from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.ctl.commands import Budget, Concurrency, Note, Pause, Requeue, Skip, Status
 from pinchbench.runner.ctl.run_commands import carry_out_offline
 from pinchbench.runner.run_benchmark import run_benchmark
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.results.finished_run import Result
-
-pytestmark = pytest.mark.anyio
 
 LIMIT_S = 60
 

@@ -6,8 +6,9 @@ import os
 import socket
 import stat
 import struct
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import anyio
 import pytest
@@ -18,12 +19,6 @@ from pinchbench.errors import CommandRefusedError, ResultsError
 from pinchbench.runner.ctl import socket as ctl_socket
 from pinchbench.runner.ctl.commands import MAX_LINE_BYTES, Command, Note, Pause, Reply, Status, decode_reply
 from pinchbench.runner.ctl.socket import MAX_CLIENTS, PATH_LIMIT_BYTES, send_command, serve_commands
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-pytestmark = pytest.mark.anyio
 
 LIMIT_S = 60
 

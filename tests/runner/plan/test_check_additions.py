@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from anyio import fail_after
@@ -19,7 +18,7 @@ from pinchbench.defaults import Isolation
 from pinchbench.errors import ChangedError, ConfigError
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn, WorkspaceFile
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import TrialFinished
@@ -28,9 +27,6 @@ from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
-
-if TYPE_CHECKING:
-    from pinchbench.results.finished_run import Result
 
 RUN_LIMIT_S = 120
 A_KEY = "sk-" + "a1B2" * 8
@@ -128,7 +124,6 @@ def test_your_own_openclaw_is_never_changed_and_a_gateway_takes_no_plugins() -> 
         RunConfig(model="mock/m1", isolation=Isolation.SHARED, env={"A": "1"})
 
 
-@pytest.mark.anyio
 async def test_an_agent_has_all_of_it_and_the_run_records_it(tmp_path: Path) -> None:
     config = a_run(tmp_path, {"task_a": "scenario: record seen.json"})
     with fail_after(RUN_LIMIT_S):
@@ -147,7 +142,6 @@ async def test_an_agent_has_all_of_it_and_the_run_records_it(tmp_path: Path) -> 
     assert run.facts.tasks["task_a"].digest == prepare(replace(config, workspace_files={})).trials[0].task.digest
 
 
-@pytest.mark.anyio
 async def test_files_that_have_changed_are_named_and_refused_until_accepted(tmp_path: Path) -> None:
     config = a_run(tmp_path, {"task_a": "Write out.txt.", "task_b": "Write out.txt."})
     with fail_after(RUN_LIMIT_S):
@@ -165,7 +159,6 @@ async def test_files_that_have_changed_are_named_and_refused_until_accepted(tmp_
         assert (await resume(again)).complete  # what was accepted once is how the run is
 
 
-@pytest.mark.anyio
 async def test_a_judge_is_not_shown_added_files_that_the_agent_left_unchanged_also_when_it_grades_again(
     tmp_path: Path,
 ) -> None:

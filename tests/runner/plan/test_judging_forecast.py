@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import GradeGiven, encode
 from pinchbench.runner.plan.judging_forecast import JudgingForecast, PastVote, forecast, joint_forecast, past_votes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEAR = PastVote(model="dear", task_id="task_a", tokens=1000.0, cost_usd=0.5)
 CHEAP = PastVote(model="cheap", task_id="task_a", tokens=100.0, cost_usd=0.01)

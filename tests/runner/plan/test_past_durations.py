@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from pinchbench.model.usage import Usage
 from pinchbench.results.records import RunStarted, TrialFinished, encode
 from pinchbench.runner.plan import past_durations
 from pinchbench.runner.plan.past_durations import past_trials
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TASKS = ("task_a", "task_b")
 

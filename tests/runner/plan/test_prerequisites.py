@@ -7,13 +7,14 @@ import json
 import os
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from fakes import fake_openclaw, make_suite, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.doctor.machine_findings import find_prerequisites
 from pinchbench.model.ending import Reason
@@ -25,18 +26,12 @@ from pinchbench.report.export.junit import kind_of
 from pinchbench.report.export.trial_rows import State, state_of
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.compare.samples import side_of
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import find_run
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.plan.prepare import SERVERS_REFUSED, prepare, split_unmet
 from pinchbench.runner.plan.prerequisites import examine_tasks
 from pinchbench.runner.run_benchmark import run_benchmark
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.results.finished_run import Result
 
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt."}
 
@@ -112,7 +107,6 @@ def summary_of(result: Result) -> str:
     return text.getvalue()
 
 
-@pytest.mark.anyio
 async def test_a_task_without_its_prerequisite_is_not_run_and_runs_on_resume_once_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,16 +6,18 @@ import json
 from dataclasses import replace
 from functools import partial
 from html import unescape
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import CancelScope, fail_after, to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from command_line import call, clean_environment
 from fake_judge import fake_judge, good
 from fakes import SCORED_BY_MODEL, calls, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import ResumeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import AlteredRunError
 from pinchbench.events import Event, Notice, TrialBegan, TrialEnded
 from pinchbench.model.trial import TrialKey
@@ -28,7 +30,7 @@ from pinchbench.report.remarks import remarks
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import find_sides, side_of
 from pinchbench.results.compare.verdict import warnings
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, Result, read_run
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import RunResumed
@@ -38,16 +40,6 @@ from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.set_up import planned_reuse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.results.finished_run import PastRun, Result
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 120
 TASKS = ("task_a", "task_b", "task_c")

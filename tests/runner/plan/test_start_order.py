@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trio.testing import MockClock
 
 from bench.start_order import high, ratios
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt
 from pinchbench.runner.plan.past_durations import PastTrial
 from pinchbench.runner.plan.trial_plan import expected_durations, plan_trials, start_order
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from trio.testing import MockClock
-
 
 GOAL = 1.05  # of the lower bound
 SEEDS = range(40)

@@ -7,7 +7,6 @@ import json
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -29,7 +28,7 @@ from pinchbench.report.export.github import github_lines
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import side_of
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, Result, read_run
 from pinchbench.results.manifest import RunFacts, TaskFacts
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.run_list import past_runs
@@ -46,12 +45,6 @@ from pinchbench.runner.plan.stored_run import (
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.set_up import plain_config
 from suite_packs import write_claw_bench, write_qwenclaw
-
-if TYPE_CHECKING:
-    from pinchbench.results.finished_run import PastRun, Result
-
-
-pytestmark = pytest.mark.anyio
 
 
 def past(result: Result) -> PastRun:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Trial, TrialKey
 from pinchbench.runner.plan.past_durations import PastTrial
 from pinchbench.runner.plan.trial_plan import expected_durations
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def trials(limits_s: Mapping[str, float]) -> list[Trial]:

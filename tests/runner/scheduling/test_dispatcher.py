@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 from anyio import create_task_group
+from trio.testing import MockClock
 
 from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Reason, Stop
@@ -18,7 +19,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt, Trial, TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.records import PaceSet, TrialFinished
+from pinchbench.results.records import PaceSet, Record, TrialFinished
 from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.scheduling.budget import Budget, SharedBudget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
@@ -33,15 +34,6 @@ from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.signals import Interrupt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from trio.testing import MockClock
-
-    from pinchbench.results.records import Record
-
-pytestmark = pytest.mark.anyio
 
 DELAY_S = 10.0
 TRIAL_S = 60.0

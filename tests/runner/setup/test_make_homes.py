@@ -27,8 +27,6 @@ from pinchbench.runner.setup.run_folders import HOMES, OWNER, sweep_homes
 from pinchbench.runner.trial.slot import home_for
 from pinchbench.sandbox.sandbox_spec import Mount
 
-pytestmark = pytest.mark.anyio
-
 
 def _homes(root: Path, run: str, owner: str | None) -> Path:
     homes = root / run / HOMES

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx2
 import psutil
@@ -20,8 +21,9 @@ from pinchbench.errors import ConfigError, WireError
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import FindingKind
 from pinchbench.model.trial import TrialEvents, TrialKey
+from pinchbench.model.usage import Usage
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.homes.credentials import UserState
+from pinchbench.openclaw.homes.credentials import Json, UserState
 from pinchbench.openclaw.model_catalogue import Catalogue, Provider, read_catalogue
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.run_benchmark import run_benchmark
@@ -38,18 +40,8 @@ from pinchbench.runner.setup.model_wire import (
 )
 from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.runner.trial.wire_facts import read_wire
+from pinchbench.wire.proxy_client import TrialWire
 from pinchbench.wire.recording import read_recording
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from contextlib import AbstractAsyncContextManager
-
-    from pinchbench.model.usage import Usage
-    from pinchbench.openclaw.homes.credentials import Json
-    from pinchbench.wire.proxy_client import TrialWire
-
-
-pytestmark = pytest.mark.anyio
 
 MACHINE = Machine(openclaw=OpenClaw(program=Path("openclaw"), version=""), catalogue=read_catalogue(None))
 TRIAL = TrialKey(task_id="task_a", repetition=1)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import fail_after
+from anyio.streams.memory import MemoryObjectReceiveStream
 
 from failing_endpoints import CASES, endpoint
 from fake_judge import failing, fake_judge
 from fakes import calls, fake_openclaw, run_config
 from pinchbench.config.asked_models import JudgeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import EndpointError
 from pinchbench.events import Event, Notice
 from pinchbench.llm.preflight.ask import ask_all
@@ -22,17 +24,8 @@ from pinchbench.openclaw.model_catalogue import Catalogue, Provider
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.preflight import _of_provider
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.config.run_config import RunConfig
-
 KEY = "sk-the-key-itself"
 LIMIT_S = 60.0
-
-pytestmark = pytest.mark.anyio
 
 
 def target(base_url: str) -> Target:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 
@@ -17,13 +18,7 @@ from pinchbench.errors import ConfigError
 from pinchbench.openclaw.model_catalogue import Catalogue, Provider
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.preflight import check_thinking
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.runner.setup.this_machine import Machine
-
-pytestmark = pytest.mark.anyio
+from pinchbench.runner.setup.this_machine import Machine
 
 
 async def _run(config: RunConfig) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pinchbench.errors import ResultsError
 from pinchbench.runner.setup import run_folders
 from pinchbench.runner.setup.run_folders import HOMES, OWNER, own_homes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _left(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:

@@ -27,9 +27,6 @@ from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Level, Support
 from refused_namespaces import NAMED, without_namespaces
 
-pytestmark = pytest.mark.anyio
-
-
 OWN, NATIVE = False, True  # whether the wire stands in for a provider
 
 

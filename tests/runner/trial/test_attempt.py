@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 from anyio import CancelScope, fail_after, sleep_forever
 
 from pinchbench.errors import ResultsError, WireError
-from pinchbench.llm.openai_api import Reply
+from pinchbench.llm.openai_api import Message, Reply
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn
 from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
 from pinchbench.model.usage import Usage
+from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.openclaw.conversation_user import ConversationUser
+from pinchbench.openclaw.homes.sandbox import TurnSandbox
+from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.process.spec import StopSignal
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.trial.attempt import TrialPlace, _awake, _killed, _limited, _of_ours, run_attempt
 from pinchbench.runner.trial.simulated_user import ModelUser
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pinchbench.llm.openai_api import Message
-    from pinchbench.openclaw.agent import OpenClawAgent
-    from pinchbench.openclaw.conversation_user import ConversationUser
-    from pinchbench.openclaw.homes.sandbox import TurnSandbox
-    from pinchbench.openclaw.task_result import TaskResult
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 
@@ -121,7 +117,6 @@ class EndingAgent:
         raise AssertionError
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize(
     ("error", "reason"),
     [

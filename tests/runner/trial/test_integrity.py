@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pinchbench.defaults import Network
 from pinchbench.model.facts import Integrity
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.trial.integrity import read_integrity
 from pinchbench.sandbox.ledger import Facts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OWN = ("/workspace", "/state", "/home/agent")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import fail_after
@@ -16,9 +16,6 @@ from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.trial.integrity import find_contamination
 from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.recording import RecordingWriter
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CANARY = f"pinchbench-canary-{0x1D8B37:032x}"
 RUN_LIMIT_S = 120
@@ -67,7 +64,6 @@ def test_evidence_without_a_canary_is_not_contaminated(tmp_path: Path) -> None:
     assert not find_contamination(evidence)
 
 
-@pytest.mark.anyio
 async def test_a_contaminated_trial_is_excluded_and_counted_next_to_the_mean_and_not_retried(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path)
     config = run_config(tmp_path, program, {"task_a": f"scenario: write_file notes.txt {CANARY}", "task_b": "hi"})

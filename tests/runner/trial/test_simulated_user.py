@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from anyio import Event, create_task_group, fail_after, to_thread
@@ -15,13 +17,15 @@ from fake_judge import Answer, Asked, failing, fake_judge, slow
 from fakes import fake_openclaw, run_config
 from pinchbench.config.asked_models import UserModelConfig
 from pinchbench.config.rerun_configs import ResumeConfig
+from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ChangedError
-from pinchbench.llm.openai_api import Reply
+from pinchbench.llm.openai_api import Message, Reply
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.facts import UserEnd
+from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import SimulatedUser
 from pinchbench.report.html.report_page import write_report
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
@@ -35,17 +39,6 @@ from pinchbench.runner.trial.simulated_user import (
 )
 from processes import living
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from pinchbench.config.run_config import RunConfig
-    from pinchbench.llm.openai_api import Message
-    from pinchbench.model.outcome import Outcome
-    from pinchbench.results.finished_run import Result
-
-pytestmark = pytest.mark.anyio
 
 RUN_LIMIT_S = 240
 TASK = """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 from uuid import uuid4
 
 import anyio
@@ -19,21 +20,14 @@ from pinchbench.errors import ServiceError
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.task_programs import Service
-from pinchbench.process.spec import ProcessSpec, StopSignal
+from pinchbench.process.spec import ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.trial.task_services import LOG_BYTES, RunningServices, ServicePlace, open_services
 from pinchbench.sandbox.sandbox_spec import WORKSPACE
 from suite_packs import put
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from pinchbench.process.spec import ProcessEnd
-
 pytestmark = [
-    pytest.mark.anyio,
     pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}"),
 ]
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 from anyio import fail_after, to_thread
 
 from grading.conftest import IN_NAMESPACES
+from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.model.task import GradingType, Task, WorkspaceFile
 from pinchbench.model.task_programs import SetupScript
 from pinchbench.runner.trial.task_setup import set_up_workspace
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from pinchbench.grading.check_sandbox import CheckSandbox
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(params=[pytest.param(None, id="none"), IN_NAMESPACES])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from anyio import sleep
@@ -23,10 +23,6 @@ from pinchbench.wire.measure import Measurements, measure
 from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, RequestRefused
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 ANSWER = sse({"choices": [{"delta": {"content": "ok"}, "finish_reason": "stop"}]}, end="[DONE]")
 FORGED = "503 Service Unavailable"
@@ -210,9 +206,6 @@ def test_graders_get_what_the_wire_saw_if_the_store_is_gone(tmp_path: Path) -> N
     assert [one.text for one in read_conversation(evidence.transcript)] == ["Test it.", "\ufffd 41 passed"]
     assert not evidence.store.exists()
     assert {one.kind for one in read.findings} == {FindingKind.MISSING}
-
-
-pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture

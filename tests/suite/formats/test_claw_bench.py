@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from pinchbench.errors import SuiteError
 from pinchbench.model.task_programs import PytestVerifier
 from pinchbench.suite.loading import load_suite, read_suite, solution_of
 from suite_packs import put, write_claw_bench
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

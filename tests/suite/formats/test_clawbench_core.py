@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -11,15 +11,10 @@ from core_pack import write_clawbench_core
 from pinchbench.cli import cli
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
-from pinchbench.model.task import TurnGate
+from pinchbench.model.task import Task, TurnGate
 from pinchbench.model.task_programs import AssertionsVerifier
 from pinchbench.suite.loading import load_suite, read_suite, solution_of
 from suite_packs import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.task import Task
 
 
 @pytest.fixture

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from core_pack import write_clawbench_core
+from pinchbench.model.task import Task
 from pinchbench.suite.loading import load_suite, read_suite
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pinchbench.model.task import Task
 
 SERVICES = """background_services:
         - name: docs

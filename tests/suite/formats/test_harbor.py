@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from pinchbench.errors import SuiteError
 from pinchbench.model.task_programs import RewardVerifier
 from pinchbench.suite.loading import load_suite, read_suite, solution_of
 from suite_packs import put, write_harbor
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_task_that_needs_no_container_is_read_whole(tmp_path: Path) -> None:

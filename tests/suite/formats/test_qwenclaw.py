@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from pinchbench.errors import SuiteError
 from pinchbench.model.task import GradingType
 from pinchbench.suite.loading import load_suite, read_suite, solution_of
 from suite_packs import write_qwenclaw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

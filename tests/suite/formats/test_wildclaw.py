@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from pinchbench.defaults import CheckTotal, SuiteFormat
 from pinchbench.errors import SuiteError
 from pinchbench.suite.loading import load_suite, read_suite
 from suite_packs import put, write_wildclaw
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("folder", [".", "tasks", "tasks/01_Office"])
