@@ -47,7 +47,7 @@ async def first_look() -> tuple[tuple[Finding, ...], str]:
         user = await to_thread.run_sync(read_user_state, os.environ)
     openclaw = Finding.note("OpenClaw", "It is neither on PATH nor installed by this program.")
     with suppress(OpenClawError):
-        openclaw = Finding.ok("OpenClaw", f"It is there: {locate_openclaw(None).program}")
+        openclaw = Finding.ok("OpenClaw", str(locate_openclaw(None).program))
     return (openclaw, of_any_keys(user, os.environ), of_servers(servers)), model_to_name(servers, os.environ)
 
 

@@ -273,7 +273,8 @@ def _reasons(failure: Failure, threshold: float, *, caused_by_agent: bool) -> It
     if score is None:
         yield _why_ungraded(grade)
     elif failure.kind is Kind.NOT_PASSED and grade is not None and score is not None:
-        yield f"score {score_below(score, threshold)}{_why_so_low(grade)}"
+        why = why_so_low(grade)
+        yield f"score {score_below(score, threshold)}{why and f': {why}'}"
 
 
 def _why_ungraded(grade: Grade | None) -> str:
@@ -286,10 +287,9 @@ def _why_ungraded(grade: Grade | None) -> str:
     return f"ungraded, {why}{check}{': ' if notes else ''}{'; '.join(notes)}"
 
 
-def _why_so_low(grade: Grade) -> str:
+def why_so_low(grade: Grade) -> str:
     """Return the criteria that cost most, and the first note."""
     lost = [f"{criterion_text(name, width=60)} {points:.2f}" for name, points in lost_points(grade)]
     more = [f"{len(lost) - MAX_CRITERIA} more"] if len(lost) > MAX_CRITERIA else []
-    criteria = f": {', '.join([*lost[:MAX_CRITERIA], *more])}" if lost else ""
-    note = next((f"; {told}" for note in grade.notes if (told := plain(note, width=160))), "")
-    return f"{criteria}{note}"
+    note = next((told for note in grade.notes if (told := plain(note, width=160))), "")
+    return "; ".join(filter(None, (", ".join([*lost[:MAX_CRITERIA], *more]), note)))

@@ -155,10 +155,7 @@ def find_run(name: str, output_dir: Path) -> RunFiles:
 
 def no_folder(output_dir: Path) -> str:
     """Return the error message for a missing output folder."""
-    return (
-        f"{output_dir} is not a folder, so no run can be found in it. Go to where you made your runs, or name their "
-        "folder with --output-dir."
-    )
+    return f"There is no folder {output_dir}. Go to where you made your runs, or name their folder with --output-dir."
 
 
 def write_json(path: Path, value: object, *, mode: int = 0o666) -> None:

@@ -54,7 +54,7 @@ def find_task(suite: Suite, task_id: str) -> Task:
     if task is None:
         near = _near(task_id, _spelled(suite.by_id))
         advice = f"Did you mean {near!r}?" if near else _list_hint(suite)
-        raise SelectionError(f"{suite.root} has no task {task_id!r}. {advice}")
+        raise SelectionError(f"{_called(suite)} has no task {task_id!r}. {advice}")
     return task
 
 
@@ -115,8 +115,12 @@ def _unknown_message(suite: Suite, unknown: list[str]) -> str:
         near = _near(name, spelled)
         is_any_far = is_any_far or near is None
         hints.append(f"{name!r} (did you mean {near!r}?)" if near else repr(name))
-    message = f"--suite names what {suite.root} does not have: {', '.join(hints)}."
+    message = f"{_called(suite)} has no task or category {', '.join(hints)}."
     return f"{message} {_list_hint(suite)}" if is_any_far else message
+
+
+def _called(suite: Suite) -> str:
+    return "The bundled suite" if suite.root == bundled_tasks_dir() else str(suite.root)
 
 
 def _list_hint(suite: Suite) -> str:

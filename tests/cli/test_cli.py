@@ -286,7 +286,7 @@ def test_tasks_list_and_show_go_on_past_files_that_can_not_be_used(tmp_path: Pat
     missing = _pinchbench("tasks", "show", "task_lost", *where, cwd=tmp_path)
 
     unknown = _pinchbench("tasks", "list", "--json", "--suite", "task_nowhere", *where, cwd=tmp_path)
-    assert "names what" in json.loads(unknown.stdout)[0]["refused"]
+    assert "has no task or category" in json.loads(unknown.stdout)[0]["refused"]
     assert [line.split()[0] for line in listed.stdout.splitlines()] == ["task_good"]
     good, *refused = json.loads(as_json.stdout)
     assert good["task_id"] == "task_good"
@@ -673,7 +673,7 @@ def test_a_run_without_a_terminal_says_when_an_attempt_is_retried(tmp_path: Path
     ("args", "code", "sentence"),
     [
         ((), 6, "has no unfinished run"),
-        (("nothing",), 6, "is not a folder, so no run can be found"),
+        (("nothing",), 6, "There is no folder "),
         (("--judge-votes", "3"), 2, "--judge-votes goes with --judge"),
         (("--suite", "core"), 2, "No such option"),
         (("--max-cost", "0"), 2, "--max-cost"),

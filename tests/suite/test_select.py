@@ -73,7 +73,7 @@ def test_an_expression_names_tasks(expression: str, ids: list[str]) -> None:
 
 def test_all_unknown_names_are_listed() -> None:
     assert message("task_a,automated,zebra,dat") == (
-        "--suite names what tasks does not have: 'automated' (did you mean 'automated-only'?), 'zebra', "
+        "tasks has no task or category 'automated' (did you mean 'automated-only'?), 'zebra', "
         "'dat' (did you mean 'Data'?). `pinchbench-async tasks list --tasks-dir tasks` shows all tasks and categories."
     )
 

@@ -27,6 +27,7 @@ from pinchbench.events import (
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.usage import Usage
+from pinchbench.report.remarks import why_so_low
 from pinchbench.results.statistics import is_passed
 
 if TYPE_CHECKING:
@@ -261,7 +262,7 @@ class RunProgress:
         if grade.score is None:
             label = f"ungraded, {grade.ungraded.value}" if grade.ungraded is not None else "ungraded"
         elif not is_passed(grade.score, self.threshold):
-            label = f"score {grade.score:.2f}"
+            label, note = f"score {grade.score:.2f}", why_so_low(grade)
             if outcome is not None and outcome.reason is not Reason.COMPLETED:
                 label, note = f"{outcome.reason.value}, {label}", outcome.note or note
         else:

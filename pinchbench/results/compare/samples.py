@@ -188,7 +188,7 @@ def find_side(name: str, output_dir: Path) -> tuple[Sample, list[Path]]:
         found, damaged = _runs_of_model(name, output_dir)
         if not found:
             unread = " ".join(["", *damaged.values()])
-            raise ResultsError(f"{error} Nor has any run a model {name!r}.{unread}") from error
+            raise ResultsError(f"{error} No run is of a model {name!r} either.{unread}") from error
         return _model_side(name, found, damaged)
     return side_of([read_run(files)]), [files.folder.resolve()]
 

@@ -39,8 +39,8 @@
     };
     const show = (state) => {
       const { mean, low, high } = state.score;
-      part("mean").textContent = mean == null ? "–" : mean.toFixed(3);
-      part("interval").textContent = low == null ? "too little data for an interval" : `95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
+      part("mean").textContent = mean == null ? "no score yet" : mean.toFixed(3);
+      part("interval").textContent = low == null ? "no interval yet" : `95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
       const span = live.querySelector("svg.span");
       span.replaceChildren(span.querySelector(".track"));
       const bar = (kind, attributes) => {

@@ -256,7 +256,7 @@ def test_what_can_not_be_compared_is_refused_with_what_to_do(tmp_path: Path) -> 
         find_sides([A, f"{tmp_path}/mock-a_{A}"], tmp_path)
     with pytest.raises(ConfigError, match="part of both"):
         find_sides([A, "mock/a"], tmp_path)
-    with pytest.raises(ResultsError, match="Nor has any run a model 'mock/x'"):
+    with pytest.raises(ResultsError, match="No run is of a model 'mock/x' either"):
         find_sides([A, "mock/x"], tmp_path)
     with pytest.raises(ResultsError, match=r"No run of mock/b can stand for it. \S+ was not taken: it is not complete"):
         find_sides([A, "mock/b"], tmp_path)

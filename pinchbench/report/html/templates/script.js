@@ -244,7 +244,7 @@ const page = (() => {
         told.score === undefined ? null : make("p", { class: "big" }, told.score == null ? "no score" : number(told.score)),
         make("p", {}, state),
         make("p", { class: "soft" }, told.facts.filter(([name]) => BRIEF.includes(name)).map(([, value]) => value).join(" · ")),
-        told.score === null ? make("p", {}, "This trial is not in the score: it says nothing about the model.") : null),
+        told.score === null ? make("p", {}, "This trial is not in the score: it says nothing about the model. The run’s page says how it can be tried again.") : null),
       told.notes.map((note) => make("p", { class: "notice" }, note)),
       told.grade || told.score !== null ? grade(told.grade) : null,
       attempts(told, ways),
