@@ -25,10 +25,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pinchbench.defaults import CheckTotal, FailureEvent
 from pinchbench.grading.check_limits import exclude_chance, limit, separate, spare
+from pinchbench.grading.check_totals import number, shares
 from pinchbench.process.guardian.answer import take_channel
 from pinchbench.process.guardian.process_tree import OWN_NAMES
 from pinchbench.transcript_lines import chat_messages, parse_line, writable
@@ -42,10 +43,6 @@ if TYPE_CHECKING:
 
 CHECK = "<check>"  # the check's file name in tracebacks
 MAX_CRITERIA = 500  # in the breakdown; the score is the mean of all
-MOST = re.compile(r"max(?:imum)?", re.IGNORECASE)  # in a key: how many points there are
-SCORE = "score"  # the key of a total
-OF_ALL = frozenset({"", "score", "points", "total", "possible", "value"})  # of which a maximum names no criterion
-NOT_ALPHANUMERIC = re.compile(r"[\W_]")
 MAX_KEY = 200  # characters of a criterion's name
 MAX_NOTES = 20
 MAX_MESSAGE = 500  # characters of an exception's text
@@ -54,8 +51,6 @@ MAX_EVENTS = 1_000_000  # of one kind, in one trial
 MAX_TRACE = 64 * 1024  # characters of a traceback
 BEGUN = b"begun\n"  # sent before the answer
 UNUSED = ("pytest", "dateutil", "unittest")  # time_machine imports them, for uses that a check does not have
-
-OTHER_NUMBERS = (("numbers", "Real"), ("decimal", "Decimal"))  # which only a check that imports these has
 
 # References taken before a check can replace the originals.
 encode = json.JSONEncoder().encode
@@ -315,17 +310,17 @@ def _tally(returned: object, total: CheckTotal) -> Answer:
     notes = _Notes()
     points: list[float] = []  # as `total` counts them
     breakdown: dict[str, float] = {}
-    shares, own = _shares(returned) if total is CheckTotal.CLAMPED_MEAN else (returned, "")
-    for key, value in shares.items():
-        number = _number(value)
-        if number is None:
+    values, own = shares(returned) if total is CheckTotal.CLAMPED_MEAN else (returned, "")
+    for key, value in values.items():
+        given = number(value)
+        if given is None:
             notes.say(f"`{_name(key)}` is left out of the score: {_described(value)} is not a number")
             continue
-        point = 0.0 if math.isnan(number) else min(max(number, 0.0), 1.0)
-        is_clamped = total is CheckTotal.CLAMPED_MEAN or not math.isfinite(number)
-        if is_clamped and point != number:
-            notes.say(f"`{_name(key)}` was {number:g}, which is not in 0–1: counted as {point:g}")
-        points.append(point if is_clamped else number)
+        point = 0.0 if math.isnan(given) else min(max(given, 0.0), 1.0)
+        is_clamped = total is CheckTotal.CLAMPED_MEAN or not math.isfinite(given)
+        if is_clamped and point != given:
+            notes.say(f"`{_name(key)}` was {given:g}, which is not in 0–1: counted as {point:g}")
+        points.append(point if is_clamped else given)
         if len(breakdown) < MAX_CRITERIA:
             breakdown[_free(_name(key), breakdown)] = point
     if not points:
@@ -338,7 +333,13 @@ def _tally(returned: object, total: CheckTotal) -> Answer:
         overall = breakdown.get(own)
     mean = min(max(math.fsum(points) / len(points), 0.0), 1.0)
     score = mean if overall is None else overall
-    return Answer(kind="scored", score=score, breakdown=breakdown, notes=cut + notes.all)
+    return Answer(kind="scored", score=score, breakdown=breakdown, notes=cut + notes.all + _two_totals(breakdown))
+
+
+def _two_totals(breakdown: Mapping[str, float]) -> tuple[str, ...]:
+    totals = [f"`{key}` is {breakdown[key]:g}" for key in ("score", "total") if key in breakdown]
+    differ = len(totals) > 1 and breakdown["score"] != breakdown["total"]
+    return (f"the check gives two totals: {' and '.join(totals)}",) if differ else ()
 
 
 def read_events(stated: Mapping[Any, Any]) -> dict[FailureEvent, tuple[int, int]]:
@@ -356,65 +357,6 @@ def read_events(stated: Mapping[Any, Any]) -> dict[FailureEvent, tuple[int, int]
                 needed = f"[n, of] with whole numbers, 0 <= n <= of <= {MAX_EVENTS}"
                 raise ValueError(f"the event `{event}` is {repr(value)[:MAX_KEY]}, not {needed}")
     return found
-
-
-def _shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object], str]:
-    """Return the values with each `x` that has a `max_x` divided by it, without the latter, and the key of a total.
-
-    A maximum above 1 may have its key in another form, such as `maxX` or `x_max`; one that names no criterion may
-    belong to the only other number. A share that can't be computed is None. The total's key, `score`, is empty unless
-    it has a maximum. Where no value is a number, a dict stands for its own total.
-    """
-    shares = dict(returned)
-    if all(_number(value) is None for value in returned.values()):
-        inner = {
-            key: _shares(value) for key, value in returned.items() if isinstance(value, Mapping) and SCORE in value
-        }
-        shares |= {key: values.get(total) for key, (values, total) in inner.items()}
-    numbers = [key for key, value in returned.items() if isinstance(key, str) and _amount(value) is not None]
-    names = {_plain(key): key for key in returned if isinstance(key, str)}
-    own = ""
-    for key in [key for key in names.values() if MOST.search(key)]:
-        whole = _amount(returned[key])
-        of = _plain(MOST.sub("", key, count=1))
-        others = [one for one in numbers[:3] if one != key] if of in OF_ALL else []
-        name = names.get(of) or (others[0] if len(others) == 1 else key)
-        if name == key or not (key == f"max_{name}" or (whole or 0.0) > 1):
-            continue
-        del shares[key]
-        value = _amount(returned[name])
-        is_known = value is not None and whole is not None and 0 < whole < math.inf
-        shares[name] = cast("float", value) / cast("float", whole) if is_known else None
-        own = name if _plain(name) == SCORE else own
-    return shares, own
-
-
-def _plain(key: str) -> str:
-    return NOT_ALPHANUMERIC.sub("", key).casefold()
-
-
-def _amount(value: object) -> float | None:
-    """Return a number, also one that is written as a text."""
-    try:
-        return float(value) if isinstance(value, str) else _number(value)
-    except ValueError:
-        return None
-
-
-def _number(value: object) -> float | None:
-    imported = (getattr(sys.modules.get(module), name, float) for module, name in OTHER_NUMBERS)
-    kinds: tuple[type, ...] = (int, float, *imported)
-    if type(value).__module__ == "numpy" and not isinstance(value, kinds) and getattr(value, "shape", None) == ():
-        value = value.item()  # type: ignore[attr-defined]  # numpy's bool is not a Real
-    if not isinstance(value, kinds):
-        return None
-    number = cast("float", value)
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf if number > 0 else -math.inf
-    except ValueError:  # a signalling NaN of Decimal
-        return math.nan
 
 
 def _described(value: object) -> str:

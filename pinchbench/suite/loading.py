@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -13,11 +16,11 @@ from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
 from pinchbench.suite.formats import claw_bench, clawbench_core, harbor, markdown_folder, qwenclaw, wildclaw
 from pinchbench.suite.formats.markdown_folder import read_markdown_folder
+from pinchbench.suite.reading import TASK_TOML
 from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pinchbench.model.task import Suite, Task
     from pinchbench.suite.reading import LoadedSuite, TaskProblem
@@ -78,7 +81,7 @@ _READERS: Mapping[SuiteFormat, SuiteReader] = MappingProxyType(
     }
 )
 # Where the tasks lie in a checkout of a suite, below its folder.
-_PLACES = ("tasks", "data/*/tasks", "tasks-public")
+_PLACES = ("tasks", "data/*/tasks", "tasks-public", "tasks[_-]*", "*/tasks")
 # Suites that can't be run here: a file by which they are known unless their README names them, and why not.
 _FOREIGN = (
     ("claw-eval", "T*/grader.py", "its graders take the records of an agent loop of its own"),
@@ -89,6 +92,7 @@ _FOREIGN = (
 _LISTED = 3  # problems of one kind that are written out; of more, the first stands for all
 _COUNTED_FILES = 5_000  # of an unknown folder, which could be a home
 _NAMED = 8  # names of files that may all be shown
+_EXAMINED = 500  # folders of an unknown folder in which tasks are looked for
 _README_BYTES = 1_000  # in which a suite names itself
 _PARTICULARS = re.compile(r"'[^']*'|(?<!\w)/\S+|\d+")
 
@@ -110,7 +114,8 @@ def find_tasks_folder(root: Path, wanted: SuiteFormat | None) -> tuple[SuiteForm
             return found[0], folder
         if wanted is None and _READERS[own].recognises(folder):
             return own, folder
-    return wanted or own, root
+    with_ids = (folder for folder in _folders(root) if wanted is None and markdown_folder.holds_ids(folder))
+    return wanted or own, next(with_ids, root)
 
 
 def _folders(root: Path) -> Iterator[Path]:
@@ -156,6 +161,10 @@ def read_suite(root: Path, *, suite_format: SuiteFormat | None = None) -> Loaded
     tasks of several formats.
     """
     try:
+        if root.is_file():
+            raise SuiteError(
+                f"{root} is a file. Name its folder with --tasks-dir {root.parent}, and the task with --suite."
+            )
         if not root.is_dir():
             raise SuiteError(f"The tasks folder {root} does not exist. Name one that does with --tasks-dir.")
         name, folder = find_tasks_folder(root, suite_format)
@@ -193,13 +202,21 @@ def _unknown(root: Path, wanted: SuiteFormat | None) -> str:
 
 
 def _looks_like(root: Path) -> str:
+    if (root / TASK_TOML).is_file():
+        return f"It is one task: name the folder above it, {root.resolve().parent}, and the task with --suite."
     places = (root / "README.md", root.resolve().parent / "README.md")
-    readmes = [path.read_bytes()[:_README_BYTES].decode("utf-8", "replace") for path in places if path.is_file()]
+    titles = "\n".join(
+        path.read_bytes()[:_README_BYTES].decode("utf-8", "replace") for path in places if path.is_file()
+    )
+    files = list(islice(_visible_files(root), _COUNTED_FILES))
+    below = _recognised_below(root, files)
     for name, mark, why in _FOREIGN:
-        marked = (next(root.glob(f"{place}{mark}"), None) for place in ("", "*/", "../injection/"))
-        if any(marked) or any(name in readme for readme in readmes):
+        marked = any(next(root.glob(f"{place}{mark}"), None) for place in ("", "*/", "../injection/"))
+        is_title = re.search(rf"^(?:#|<h1).*(?<![\w-]){name}(?![\w-])", titles, re.MULTILINE)
+        if marked or (is_title and not below):
             return f"It looks like {name}, which is not supported: {why}."
-    files = [path.relative_to(root) for path in islice(root.rglob("*"), _COUNTED_FILES) if path.is_file()]
+    if below:
+        return f"Tasks are in {' and '.join(str(root / one) for one in below[:_NAMED])}: name one with --tasks-dir."
     names = Counter(path.name for path in files)
     telling = {name for name, number in names.items() if number > 1 or len(names) <= _NAMED}
     found = Counter(
@@ -208,3 +225,22 @@ def _looks_like(root: Path) -> str:
     )
     counts = ", ".join(f"{number} {kind}" for kind, number in found.most_common(4))
     return f"It holds {counts}." if found else "It is empty."
+
+
+def _visible_files(root: Path) -> Iterator[Path]:
+    """Yield the relative paths of files, without those in hidden folders such as `.git`. Blocks."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(folder, name).relative_to(root) for name in sorted(names))
+
+
+def _recognised_below(root: Path, files: Sequence[Path]) -> list[Path]:
+    """Return the outermost folders that hold tasks of a known format, of those that hold files. Blocks."""
+    folders = dict.fromkeys(folder for path in files for folder in list(path.parents)[-2:-6:-1])
+    found: list[Path] = []
+    for folder in islice(sorted(folders), _EXAMINED):
+        with suppress(OSError):
+            is_in_another = any(folder.is_relative_to(one) for one in found)
+            if not is_in_another and any(reader.recognises(root / folder) for reader in _READERS.values()):
+                found.append(folder)
+    return found

@@ -92,6 +92,27 @@ class TestTally:
             (CheckTotal.CLAMPED_MEAN, {"value": 0, "value_max": 1}, 0.5),
             (CheckTotal.CLAMPED_MEAN, {"score": "n/a", "max_score": 1, "b": 0}, 0.0),
             (CheckTotal.CLAMPED_MEAN, {"max_a": 1, "b": 0}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": 0, "total": 100}, 0.0),
+            (CheckTotal.CLAMPED_MEAN, {"score": 0.5, "total": 4}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"passed": 3, "failed": 2, "total": 5}, 0.6),
+            (CheckTotal.CLAMPED_MEAN, {"passed": 1.0, "failed": 0.0, "total": 1.0}, 2 / 3),
+            (CheckTotal.CLAMPED_MEAN, {"tests_passed": 3, "tests_total": 5}, 0.6),
+            (CheckTotal.CLAMPED_MEAN, {"points_earned": 7, "points_possible": 10}, 0.7),
+            (CheckTotal.CLAMPED_MEAN, {"score": 3, "out_of": 5, "passed": False}, 0.6),
+            (CheckTotal.CLAMPED_MEAN, {"final_score": 92, "max_score": 100, "a": 50, "b": 42}, 0.92),
+            (CheckTotal.CLAMPED_MEAN, {"得分": 30, "满分": 100}, 0.3),
+            (CheckTotal.CLAMPED_MEAN, {"score": 0.5, "max": 1}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": 0.25, "passed": False}, 0.25),
+            (CheckTotal.CLAMPED_MEAN, {"score": 0.25, "total": 0.75}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": 85, "percentage": 85.0}, 0.85),
+            (CheckTotal.CLAMPED_MEAN, {"percent": 1, "b": 0}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"score": "4/5", "passed": True}, 0.8),
+            (CheckTotal.CLAMPED_MEAN, {"score": "80%"}, 0.8),
+            (CheckTotal.CLAMPED_MEAN, {"score": "4/0"}, None),
+            (CheckTotal.CLAMPED_MEAN, {"scores": {"a": 1, "b": 0}, "passed": True, "details": {"lines": 9}}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"criteria": [{"name": "a", "score": 1}, {"name": "b", "score": 0}]}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"a": {"passed": True}, "b": {"passed": False, "why": "x"}}, 0.5),
+            (CheckTotal.CLAMPED_MEAN, {"a": {"points": 5, "max_points": 10}, "b": {"value": 0, "max": 10}}, 0.25),
             (CheckTotal.MEAN, {"score": 0, "max_score": 1}, 0.5),
         ],
     )
@@ -125,7 +146,7 @@ class TestTally:
         assert "`speed` was" in note
         assert f"counted as {point:g}" in note
 
-    @pytest.mark.parametrize("value", ["1.0", None, [1], {"a": 1}, 1j, np.array([1.0])])
+    @pytest.mark.parametrize("value", ["1.0", None, [1], {"a": 12}, 1j, np.array([1.0])])
     def test_what_is_no_number_is_left_out_and_named(self, value: object) -> None:
         answer = tally({"a": 0.5, "remark": value})
         assert (answer.score, answer.breakdown) == (0.5, {"a": 0.5})
@@ -146,6 +167,10 @@ class TestTally:
         answer = tally(returned)
         assert (answer.kind, answer.score) == ("no_scores", None)
         assert what in answer.message
+
+    def test_two_totals_that_differ_are_named(self) -> None:
+        said = "the check gives two totals: `score` is 0.25 and `total` is 0.75"
+        assert tally({"score": 0.25, "total": 0.75}).notes == (said,)
 
     def test_events_are_counted_apart_from_the_score(self) -> None:
         answer = tally({"a": 0.5, "events": {"false_claim": [2, 30], "harmed": (0, 0)}})

@@ -88,6 +88,9 @@ def test_a_folder_without_tasks_is_reported_in_a_sentence(root: Path, skip_broke
         ("injection/901_mine/task_1/references/eval_rule.md", "It looks like UniClawBench"),
         ("cases/a.yaml", "It holds 1 */a.yaml.\nTasks are, by format:\n  pinchbench      task_*.md"),
         ("SafeClawBench/1.json", "It looks like SafeClawBench"),
+        (".git/objects/a", "It is empty."),
+        ("task.toml", "It is one task: name the folder above it"),
+        ("packs/mine/task_a.md", "Tasks are in {root}/packs/mine: name one with --tasks-dir."),
         (None, "It is empty."),
     ],
 )
@@ -96,8 +99,37 @@ def test_an_unknown_folder_is_described_next_to_the_formats_that_are_read(
 ) -> None:
     if file:
         put(root / file)
-    assert said in message(root)
+    assert said.format(root=root) in message(root)
     assert "\n  harbor          */task.toml with tests/test.sh" in message(root)
+
+
+@pytest.mark.parametrize("place", ["tasks_mine", "mine/tasks"])
+def test_a_checkout_is_named_by_its_folder_whatever_its_name(root: Path, place: str) -> None:
+    put(root / "README.md", "# claw-eval-mine\n\nMade after claw-eval.\n")
+    put_task(root / place, "first", name="01")
+    assert ids(root) == ["first"]
+
+
+def test_several_folders_of_tasks_are_named(root: Path) -> None:
+    put(root / "README.md", "# claw-eval\n")
+    put_task(root / "tasks_de", "task_a")
+    put_task(root / "tasks_fr" / "old", "task_b")
+    put_task(root / "tasks_fr", "task_c")
+    assert f"Tasks are in {root}/tasks_de and {root}/tasks_fr: name one with --tasks-dir." in message(root)
+
+
+@pytest.mark.parametrize(
+    ("readme", "said"),
+    [("# claw-eval\n", "It looks like claw-eval"), ("# Mine\n\nNot claw-eval.", "It holds 1 README.md.")],
+)
+def test_a_suite_is_known_by_the_title_of_its_readme(root: Path, readme: str, said: str) -> None:
+    put(root / "README.md", readme)
+    assert said in message(root)
+
+
+def test_a_file_in_place_of_a_folder_is_named_with_its_folder(root: Path) -> None:
+    path = put_task(root)
+    assert message(path) == f"{path} is a file. Name its folder with --tasks-dir {root}, and the task with --suite."
 
 
 def test_many_problems_of_one_kind_are_one_line(root: Path) -> None:

@@ -320,3 +320,9 @@ def recognises(folder: Path) -> bool:
     """Return whether a Markdown file, or a folder with `task.md`, is named as a task. Blocks. Raises OSError."""
     named = (path for path in folder.iterdir() if path.name.startswith("task_"))
     return any(path.suffix.lower() == ".md" or (path / TASK_FILE).is_file() for path in named)
+
+
+def holds_ids(folder: Path) -> bool:
+    """Return whether the head of a Markdown file has an id, whatever the file's name. Blocks. Raises OSError."""
+    files = (path for path in folder.glob("*.md") if path.stem.lower() != "readme")
+    return any(_read_file(path, folder).has_id for path in files)
