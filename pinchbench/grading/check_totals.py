@@ -38,7 +38,7 @@ def shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object], 
         for key, one in returned.items():
             if isinstance(key, str) and _plain(key) in INNER and (inner := _criteria(one)):
                 return shares(inner)
-        values |= {key: own for key, one in returned.items() if (own := _total_of(one)) is not None}
+        values |= {key: total for key, one in returned.items() if (total := _total_of(one)) is not None}
     names = {_plain(key): key for key in values if isinstance(key, str)}
     amounts = {key: amount for key in names.values() if (amount := _amount(values[key])) is not None}
     counted = (key for key in amounts if EARNED.fullmatch(_plain(key)) and not isinstance(values[key], bool))

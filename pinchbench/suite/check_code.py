@@ -8,6 +8,7 @@ import secrets
 import symtable
 import sys
 import warnings
+from inspect import CO_COROUTINE
 from types import CodeType
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,12 @@ def check_problem(code: str) -> tuple[int, str] | None:
             warnings.simplefilter("ignore")
             compiled = compile(code, "<check>", "exec", dont_inherit=True)
             # Nearly every check defines it with `def`, and parsing a second time takes as long as the first.
-            if any(isinstance(one, CodeType) and one.co_name == "grade" for one in compiled.co_consts):
+            grades = [one for one in compiled.co_consts if isinstance(one, CodeType) and one.co_name == "grade"]
+            if grades and grades[-1].co_flags & CO_COROUTINE:
+                return grades[
+                    -1
+                ].co_firstlineno, "`grade` is asynchronous, and nothing would await it: write `def grade`"
+            if grades:
                 return None
             names = symtable.symtable(code, "<check>", "exec")
     except SyntaxError as error:

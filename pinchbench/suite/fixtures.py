@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_VARIABLE = re.compile(r"\$\w+|\$\{\w+\}")
+_VARIABLE = re.compile(r"\$\w+|\$?\{+ *\w+ *\}+|%\w+%|<\w+>")
 _MAX_NAME_BYTES = 255  # of a part of a path, as every common file system has it
 
 

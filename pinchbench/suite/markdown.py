@@ -20,7 +20,14 @@ _FENCE_OPEN = re.compile(
     r"(?P<indent> {0,3}(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<marks>`{3,}|~{3,})(?P<info>.*)",
 )
 _FENCE_CLOSE = re.compile(r" *(?P<marks>`{3,}|~{3,}) *")
-_HEADING = re.compile(r" {0,3}##[ \t](?P<title>.*)")
+_HEADING = re.compile(r" {0,3}##[ \t\xa0\u3000](?P<title>.*)")
+_DECORATION = re.compile(r"[\W\d_]*(?P<title>.*?)[\W_]*")
+# Sections that a judge reads, which a task can have without: a misspelt title must not empty them.
+_FOR_JUDGES = frozenset({"expected behavior", "grading criteria", "llm judge rubric"})
+# Words in the titles of further sections that are for graders: agents must not see them.
+_FOR_GRADERS = re.compile(
+    r".*\b(?:rubric|ground truth|(?:answer|grading) key)|(?:reference|expected|correct|model) (?:answer|solution)s?"
+)
 _HTML_BLOCK = re.compile(r" {0,3}<(?:!--|(?P<tag>pre|script|style|textarea)\b)", re.IGNORECASE)
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _FIRST_INDENTED_CODE_COLUMN = 4
@@ -60,6 +67,7 @@ class Document:
 
     `head` is the YAML between the `---` lines (None if there is no head) and starts on `head_line`. `sections` are
     keyed by their titles in lower case; if a title is repeated the last section counts, as in other PinchBench runners.
+    Numbers before a known title, colons after it and marks around it are left out.
     `open_fence` is the line of a fence that is never closed. `prompt_heading` is the line of the first `##` within the
     prompt, in a fence or the heading of no known section: other PinchBench runners cut the prompt there.
     """
@@ -77,7 +85,9 @@ def read_document(text: str) -> Document:
     start = _first_line(lines)
     end = _head_end(lines, start)
     head, body_start = (None, 0) if end is None else ("\n".join(lines[start + 1 : end]), end + 1)
-    sections = {_key(section.title): section for section in _sections(lines, body_start)}
+    found = list(_sections(lines, body_start))
+    sections = {meant: section for section in found if (meant := _misspelt_key(section.title)) in _FOR_JUDGES}
+    sections |= {_key(section.title): section for section in found}
     unclosed = (fence.line for section in sections.values() for fence in section.fences if not fence.closed)
     prompt = sections.get("prompt")
     inner = prompt.text.split("\n") if prompt else ()
@@ -168,12 +178,20 @@ def _html_end(lines: Sequence[str], start: int) -> int | None:
 
 
 def _key(title: str) -> str:
-    return " ".join(title.lower().split())
+    """Return a title in small letters, without a number before it, a colon after it, or marks around it."""
+    bare = _DECORATION.fullmatch(" ".join(title.lower().split()))
+    return bare["title"] if bare is not None and bare["title"] in SECTIONS else " ".join(title.lower().split())
+
+
+def _misspelt_key(title: str) -> str:
+    """Return the known section that a title misspells, such as `Expected Behaviour`; empty without one."""
+    found = misspelt([_key(title)], known=SECTIONS)
+    return found[0][1] if found else ""
 
 
 def _is_section(key: str) -> bool:
-    """Return whether a title is that of a known section, even misspelt: agents must not see what follows."""
-    return key in SECTIONS or bool(misspelt([key], known=SECTIONS))
+    """Return whether a title is that of a section for graders, even misspelt: agents must not see what follows."""
+    return key in SECTIONS or _misspelt_key(key) != "" or _FOR_GRADERS.fullmatch(key) is not None
 
 
 def _fence_opening(line: str) -> re.Match[str] | None:

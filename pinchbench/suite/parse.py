@@ -24,14 +24,14 @@ from pinchbench.suite.reading import (
 )
 from pinchbench.suite.service_fields import read_services
 from pinchbench.suite.timeline_fields import NEEDS_GATEWAY, read_world
-from pinchbench.suite.yaml_nodes import KeyScope, misspelt_keys, setup_keys, unknown_of_a_file
+from pinchbench.suite.yaml_nodes import KeyScope, misspelt_keys, other_limits, setup_keys, unknown_of_a_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.model.task_programs import Service
     from pinchbench.suite.reading import TaskDialect
-    from pinchbench.suite.yaml_nodes import YamlNode
+    from pinchbench.suite.yaml_nodes import JsonValue, YamlNode
 
 DEFAULT_TIMEOUT_S = 120.0
 OWN_SERVERS = "own"  # what `network` may be apart from true and false
@@ -48,6 +48,7 @@ _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # names of the links to the slots' workspaces, which are created next to the tasks' folders; `.new` while changing
 _RESERVED_ID = re.compile(r"workspace(-\d+)?(\.new)?", re.IGNORECASE)
 _CRITERION = re.compile(r"\s*[-*+]\s+\[[ \txX]\]\s+(?P<text>\S.*)")
+_OTHER_TIER = re.compile(r"(?:[a-z]*[-_ ]?[+-]?\d+(?:\.\d*)?|easy|medium)")
 _PYTHON = frozenset({"python", "py", "python3"})
 _ID_LINE = re.compile(r"^[\"']?id[\"']?[ \t]*:[ \t]*(?P<id>[^#\n]*)", re.MULTILINE)
 
@@ -117,6 +118,7 @@ class _TaskReader:
     def read(self) -> ParsedTask:
         self._report_misspelt(self._head, KeyScope.HEAD)
         self._refuse_setup(self._head, KeyScope.HEAD)
+        self._refuse_other_limits()
         task_id = self._task_id()
         grading_type = self._grading_type()
         files, dest_lines = self._workspace_files()
@@ -152,7 +154,7 @@ class _TaskReader:
             abilities=world.abilities,
             starts_at=world.starts_at,
             timezone=world.timezone,
-            frontmatter={key: node.value for key, node in self._head.items()},
+            frontmatter=_values(self._head),
             path=self._reader.path,
             rule=self._dialect.rule,
         )
@@ -168,8 +170,14 @@ class _TaskReader:
             prompt_heading=self._document.prompt_heading,
         )
 
+    def _refuse_other_limits(self) -> None:
+        """Report a time limit under another name, which would be the default limit here."""
+        reported = {key for key, _ in misspelt_keys(self._head, KeyScope.HEAD)}
+        for key in {*other_limits({} if "timeout_seconds" in self._fields else _values(self._head))} - reported:
+            self._problem(self._head[key], f"`{key}` has no meaning here: state the limit as `timeout_seconds`")
+
     def _refuse_setup(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
-        for key in setup_keys({key: node.value for key, node in fields.items()}, place.value):
+        for key in setup_keys(_values(fields), place.value):
             node = fields[key] if key in fields else fields[key.partition(".")[0]]
             self._problem(node, f"`{key}` prepares something that this runner does not: {NO_SETUP}")
 
@@ -196,7 +204,7 @@ class _TaskReader:
         return task_id
 
     def _grading_type(self) -> GradingType:
-        text = self._text("grading_type").lower()
+        text = self._text("grading_type").lower().replace("-", "_").replace(" ", "_")
         try:
             return GradingType(text or GradingType.AUTOMATED)
         except ValueError:
@@ -205,9 +213,9 @@ class _TaskReader:
             return GradingType.LLM_JUDGE  # It requires the least, so that no second problem hides the first.
 
     def _tier(self) -> Tier:
-        """Return the tier; a number is a key of another task pack, and has no meaning here."""
+        """Return the tier; one of a task pack with other tiers, such as 3, L2 or easy, has no meaning here."""
         text = self._text("tier").lower()
-        if not text or number_of(self._fields["tier"]) is not None:
+        if not text or _OTHER_TIER.fullmatch(text):
             return Tier.STANDARD
         try:
             return Tier(text)
@@ -228,11 +236,17 @@ class _TaskReader:
         half = {"automated": 0.5, "llm_judge": 0.5}
         node = self._fields.get("grading_weights")
         if node is None:
+            self._refuse_other_weights(half)
             return half
         # A missing share counts as 0.5 before normalisation, as in other PinchBench runners.
         if self._dialect.refuses_misspelt_weights:
             self._report_misspelt(node.fields or {}, KeyScope.WEIGHTS)
         given = {key: child for key, child in (node.fields or {}).items() if key in half}
+        others = [key for key in node.fields or {} if key not in half]
+        if others and len(given) < len(half) and self._dialect.refuses_misspelt_weights:
+            self._problem(
+                node, f"`{others[0][:50]}` of `grading_weights` is not known: there are `automated` and `llm_judge`"
+            )
         numbers = half | {key: number_of(child) for key, child in given.items()}
         weights = {key: number for key, number in numbers.items() if number is not None and number >= 0}
         total = sum(weights.values())
@@ -240,6 +254,11 @@ class _TaskReader:
             self._problem(node, "`grading_weights` needs positive numbers for `automated` and `llm_judge`")
             return half
         return {key: weight / total for key, weight in weights.items()}
+
+    def _refuse_other_weights(self, known: Mapping[str, float]) -> None:
+        for key, child in self._fields.items():
+            if known.keys() & (child.fields or {}).keys():
+                self._problem(child, f"`{key}` has no meaning here: state the weights as `grading_weights`")
 
     def _prerequisites(self) -> tuple[str, ...]:
         node = self._fields.get("prerequisites")
@@ -255,6 +274,9 @@ class _TaskReader:
         node = self._fields.get("network")
         if node is not None and not isinstance(node.value, bool) and node.value != OWN_SERVERS:
             self._problem(node, f"`network` must be true, false or {OWN_SERVERS}")
+        for key, other in self._fields.items():
+            if node is None and other.value is True and re.search("network|internet", key, re.IGNORECASE):
+                self._problem(other, f"`{key}` has no meaning here: state it as `network: true`")
         return None if node is None else node.value
 
     def _services(self, *, has_network: bool) -> tuple[tuple[Service, ...], tuple[int, ...]]:
@@ -385,6 +407,10 @@ class _TaskReader:
             line, reason = found
             self._problem(fence.line + line, reason)
         return fence.text
+
+
+def _values(fields: Mapping[str, YamlNode]) -> dict[str, JsonValue]:
+    return {key: node.value for key, node in fields.items()}
 
 
 def _prerequisite(node: YamlNode) -> str | None:

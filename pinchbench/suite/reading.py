@@ -217,7 +217,7 @@ class FieldReader:
         node = fields.get(key)
         if node is None:
             return ()
-        if node.items is None:
+        if node.items is None and node.fields != {}:
             self.problem(node, f"`{key}` must be a list")
         return node.items or ()
 

@@ -252,28 +252,66 @@ def misspelt_keys(fields: Mapping[str, YamlNode], place: KeyScope) -> Iterator[t
 _SETUP_WORDS = frozenset(
     {
         *("setup", "teardown", "warmup", "cleanup", "bootstrap", "provision", "init", "startup", "install", "prepare"),
-        *("exec", "command", "commands", "cmd", "script", "scripts", "hook", "hooks", "run", "shell"),
+        *("exec", "command", "commands", "cmd", "script", "scripts", "hook", "hooks", "run", "shell", "pre", "before"),
         *("docker", "dockerfile", "container", "compose", "image", "mcp", "plugin", "plugins", "server", "servers"),
-        *("env", "mock", "mocks", "daemon"),
+        *("env", "mock", "mocks", "daemon", "variables", "vars", "secrets", "credentials", "ports", "lifecycle"),
+        *("pip", "apt", "npm", "packages", "config", "overrides", "seed", "seeds", "initial", "preload", "freeze"),
+        *("allowed", "disallowed", "denied", "simulator", "cwd", "workdir"),
     }
 )
+_GIVEN = frozenset({"files", "fixtures", "assets", "attachments", "images", "inputs", "documents"})
+_MADE = frozenset({"output", "outputs", "expected", "result", "results", "created", "produced", "modified", "required"})
+_PLACES = frozenset({"input", "inputs", "workspace", "working", "fixture", "fixtures", "asset", "assets", "data"})
+_FOLDERS = frozenset({"dir", "directory", "folder", "template", "root"})
+_TURNS = frozenset({"turns", "messages", "conversation", "followups", "followupprompts", "followupmessages"})
+_LIMITS = frozenset({"timeout", "seconds", "minutes", "duration", "time"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
-_OF_A_FILE = frozenset({"description", "comment", "note", "purpose", "type", "kind", "size", "name"})
+_OF_A_FILE = frozenset({"description", "comment", "note", "purpose", "type", "kind", "size", "name", "required"})
 
 
 def setup_keys(values: Mapping[str, object], known: Collection[str] = ()) -> Iterator[str]:
     """Yield unknown keys that ask for set-up, such as `pre_exec_command`, unless they only say yes, no or a number.
 
-    Those within another unknown key are yielded as `outer.inner`.
+    So do those that give files, a folder or further messages. Those within another unknown key are yielded as
+    `outer.inner`.
     """
     for key, value in values.items():
-        words = {word.casefold() for word in _WORD.findall(key.replace("set_up", "setup").replace("set-up", "setup"))}
+        words = _words(key)
         if key in known or not value or isinstance(value, int | float):
             continue
-        if words & _SETUP_WORDS:
+        if words & _SETUP_WORDS or _gives(key, words, value) or _is_environment(words, value):
             yield key
         elif isinstance(value, dict):
             yield from (f"{key}.{inner}" for inner in setup_keys(value))
+
+
+def _words(key: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(key.replace("set_up", "setup").replace("set-up", "setup"))}
+
+
+def _gives(key: str, words: set[str], value: object) -> bool:
+    """Return whether a key's value is a list of files for the agent, a folder of them, or further messages."""
+    if isinstance(value, str):
+        return bool(words & _PLACES and words & _FOLDERS) or _folded(key) == "systemprompt"
+    if not isinstance(value, list):
+        return False
+    is_paths = all(isinstance(one, dict) or re.fullmatch(r"\S*[./]\S*", str(one)) for one in value)
+    return _folded(key) in _TURNS or bool(is_paths and words & _GIVEN and not words & _MADE)
+
+
+def _is_environment(words: set[str], value: object) -> bool:
+    names = value if isinstance(value, dict) else {}
+    is_named_so = "environment" in words or any("_" in name for name in names)
+    return bool(names) and is_named_so and all(re.fullmatch(r"[A-Z][A-Z0-9_]*", name) for name in names)
+
+
+def other_limits(values: Mapping[str, object]) -> Iterator[str]:
+    """Yield keys with a number that state a time limit in another way than `timeout_seconds`."""
+    for key, value in values.items():
+        words = _words(key)
+        is_limit = "timeout" in words or (words & {"max", "limit"} and words & _LIMITS)
+        if key not in KeyScope.HEAD.value and is_limit and isinstance(value, int | float):
+            yield key
 
 
 def unknown_of_a_file(fields: Mapping[str, YamlNode]) -> Iterator[str]:

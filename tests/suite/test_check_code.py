@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pinchbench.suite.check_code import find_canary, needed_modules, own_modules
+from pinchbench.suite.check_code import check_problem, find_canary, needed_modules, own_modules
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,9 @@ def test_a_canary_is_found_however_its_text_is_divided(size: int) -> None:
     text = f"# {CANARY} and more".encode()
 
     assert find_canary(text[at : at + size] for at in range(0, len(text), size)) == CANARY
+
+
+def test_a_check_that_would_have_to_be_awaited_can_not_run() -> None:
+    code = "import json\n\nasync def grade(transcript, workspace_path):\n    return {}\n"
+    assert check_problem(code) == (3, "`grade` is asynchronous, and nothing would await it: write `def grade`")
+    assert check_problem(f"{code}\ndef grade(transcript, workspace_path):\n    return {{}}\n") is None

@@ -175,6 +175,10 @@ SETUP = (
         "env: {A: b}",
     ),
     *("init-command: a", "mcp_servers: {a: {}}", "teardown: a"),
+    *("pip_packages: [pandas]", "before_all: [a]", "memory_seed: [a]", "initial_state: {a: b}", "secrets: [A]"),
+    *("input_files: [a.csv]", "attachments: [{path: a}]", "workspace_dir: a", "cwd: a", "freeze_time: 2024-01-01"),
+    *("turns: [a, b]", "follow_ups: [a]", "system_prompt: a", "disallowed_tools: [exec]", "user_simulator: {a: b}"),
+    *("environment: {API_KEY: a}", "openclaw_config: {a: b}"),
 )
 PROBLEMS = (
     *((f"id: {value}", 2, "can't be a folder name") for value in NO_FOLDER_NAME),
@@ -190,6 +194,17 @@ PROBLEMS = (
     *(
         (f"id: x\nruns: {value}", 3, "`runs` must be a whole number from 1 to 1000")
         for value in ("0", "-1", "1001", "2.5", "true", "often", "[3]")
+    ),
+    *(
+        (f"id: x\n{key}: 300", 3, f"`{key}` has no meaning here: state the limit as `timeout_seconds`")
+        for key in ("timeout_minutes", "time_limit", "max_seconds")
+    ),
+    ("id: x\nrequires_network: true", 3, "`requires_network` has no meaning here: state it as `network: true`"),
+    ("id: x\ngrading_type: hybrid\nweights: {automated: 1, llm_judge: 3}", 4, "state the weights as `grading_weights`"),
+    (
+        "id: x\ngrading_type: hybrid\ngrading_weights: {automated: 1, judge: 3}",
+        4,
+        "`judge` of `grading_weights` is not",
     ),
     ("id: x\ntier: harder", 3, "`tier` is 'harder', not one of standard, hard"),
     ("id: x\ntier: 'very hard'", 3, "`tier` is 'very hard', not one of standard, hard"),
@@ -251,6 +266,16 @@ def test_a_head_that_can_not_be_used_is_a_problem_at_its_line(head: str, line: i
         "inject_date: true",
         "runs_recommended: 2",
         "attack_category: direct",
+        "expected_files: [report.md]",
+        "output_dir: out",
+        "inputs: [a table of sales]",
+        "turns: single",
+        "names: {EN: Mail, ZH: Post}",
+        "seed: 42",
+        "persona: a busy manager",
+        "max_turns: 5",
+        "tier: L2",
+        "tier: easy",
     ],
 )
 def test_keys_by_which_packs_describe_their_tasks_ask_for_no_set_up(described: str) -> None:
@@ -274,6 +299,7 @@ def test_keys_by_which_packs_describe_their_tasks_ask_for_no_set_up(described: s
             "workspace_files",
             (WorkspaceFile(dest="a/b.csv", source=Path("a/b.csv")),),
         ),
+        *((f"id: x\ngrading_type: {name}", "grading_type", "llm_judge") for name in ("LLM Judge", "llm-judge")),
         ("id: x\nruns: 5", "runs", 5),
         ("id: x\nruns: '1000'", "runs", 1000),
         ("id: x\nruns:", "runs", 1),
@@ -337,12 +363,25 @@ def test_headings_inside_a_fence_or_html_are_part_of_the_prompt(opening: str, en
         ("Expected Behaviour", False),
         ("grading  criteria ##", False),
         ("Env", False),
+        ("Solution", True),
+        ("Rubric", False),
+        ("Reference Answer", False),
+        ("Ground truth", False),
+        ("3. Grading Criteria", False),
+        ("**Automated Checks**:", False),
     ],
 )
 def test_a_heading_that_is_no_section_stays_in_the_prompt(heading: str, stays: bool) -> None:
     found = parse_task(text(rest=body(prompt=f"Do it.\n\n## {heading}\n\nMore.")), path=PATH)
     assert found.task.prompt == (f"Do it.\n\n## {heading}\n\nMore." if stays else "Do it.")
     assert found.prompt_heading == (9 if stays else None)
+
+
+@pytest.mark.parametrize(
+    "title", ["Expected Behaviour", "Expected Behavior:", "2. *Expected behavior*", "✅ Expected Behavior"]
+)
+def test_a_decorated_or_misspelt_title_is_that_of_its_section(title: str) -> None:
+    assert parse(text(rest=f"##\u00a0Prompt:\nDo it.\n##\u00a0{title}\nThis.\n{body()}")).expected_behavior == "This."
 
 
 @pytest.mark.parametrize(
@@ -394,6 +433,11 @@ def test_sessions_are_sent_one_after_another() -> None:
         ("~/x", "starts with ~: it must be relative to the workspace"),
         ("C:/x", "names a drive: it must be relative to the workspace"),
         ("a\\b", "holds a backslash: write / between the parts"),
+        ("${WORKSPACE}/a", "starts with ${WORKSPACE}: it must be relative to the workspace"),
+        ("{{ workspace }}/a", "starts with {{ workspace }}: it must be relative to the workspace"),
+        ("{workspace}/a", "starts with {workspace}: it must be relative to the workspace"),
+        ("%WORKSPACE%/a", "starts with %WORKSPACE%: it must be relative to the workspace"),
+        ("<workspace>/a", "starts with <workspace>: it must be relative to the workspace"),
         ("", "is empty"),
         ("  ", "is empty"),
         ("./", "names a folder, not a place in it"),

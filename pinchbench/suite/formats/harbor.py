@@ -20,6 +20,7 @@ from pinchbench.suite.formats.dockerfile import read_dockerfile
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, TaskFolder, plain_value, read_toml
 from pinchbench.suite.solution import command_solution
+from pinchbench.suite.yaml_nodes import setup_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -45,6 +46,15 @@ _KNOWN = {
 }
 
 
+# At the top: what is read, and what describes a task or its files; a table or a set-up of another name could matter.
+_TOP = frozenset(
+    {
+        *(*_KNOWN, "task", "metadata", "steps", "schema_version", "version", "source", "solution", "artifacts"),
+        *("multi_step_reward_strategy", "multi_step_reward_mode"),
+    }
+)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Config:
     """What `task.toml` says. `agent_limit_s` is 0 without a limit; `name` is empty where the folder's counts."""
@@ -63,6 +73,11 @@ class _Config:
 def _read_config(fields: FieldReader) -> _Config:
     """Read it. Blocks. Raises BrokenTaskError if it is no TOML."""
     top = read_toml(fields.path)
+    asked = {*setup_keys({key: node.value for key, node in top.items()}, _TOP)}
+    for key, node in top.items():
+        is_table = isinstance(node.value, dict | list) and node.value
+        if key not in _TOP and (is_table or key in asked):
+            fields.problem(node, f"`{key}` is not known, and could matter")
     agent, verifier, environment = (_table(fields, top, name) for name in _KNOWN)
     _refuse_containers(fields, top, environment, verifier)
     for table in (agent, verifier):

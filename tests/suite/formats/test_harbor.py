@@ -38,6 +38,9 @@ def test_a_task_that_needs_no_container_is_read_whole(tmp_path: Path) -> None:
 TOML, DOCKER, TEST, JUDGE = "task.toml", "environment/Dockerfile", "tests/test.sh", "tests/judge.py"
 BROKEN = [
     # file, old, new (None: all of it), line, reason
+    (TOML, "[metadata]", '[setup]\ncommand = "x"\n[metadata]', 6, "`setup` is not known, and could matter"),
+    (TOML, "[metadata]", "[[services]]\nport = 80\n[metadata]", 6, "`services` is not known, and could matter"),
+    (TOML, "schema_version", 'setup_script = "x"\nschema_version', 1, "`setup_script` is not known, and could matter"),
     (TOML, "cpus = 1", 'docker_image = "local/x"', 21, "needs an image"),
     (TOML, "cpus = 1", "gpus = 1", 21, "graphics processors"),
     (TOML, "[environment.env]", "[[environment.mcp_servers]]", 1, "MCP servers"),
