@@ -30,6 +30,7 @@ LOG = logging.getLogger(__name__)
 WITHOUT_BODY = frozenset({204, 304})
 MAX_LINE_BYTES = 64 * 1024  # of the framing: the size of a chunk and its extensions, or a trailer
 LINE_END = b"\r\n"
+LAST_CHUNK = b"0\r\n\r\n"
 # The end of the chunk before, the size of the next, and extensions; and any part from the beginning of that.
 CHUNK_START = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
 CHUNK_START_BEGUN = re.compile(rb"\r(?:\n(?:[0-9A-Fa-f]{1,16}[ \t]*(?:;[^\r\n]*)?\r?)?)?")
@@ -143,6 +144,11 @@ def body_of(method: bytes, response: h11.Response) -> ReplyBody:
     if size := headers.get(b"content-length"):
         return SizedBody(int(size))
     return UnboundedBody()
+
+
+def chunked(data: bytes) -> bytes:
+    """Return data, which is not empty, as a chunk of a body."""
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 MAX_HEAD_BYTES = 64 * 1024  # twice what Node accepts

@@ -56,7 +56,7 @@ class TrialLease:
     token: str
     trial: str
     turn: int = 0
-    recorder: Recorder | None
+    recorder: Recorder
     playback: Playback | None = None
     drafts: MemoryObjectSendStream[Draft]
     exchanges: int = 0
@@ -124,11 +124,10 @@ class TrialLease:
         self._program.has_socket(inode)  # finds what else it has open by now
         return ""
 
-    @staticmethod
-    def record(recorder: Recorder, draft: Draft, reads_usage: bool) -> tuple[Usage | None, bool]:
+    def record(self, draft: Draft, reads_usage: bool) -> tuple[Usage | None, bool]:
         """Record an exchange; return what it used, if that is to be read, and whether that is an estimate. Blocks."""
         exchange = draft.exchange()
-        recorder.append(exchange)
+        self.recorder.append(exchange)
         reply = facts_of(exchange).reply if reads_usage else ReplyFacts()
         is_estimate = reply.usage is None and reply.message is not None
         return (estimated_usage(exchange) if is_estimate else reply.usage), is_estimate

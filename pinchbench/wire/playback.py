@@ -14,9 +14,9 @@ from anyio import to_thread
 from pinchbench.defaults import DivergencePolicy
 from pinchbench.wire.exchange import Chunk, DivergenceNote, ExchangeEnd
 from pinchbench.wire.exchange_facts import request_facts
-from pinchbench.wire.http1 import WITHOUT_BODY
+from pinchbench.wire.http1 import LAST_CHUNK, WITHOUT_BODY, chunked
 from pinchbench.wire.normalise import home_of, workspace_of
-from pinchbench.wire.recording import Recording, read_recording
+from pinchbench.wire.recording import read_recording
 from pinchbench.wire.redact import substituted
 from pinchbench.wire.reply_matching import Divergence, Replay
 from pinchbench.wire.request_route import response_head
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pinchbench.wire.wire_messages import ReplaySource
 
 FRAMING = frozenset({"transfer-encoding", "content-length"})
-LAST_CHUNK = b"0\r\n\r\n"
 NOT_RECORDED = "The recording has no reply to this request, and the replay stops at a divergence."
 
 
@@ -57,7 +56,7 @@ class Playback:
     @classmethod
     def open(cls, source: ReplaySource) -> Self:
         """Read the recording of a trial. Blocks. Raises OSError, and ValueError if the recording is damaged."""
-        recording = read_recording(Path(source.path)) if source.path is not None else Recording(exchanges=())
+        recording = read_recording(Path(source.path))
         if recording.problem:
             raise ValueError(recording.problem)
         return cls(Replay(recording.exchanges, source.simulated), source)
@@ -162,6 +161,6 @@ async def _send(exchange: Exchange, inbound: Inbound, draft: Draft) -> None:
     await inbound.stream.send(response_head(exchange.status, b"", raw))
     for chunk in exchange.chunks if has_body else ():
         draft.add_chunk(chunk.data)
-        await inbound.stream.send(b"%x\r\n%b\r\n" % (len(chunk.data), chunk.data))
+        await inbound.stream.send(chunked(chunk.data))
     if has_body and exchange.end is ExchangeEnd.COMPLETE:
         await inbound.stream.send(LAST_CHUNK)

@@ -18,7 +18,6 @@ from pinchbench.wire.http1 import LOST, Inbound, served
 from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.playback import play
 from pinchbench.wire.request_route import (
-    Route,
     parse_route,
     recorded_headers,
     recorded_target,
@@ -29,7 +28,7 @@ from pinchbench.wire.transport import NewConnections
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, PaceChanged, RequestRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator
 
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream
@@ -53,14 +52,14 @@ class Proxy:
 
     def __init__(
         self,
-        providers: Iterable[Provider],
+        provider: Provider,
         *,
         report: Callable[[WireEvent], None],
         group: TaskGroup,
         reports_usage: bool = False,
         max_recording_bytes: int | None = None,
     ) -> None:
-        """Take the providers. `report` must not block. Raises ValueError if a base URL is not one of HTTP."""
+        """Take the provider. `report` must not block. Raises ValueError if its base URL is not one of HTTP."""
         self._reports_usage = reports_usage
         self._report = report
         self._group = group
@@ -68,19 +67,14 @@ class Proxy:
         self._leases: dict[str, TrialLease] = {}
         self._ended: dict[str, str] = {}  # trials by the tokens that they had
         self._new = NewConnections()
-        self._upstreams = {one.id: Upstream(one, self._reporter(one.id)) for one in providers}
-
-    def _reporter(self, provider: str) -> Callable[[int], None]:
-        return lambda window: self._report(PaceChanged(provider=provider, window=window))
+        self._upstream = Upstream(provider, lambda window: report(PaceChanged(provider=provider.id, window=window)))
 
     @property
     def tokens(self) -> tuple[str, ...]:
         """The tokens with a lease."""
         return tuple(self._leases)
 
-    def lease(
-        self, token: str, *, trial: str, recorder: Recorder | None = None, playback: Playback | None = None
-    ) -> None:
+    def lease(self, token: str, *, trial: str, recorder: Recorder, playback: Playback | None = None) -> None:
         """Let a token's requests pass. Raises ValueError if it has a lease already."""
         if token in self._leases:
             raise ValueError("the token has a lease already")
@@ -111,41 +105,33 @@ class Proxy:
         return lease.problem
 
     async def close(self) -> None:
-        """Close idle connections to the providers."""
-        for upstream in self._upstreams.values():
-            await upstream.pool.close()
+        """Close idle connections to the provider."""
+        await self._upstream.pool.close()
 
     async def _write(self, lease: TrialLease, drafts: MemoryObjectReceiveStream[Draft]) -> None:
         with drafts, lease.drafts:
             async for draft in drafts:
                 try:
-                    if lease.recorder is not None:
-                        recording = to_thread.run_sync(lease.record, lease.recorder, draft, self._reports_usage)
-                        used, is_estimate = await recording
-                        if used is not None:
-                            self._report(CallUsed(trial=lease.trial, usage=used, is_estimate=is_estimate))
-                        self._limit_recording(lease, lease.recorder)
+                    used, is_estimate = await to_thread.run_sync(lease.record, draft, self._reports_usage)
+                    if used is not None:
+                        self._report(CallUsed(trial=lease.trial, usage=used, is_estimate=is_estimate))
+                    self._limit_recording(lease)
                 except OSError as error:
                     lease.problem = f"an exchange could not be recorded: {error}"
                 finally:
                     draft.discard()
         try:
-            if lease.recorder is not None:
-                await to_thread.run_sync(lease.recorder.close)
+            await to_thread.run_sync(lease.recorder.close)
         except OSError as error:
             lease.problem = lease.problem or f"the recording could not be closed: {error}"
         lease.written.set()
 
-    def knows(self, token: str) -> bool:
-        """Whether a running trial has this token."""
-        return token in self._leases
-
     def trial_of(self, token: str) -> str:
-        """Return the name of the trial that has this token; empty if none does."""
+        """Return the name of the running trial that has this token; empty if none does."""
         lease = self._leases.get(token)
         return lease.trial if lease is not None else ""
 
-    async def serve(self, stream: TransportStream, *, token: str = "", provider: str = "") -> None:
+    async def serve(self, stream: TransportStream, *, token: str = "") -> None:
         """Answer a client until it, or its provider, closes the connection. Closes it in any case.
 
         With a token, the client believes to speak to the provider itself, and its requests have no address of a slot.
@@ -156,33 +142,29 @@ class Proxy:
                     inbound = Inbound(stream)
                     with fail_after(HEAD_LIMIT_S):
                         head = await inbound.next_request()
-                    while head is not None and await self._answer(inbound, head, token=token, provider=provider):
+                    while head is not None and await self._answer(inbound, head, token=token):
                         head = await inbound.next_request()
             finally:
                 for lease in self._leases.values():
                     lease.connections.discard(stream)
 
-    async def _answer(self, inbound: Inbound, head: h11.Request, *, token: str, provider: str) -> bool:
+    async def _answer(self, inbound: Inbound, head: h11.Request, *, token: str) -> bool:
         """Answer a request; return whether the connection stays open."""
         target = head.target.decode("latin-1")
-        route = Route(token=token, provider=provider, rest=target) if token else parse_route(target)
-        lease = self._leases.get(route.token) if route else None
-        if route is None or lease is None:
-            if route is not None:
-                self.name_ended(route.token, inbound.stream)
+        token, rest = (token, target) if token else parse_route(target)
+        lease = self._leases.get(token)
+        if lease is None:
+            self.name_ended(token, inbound.stream)
             return await inbound.refuse(HTTPStatus.NOT_FOUND, NO_TRIAL)
-        upstream = self._upstreams.get(route.provider)
-        if upstream is None:
-            return await inbound.refuse(HTTPStatus.NOT_FOUND, f"The wire has no provider {route.provider}.")
         if head.http_version < b"1.1":
             return await inbound.refuse(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "The wire speaks HTTP/1.1 only.")
-        draft = Draft(lease.allowance, provider=route.provider, method=head.method.decode("latin-1"))
+        draft = Draft(lease.allowance, provider=self._upstream.provider.id, method=head.method.decode("latin-1"))
         is_own = await self._owns_connection(lease, inbound.stream)
         if self._leases.get(lease.token) is not lease:  # it may have been released meanwhile
             return await inbound.refuse(HTTPStatus.NOT_FOUND, NO_TRIAL)
         if not is_own:
             return await inbound.refuse(HTTPStatus.FORBIDDEN, NOT_OPENCLAW)
-        return await self._exchange(inbound, head, route, lease, upstream, draft=draft)
+        return await self._exchange(inbound, head, rest or "/", lease, draft)
 
     def name_ended(self, token: str, stream: TransportStream) -> None:
         """Report a request with the token of a trial that has ended, for the trial that makes it if that is known."""
@@ -193,21 +175,12 @@ class Proxy:
             asking = next((one.trial for one in self._leases.values() if one.knows(stream.socket)), "")
         self._report(RequestRefused(trial=asking, what=f"the address of {trial}, which has ended"))
 
-    async def _exchange(
-        self,
-        inbound: Inbound,
-        head: h11.Request,
-        route: Route,
-        lease: TrialLease,
-        upstream: Upstream,
-        *,
-        draft: Draft,
-    ) -> bool:
-        provider, token = upstream.provider, route.token
+    async def _exchange(self, inbound: Inbound, head: h11.Request, rest: str, lease: TrialLease, draft: Draft) -> bool:
+        upstream, provider, token = self._upstream, self._upstream.provider, lease.token
         if lease.exceeded:
             return await inbound.refuse(HTTPStatus.FORBIDDEN, f"The trial has used {lease.exceeded}.")
         try:
-            rest = canonical_target(route.rest or "/")
+            rest = canonical_target(rest)
             require_endpoint(head.method.decode("latin-1"), rest, provider.api)
         except NotAllowedError as error:
             return await self._forbid(inbound, lease, error)
@@ -299,13 +272,13 @@ class Proxy:
             self._exceed(lease, f"more than {MAX_TRIAL_CONNECTIONS} connections at a time")
         return True
 
-    def _limit_recording(self, lease: TrialLease, recorder: Recorder) -> None:
-        limit, size = self._max_recording_bytes, recorder.size_bytes
+    def _limit_recording(self, lease: TrialLease) -> None:
+        limit, size = self._max_recording_bytes, lease.recorder.size_bytes
         if limit is not None and size > limit:
             self._exceed(
                 lease, f"{size / GIB:.3g} GiB of disk space for its requests; the limit is {limit / GIB:.3g} GiB"
             )
-        if recorder.line_bytes > MAX_LINE_BYTES:
+        if lease.recorder.line_bytes > MAX_LINE_BYTES:
             self._exceed(lease, f"more than {MAX_LINE_BYTES / GIB:.3g} GiB of requests and replies")
 
     def _exceed(self, lease: TrialLease, used: str) -> None:

@@ -109,12 +109,12 @@ class Wire:
         self.places = Ready(port=0, socket="")
         self.failed = anyio.Event()
 
-    def base_url(self, token: str, provider: str, *, port: int | None = None) -> str:
-        """Return the base URL of a provider for the slot with this token; `port` is one that leads to the wire."""
-        return f"http://127.0.0.1:{port or self.places.port}{slot_path(token, provider)}"
+    def base_url(self, token: str, *, port: int | None = None) -> str:
+        """Return the base URL of the provider for the slot with this token; `port` is one that leads to the wire."""
+        return f"http://127.0.0.1:{port or self.places.port}{slot_path(token)}"
 
     def proxy_url(self, token: str, *, port: int | None = None) -> str:
-        """Return the URL of the proxy through which the slot with this token asks providers at their own hosts.
+        """Return the URL of the proxy through which the slot with this token asks the provider at its own host.
 
         `port` is one that leads to `tunnel_socket`.
         """
@@ -126,7 +126,7 @@ class Wire:
         token: str,
         *,
         trial: str,
-        path: Path | None,
+        path: Path,
         replay: ReplaySource | None = None,
     ) -> AsyncGenerator[TrialWire]:
         """Let requests of a token pass inside the block, as those of this trial.
@@ -143,8 +143,7 @@ class Wire:
         Raises:
             WireError: The proxy has died, does not answer, or can not write the recording.
         """
-        where = None if path is None else str(path)
-        begun = await self._ask(Lease(token=token, trial=trial, path=where, replay=replay))
+        begun = await self._ask(Lease(token=token, trial=trial, path=str(path), replay=replay))
         if begun.problem:
             advice = "Is the replayed run's folder complete?" if replay else "Free the disk and resume the run."
             raise WireError(f"The wire can't serve {trial}: {begun.problem}. {advice}")
@@ -249,7 +248,7 @@ async def run_wire(configure: Configure, *, observe: Observer) -> AsyncGenerator
     """Run a proxy for the duration of the block, in a process of its own that also ends if this one dies.
 
     Args:
-        configure: Its providers and settings. `folder` must exist; the Unix socket and the log are made in it.
+        configure: Its provider and settings. `folder` must exist; the Unix socket and the log are made in it.
         observe: Called with each of its numbers, in the event loop.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
@@ -82,7 +83,7 @@ class _Server:
         self._stream = stream
         self._lines = lines
         self._configure = configure
-        self._secrets = tuple(one.key for one in configure.providers if is_key(one.key))
+        self._secrets = (configure.provider.key,) if is_key(configure.provider.key) else ()
         # Unbounded: reports are small, and nothing may wait for the runner to read them.
         self._reports, self._to_send = create_memory_object_stream[Report](float("inf"))
 
@@ -96,7 +97,7 @@ class _Server:
             create_task_group() as group,
         ):
             proxy = Proxy(
-                self._configure.providers,
+                self._configure.provider,
                 report=self._reports.send_nowait,
                 group=group,
                 reports_usage=self._configure.reports_usage,
@@ -113,17 +114,16 @@ class _Server:
             group.cancel_scope.cancel()
 
     async def _open_tunnel(self, ready: Ready, proxy: Proxy, group: TaskGroup) -> Ready:
-        """Listen for clients that ask providers at their own addresses, if there are such providers."""
-        providers = {one.host: one.id for one in self._configure.providers if one.host}
-        if not providers:
+        """Listen for clients that ask the provider at its own address, if it has one."""
+        if not (host := self._configure.provider.host):
             return ready
-        authority = await to_thread.run_sync(_authority, tuple(providers))
+        authority = await to_thread.run_sync(_authority, host)
         listener = await create_tcp_listener(local_host="127.0.0.1")
-        group.start_soon(_listen, listener, Tunnel(proxy, authority, providers))
+        group.start_soon(_listen, listener, Tunnel(proxy, authority))
         # The way out of an empty network leads here, so that nothing else can be reached through it.
         path = Path(self._configure.folder) / TUNNEL_SOCKET_NAME
         only_exit = await create_unix_listener(path, mode=SOCKET_MODE)
-        group.start_soon(_listen, only_exit, Tunnel(proxy, authority, providers, refused=self._reports.send_nowait))
+        group.start_soon(_listen, only_exit, Tunnel(proxy, authority, refused=self._reports.send_nowait))
         port: int = listener.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
         certificate = authority.pem.decode()
         return msgspec.structs.replace(ready, tunnel_port=port, tunnel_socket=str(path), certificate=certificate)
@@ -158,14 +158,15 @@ class _Server:
 
     async def _lease(self, command: Lease, proxy: Proxy) -> Answered:
         try:
-            recorder = None
-            if command.path is not None:
-                secrets = (*self._secrets, command.token)
-                recorder = await to_thread.run_sync(RecordingWriter, Path(command.path), secrets)
-            playback = None
-            if command.replay is not None:
-                playback = await to_thread.run_sync(Playback.open, command.replay)
-            proxy.lease(command.token, trial=command.trial, recorder=recorder, playback=playback)
+            secrets = (*self._secrets, command.token)
+            with ExitStack() as stack:  # closes the recording if there is no lease
+                writer = await to_thread.run_sync(RecordingWriter, Path(command.path), secrets)
+                recorder = stack.enter_context(writer)
+                playback = None
+                if command.replay is not None:
+                    playback = await to_thread.run_sync(Playback.open, command.replay)
+                proxy.lease(command.token, trial=command.trial, recorder=recorder, playback=playback)
+                stack.pop_all()
         except (OSError, ValueError) as error:
             return Answered(token=command.token, problem=str(error))
         return Answered(token=command.token)
@@ -181,10 +182,10 @@ class _Server:
         await proxy.close()
 
 
-def _authority(hosts: tuple[str, ...]) -> Authority:
+def _authority(host: str) -> Authority:
     from pinchbench.wire.tunnel import Authority  # noqa: PLC0415 - a library that few runs need
 
-    return Authority(hosts)
+    return Authority(host)
 
 
 async def _listen(listener: SocketListener | MultiListener[SocketStream], tunnel: Tunnel) -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 
@@ -36,30 +36,21 @@ HOP_BY_HOP = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Route:
-    """The parts of `/s/TOKEN/PROVIDER/REST`. `rest` begins with `/` if it is not empty, and includes the query."""
-
-    token: str
-    provider: str
-    rest: str
+ROUTE = re.compile(r"/s/([^/?]+)(.*)", re.DOTALL)
 
 
-def parse_route(target: str) -> Route | None:
-    """Return the parts of a request's target; None if it is not an address of a slot."""
-    path, mark, query = target.partition("?")
-    match path.split("/", 4):
-        case ["", "s", token, provider, *rest]:
-            return Route(
-                token=token, provider=unquote(provider), rest="".join(f"/{part}" for part in rest) + mark + query
-            )
-        case _:
-            return None
+def parse_route(target: str) -> tuple[str, str]:
+    """Return the token and the rest of a request's target; no token if it is not an address of a slot.
+
+    The rest includes the query, and begins with `/` unless there is no path left.
+    """
+    found = ROUTE.fullmatch(target)
+    return (found[1], found[2]) if found else ("", target)
 
 
-def slot_path(token: str, provider: str) -> str:
-    """Return the path of a provider's base URL for a slot."""
-    return f"/s/{token}/{quote(provider, safe='')}"
+def slot_path(token: str) -> str:
+    """Return the path of the provider's base URL for a slot."""
+    return f"/s/{token}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""An HTTP proxy (CONNECT) that reads requests to providers, with its own certificates, and passes on the rest."""
+"""An HTTP proxy (CONNECT) that reads requests to the provider, with its own certificate, and passes on the rest."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pinchbench.wire.transport import NewConnections, connect
 from pinchbench.wire.wire_messages import DestinationRefused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     import h11
 
@@ -40,23 +40,20 @@ EARLY = timedelta(days=1)  # clocks that are wrong
 
 
 class Authority:
-    """Issues certificates for some hosts. No key leaves this process unencrypted."""
+    """Issues a certificate for a host. No key leaves this process unencrypted."""
 
-    def __init__(self, hosts: Iterable[str]) -> None:
-        """Make keys and certificates, one for each host."""
+    def __init__(self, host: str) -> None:
+        """Make the keys and certificates."""
+        self.host = host
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "pinchbench-async, for one run")])
         self._certificate = self._issue_own()
-        self._contexts = {host: self._context(host) for host in hosts}
+        self.context = self._context(host)  # the settings of TLS for a server that stands in for the host
 
     @property
     def pem(self) -> bytes:
         """The authority's certificate, which clients have to trust."""
         return self._certificate.public_bytes(Encoding.PEM)
-
-    def context(self, host: str) -> ssl.SSLContext:
-        """Return the settings of TLS for a server that stands in for a host. Raises KeyError for another host."""
-        return self._contexts[host]
 
     def _issue_own(self) -> x509.Certificate:
         return (
@@ -144,21 +141,18 @@ class Tunnel:
         self,
         proxy: Proxy,
         authority: Authority,
-        providers: dict[str, str],
         *,
         refused: Callable[[DestinationRefused], None] | None = None,
     ) -> None:
         """Serve clients.
 
         Args:
-            proxy: Answers the requests to providers.
-            authority: Has certificates for the hosts of `providers`.
-            providers: The ids of providers by host.
+            proxy: Answers the requests to the provider.
+            authority: Has a certificate for the provider's host.
             refused: Called with each other host, to which connections are then refused; None to pass them on.
         """
         self._proxy = proxy
         self._authority = authority
-        self._providers = providers
         self._refused = refused
         self._new = NewConnections()
         self._connections = Counter[str]()  # by token
@@ -174,7 +168,7 @@ class Tunnel:
                 target = _target(head) if head is not None else None
                 if target is None:
                     await _refuse(stream, HTTPStatus.BAD_REQUEST)
-                elif not self._proxy.knows(target.token):
+                elif not self._proxy.trial_of(target.token):
                     self._proxy.name_ended(target.token, stream)
                     await _refuse(stream, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
                 elif self._connections[target.token] >= MAX_CONNECTIONS:
@@ -185,7 +179,7 @@ class Tunnel:
     async def _connect(self, stream: TransportStream, target: Target, *, early: bytes) -> None:
         self._connections[target.token] += 1
         try:
-            if target.port == HTTPS_PORT and target.host in self._providers:
+            if target.port == HTTPS_PORT and target.host == self._authority.host:
                 await self._read(stream, target, early=early)
             elif self._refused is None:
                 await _pass_on(stream, target, early=early)
@@ -203,8 +197,8 @@ class Tunnel:
         stream.pause_reading()  # until TLS reads: a client may begin with it at once
         await stream.send(response_head(200, b"Connection established", ()))
         with fail_after(HANDSHAKE_LIMIT_S):
-            inner = await stream.start_tls(self._authority.context(target.host))
-        await self._proxy.serve(inner, token=target.token, provider=self._providers[target.host])
+            inner = await stream.start_tls(self._authority.context)
+        await self._proxy.serve(inner, token=target.token)
 
 
 def _target(head: h11.Request) -> Target | None:

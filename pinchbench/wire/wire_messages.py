@@ -27,7 +27,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """A provider behind the proxy.
 
     Attributes:
-        id: its name in OpenClaw's configuration.
+        id: its name in OpenClaw's configuration, which recordings state.
         base_url: the URL to which the proxy appends the rest of a request's path.
         key: its API key; empty if it has none.
         api: its protocol; None if that is not known.
@@ -55,12 +55,13 @@ class Configure(msgspec.Struct, frozen=True, kw_only=True, tag="configure"):
     """The first message to the proxy.
 
     Attributes:
+        provider: whose requests it relays.
         folder: an existing folder for its Unix socket.
         reports_usage: whether `CallUsed` is sent, for which each reply has to be read.
         max_recording_bytes: how large the recording of a trial may become; None without a limit.
     """
 
-    providers: tuple[Provider, ...]
+    provider: Provider
     folder: str
     reports_usage: bool = False
     max_recording_bytes: int | None = None
@@ -70,14 +71,14 @@ class ReplaySource(msgspec.Struct, frozen=True, kw_only=True):
     """The recording whose replies a trial's requests get.
 
     Attributes:
-        path: its file; None where nothing was recorded.
+        path: its file.
         policy: what happens to a request that was not recorded.
         fork_at: the number of the recorded exchange from which on a model answers; None without.
         fork_turn: the index of the turn from which on a model answers; None without.
         simulated: from when to when the trial's clock goes, in seconds since the epoch; None with the real clock.
     """
 
-    path: str | None
+    path: str
     policy: DivergencePolicy = DivergencePolicy.STOP
     fork_at: int | None = None
     fork_turn: int | None = None
@@ -89,13 +90,13 @@ class Lease(msgspec.Struct, frozen=True, kw_only=True, tag="lease"):
 
     Attributes:
         token: the unguessable part of a slot's address.
-        path: the file of its recording; None without one.
+        path: the file of its recording.
         replay: what answers its requests instead of the provider; None without.
     """
 
     token: str
     trial: str
-    path: str | None = None
+    path: str
     replay: ReplaySource | None = None
 
 
@@ -121,8 +122,8 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
     Attributes:
         port: that of 127.0.0.1.
         socket: the path of its Unix socket.
-        tunnel_port: the port of 127.0.0.1 for HTTPS by CONNECT; 0 without providers that have a host.
-        tunnel_socket: the path of a Unix socket for the same, but to providers alone; empty as above.
+        tunnel_port: the port of 127.0.0.1 for HTTPS by CONNECT; 0 if the provider has no host.
+        tunnel_socket: the path of a Unix socket for the same, but to the provider alone; empty as above.
         certificate: the authority that clients of the tunnel have to trust, as PEM; empty as above.
     """
 

@@ -103,14 +103,14 @@ async def compare(options: argparse.Namespace, folder: Path) -> None:
     rows, token = [], new_token()
     with load_process("provider") as (_, direct), load_process("relay", direct.rpartition(":")[2]) as (relay, relayed):
         provider = Provider(id="openai", base_url=direct, key="sk-bench")
-        async with run_wire(Configure(providers=(provider,), folder=str(folder)), observe=lambda _: None) as wire:
+        async with run_wire(Configure(provider=provider, folder=str(folder)), observe=lambda _: None) as wire:
             (proxy,) = [one for one in psutil.Process().children() if "pinchbench.wire" in one.cmdline()]
             for streams in options.streams:
                 path = folder / f"{streams}.jsonl.zst"
                 ways = {
                     "direct": Way(base=direct, process=None),
                     "relay": Way(base=relayed, process=relay),
-                    "wire": Way(base=wire.base_url(token, "openai"), process=proxy),
+                    "wire": Way(base=wire.base_url(token), process=proxy),
                 }
                 async with wire.lease(token, trial="bench", path=path) as lease:
                     for number in range(options.rounds):

@@ -12,13 +12,14 @@ from pinchbench.sandbox.socket_owner import asked_inode
 from pinchbench.wire import lease as lease_module
 from pinchbench.wire.exchange import Draft
 from pinchbench.wire.lease import TrialLease
+from wire.kept import Kept
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
 def test_a_connection_that_its_client_has_closed_is_no_other_process_s() -> None:
     send, receive = create_memory_object_stream[Draft]()
     with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
-        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=None, drafts=send)
+        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
         with socket.create_connection(server.getsockname()):
             accepted, _ = server.accept()
             with accepted:
@@ -33,7 +34,7 @@ def test_a_connection_that_its_client_has_closed_is_no_other_process_s() -> None
 def test_a_connection_that_is_closed_during_the_search_is_no_other_process_s(monkeypatch: pytest.MonkeyPatch) -> None:
     send, receive = create_memory_object_stream[Draft]()
     with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
-        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=None, drafts=send)
+        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
         client = socket.create_connection(server.getsockname())
 
         def close(_: int) -> int:
@@ -49,7 +50,7 @@ def test_a_connection_that_is_closed_during_the_search_is_no_other_process_s(mon
 def test_other_connections_of_the_process_are_recognised_without_a_look_at_it() -> None:
     send, receive = create_memory_object_stream[Draft]()
     with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
-        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=None, drafts=send)
+        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
         clients = [socket.create_connection(server.getsockname()) for _ in range(2)]
         with clients[0], clients[1], server.accept()[0] as one, server.accept()[0] as other:
             can_ask = asked_inode(other.getsockname()[1], other.getpeername()[1]) is not None

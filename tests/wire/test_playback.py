@@ -52,7 +52,7 @@ class Played:
 
     def __init__(self, proxy: Proxy, port: int, kept: Kept, http: httpx2.AsyncClient) -> None:
         self._proxy = proxy
-        self._url = f"http://127.0.0.1:{port}/s/{TOKEN}/mock{CHAT}"
+        self._url = f"http://127.0.0.1:{port}/s/{TOKEN}{CHAT}"
         self._kept = kept
         self._http = http
 
@@ -85,10 +85,10 @@ async def played(
         httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S) as http,
         create_task_group() as group,
     ):
-        proxy = Proxy([provider], report=lambda _: None, group=group)
+        proxy = Proxy(provider, report=lambda _: None, group=group)
         kept = Kept()
         playback = Playback(
-            Replay(exchanges), ReplaySource(path=None, policy=policy, fork_at=fork_at, fork_turn=fork_turn)
+            Replay(exchanges), ReplaySource(path="", policy=policy, fork_at=fork_at, fork_turn=fork_turn)
         )
         proxy.lease(TOKEN, trial="task", recorder=kept, playback=playback)
         proxy.set_turn(TOKEN, turn)

@@ -44,7 +44,7 @@ class RunningProxy:
     events: list[WireEvent] = field(default_factory=list)
 
     def url(self, rest: str = "/v1/chat/completions") -> str:
-        return f"http://127.0.0.1:{self.port}/s/{TOKEN}/openai{rest}"
+        return f"http://127.0.0.1:{self.port}/s/{TOKEN}{rest}"
 
     async def recorded(self) -> list[Exchange]:
         """End the lease, and return what was recorded."""
@@ -67,7 +67,7 @@ async def running_proxy(
     events: list[WireEvent] = []
     async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
         proxy = Proxy(
-            [provider],
+            provider,
             report=events.append,
             group=group,
             reports_usage=reports_usage,
@@ -280,7 +280,7 @@ async def test_the_address_of_a_trial_that_has_ended_is_refused_and_named() -> N
     async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
         await wire.recorded()
         statuses = [(await http.post(wire.url(), content=b"{}")).status_code]
-        wire.proxy.lease(following, trial="task/2")
+        wire.proxy.lease(following, trial="task/2", recorder=Kept())
         statuses += [
             (await http.post(wire.url().replace(TOKEN, token), content=b"{}")).status_code
             for token in (following, TOKEN)
@@ -398,7 +398,7 @@ async def test_a_client_that_leaves_the_queue_leaves_nothing_behind() -> None:
                 await anyio.lowlevel.checkpoint()
             waits = await connect_tcp("127.0.0.1", wire.port)
             async with waits:
-                await waits.send(b"POST /s/%s/openai/responses HTTP/1.1\r\nHost: a\r\n\r\n" % TOKEN.encode())
+                await waits.send(b"POST /s/%s/responses HTTP/1.1\r\nHost: a\r\n\r\n" % TOKEN.encode())
                 upstream = wire.proxy._upstreams["openai"]
                 while not upstream.pacer.waiting:
                     await anyio.lowlevel.checkpoint()
@@ -431,7 +431,7 @@ async def test_a_trial_that_sends_too_much_is_answered_no_more_and_its_neighbour
         running_proxy(provider.url, max_recording_bytes=None if limit else 30) as wire,
         client() as http,
     ):
-        wire.proxy.lease("other-token", trial="task/2")
+        wire.proxy.lease("other-token", trial="task/2", recorder=Kept())
         with suppress(httpx2.RemoteProtocolError):  # if it is cut
             await http.post(wire.url(), json="x" * 100)
         with fail_after(LIMIT_S):
@@ -446,7 +446,7 @@ async def test_a_trial_that_sends_too_much_is_answered_no_more_and_its_neighbour
 
 async def test_a_trial_with_too_many_connections_loses_what_it_has_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinchbench.wire.proxy.MAX_TRIAL_CONNECTIONS", 1)
-    unfinished = b"POST /s/%s/openai/responses HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n" % TOKEN.encode()
+    unfinished = b"POST /s/%s/responses HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n" % TOKEN.encode()
 
     async with running_proxy("http://127.0.0.1:1") as wire, await connect_tcp("127.0.0.1", wire.port) as first:
         await first.send(unfinished)
@@ -480,8 +480,8 @@ async def test_a_trial_is_held_while_all_that_it_waits_for_is_its_turn() -> None
         running_proxy(provider.url, max_requests=1) as wire,
         client() as http,
     ):
-        wire.proxy.lease("other-token", trial="task/2")
-        pacer = wire.proxy._upstreams["openai"].pacer
+        wire.proxy.lease("other-token", trial="task/2", recorder=Kept())
+        pacer = wire.proxy._upstream.pacer
         async with create_task_group() as group:
             group.start_soon(http.post, wire.url())
             with fail_after(LIMIT_S):

@@ -26,7 +26,7 @@ LIMIT_S = 60
 
 
 def _configure(base_url: str, folder: Path) -> Configure:
-    return Configure(providers=(Provider(id="openai", base_url=base_url, key=KEY),), folder=str(folder))
+    return Configure(provider=Provider(id="openai", base_url=base_url, key=KEY), folder=str(folder))
 
 
 def _proxy_process() -> psutil.Process:
@@ -53,7 +53,7 @@ async def test_a_lease_serves_and_records_a_trial_on_both_sockets(folder: Path) 
             run_wire(_configure(provider.url, folder), observe=events.append) as wire,
             httpx2.AsyncClient(trust_env=False) as http,
         ):
-            url = wire.base_url(token, "openai") + "/chat/completions"
+            url = wire.base_url(token) + "/chat/completions"
             assert (await http.post(url)).status_code == 404
             async with wire.lease(token, trial="task/1", path=path) as trial:
                 auth = {"Authorization": f"Bearer {token}"}
@@ -96,9 +96,7 @@ async def test_the_end_of_a_lease_cuts_and_records_what_still_streams(folder: Pa
             httpx2.AsyncClient(trust_env=False) as http,
         ):
             async with wire.lease(token, trial="task/1", path=path):
-                request = http.build_request(
-                    "POST", wire.base_url(token, "openai") + "/chat/completions", content=b"{}"
-                )
+                request = http.build_request("POST", wire.base_url(token) + "/chat/completions", content=b"{}")
                 response = await http.send(request, stream=True)
                 parts = response.aiter_raw()
                 assert await anext(parts) == b"data: 1\n\n"
@@ -114,11 +112,11 @@ async def test_leases_fail_once_the_proxy_has_died(folder: Path) -> None:
     with fail_after(LIMIT_S):
         async with run_wire(_configure("http://127.0.0.1:1", folder), observe=lambda _: None) as wire:
             with pytest.raises(WireError, match="has failed"):  # noqa: PT012 - the end of the block raises
-                async with wire.lease(new_token(), trial="task/1", path=None):
+                async with wire.lease(new_token(), trial="task/1", path=folder / "wire.jsonl.zst"):
                     os.kill(_proxy_process().pid, signal.SIGKILL)
                     await wire.failed.wait()
             with pytest.raises(WireError, match="has failed"):
-                await wire.lease(new_token(), trial="task/2", path=None).__aenter__()
+                await wire.lease(new_token(), trial="task/2", path=folder / "wire.jsonl.zst").__aenter__()
 
 
 async def test_a_recording_that_can_not_be_opened_refuses_the_lease(folder: Path) -> None:
@@ -127,7 +125,7 @@ async def test_a_recording_that_can_not_be_opened_refuses_the_lease(folder: Path
             with pytest.raises(WireError, match="No such file"):
                 async with wire.lease(new_token(), trial="task/1", path=folder / "missing" / "wire"):
                     pass
-            async with wire.lease(new_token(), trial="task/1", path=None):
+            async with wire.lease(new_token(), trial="task/1", path=folder / "wire.jsonl.zst"):
                 pass
 
 

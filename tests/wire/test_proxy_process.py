@@ -19,6 +19,7 @@ from pinchbench.wire.wire_messages import (
     Configure,
     Failed,
     Lease,
+    Provider,
     Ready,
     Release,
     Report,
@@ -45,11 +46,12 @@ async def talking() -> AsyncGenerator[Callable[[Command | bytes], Awaitable[Repo
 
 
 async def test_it_says_where_it_listens_and_answers_commands(tmp_path: Path) -> None:
+    path = str(tmp_path / "wire.jsonl.zst")
     async with talking() as talk:
-        ready = await talk(Configure(providers=(), folder=str(tmp_path)))
+        ready = await talk(Configure(provider=Provider(id="p", base_url="http://127.0.0.1:9"), folder=str(tmp_path)))
         assert isinstance(ready, Ready)
-        assert await talk(Lease(token="t", trial="task/1")) == Answered(token="t")
-        again = await talk(Lease(token="t", trial="task/2"))
+        assert await talk(Lease(token="t", trial="task/1", path=path)) == Answered(token="t")
+        again = await talk(Lease(token="t", trial="task/2", path=path))
         assert again == Answered(token="t", problem="the token has a lease already")
         refused = await talk(Lease(token="u", trial="task/2", path=str(tmp_path)))
         assert isinstance(refused, Answered)
@@ -62,7 +64,7 @@ async def test_it_says_where_it_listens_and_answers_commands(tmp_path: Path) -> 
 @pytest.mark.parametrize("line", [b"{}\n", b"nonsense\n"])
 async def test_a_broken_message_ends_it_with_a_reason(tmp_path: Path, line: bytes) -> None:
     async with talking() as talk:
-        await talk(Configure(providers=(), folder=str(tmp_path)))
+        await talk(Configure(provider=Provider(id="p", base_url="http://127.0.0.1:9"), folder=str(tmp_path)))
         report = await talk(line)
     assert isinstance(report, Failed)
     assert report.reason.startswith("a message could not be read")

@@ -144,12 +144,12 @@ async def test_what_was_received_before_is_forwarded_first_and_what_comes_after_
 
 
 async def test_tls_is_spoken_on_both_sides() -> None:
-    authority = Authority([HOST])
+    authority = Authority(HOST)
     trusting = ssl.create_default_context(cadata=authority.pem.decode())
     size = 4 * BUFFER_BYTES
 
     async def serve(outer: TransportStream) -> None:
-        async with outer, await outer.start_tls(authority.context(HOST)) as stream:
+        async with outer, await outer.start_tls(authority.context) as stream:
             await stream.send(b"x" * size + await stream.receive())
 
     with fail_after(LIMIT_S):

@@ -58,11 +58,11 @@ async def running_tunnel(
 ) -> AsyncGenerator[RunningTunnel]:
     provider = Provider(id="own", base_url=base_url, key=KEY, host=HOST)
     async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
-        proxy = Proxy([provider], report=lambda _: None, group=group)
+        proxy = Proxy(provider, report=lambda _: None, group=group)
         kept = Kept()
         proxy.lease(TOKEN, trial="task/1", recorder=kept)
-        authority = Authority([HOST])
-        tunnel = Tunnel(proxy, authority, {HOST: "own"}, refused=refused.append if refused is not None else None)
+        authority = Authority(HOST)
+        tunnel = Tunnel(proxy, authority, refused=refused.append if refused is not None else None)
         group.start_soon(serve_clients, listener, tunnel.serve)
         yield RunningTunnel(proxy, listener.extra(SocketAttribute.local_port), authority, kept)
         for token in proxy.tokens:
@@ -250,7 +250,7 @@ def test_a_key_of_a_certificate_is_never_readable_on_disk(monkeypatch: pytest.Mo
         load(context, name, **options)
 
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", noting)
-    Authority([HOST])
+    Authority(HOST)
     [content] = files
     assert b"ENCRYPTED PRIVATE KEY" in content
 

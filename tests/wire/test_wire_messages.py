@@ -29,7 +29,7 @@ PROVIDER = Provider(id="openai", base_url="http://a", key="sk-planted", max_requ
 @pytest.mark.parametrize(
     "command",
     [
-        Configure(providers=(PROVIDER,), folder="/f"),
+        Configure(provider=PROVIDER, folder="/f"),
         Lease(token="t", trial="task/1", path="/p"),
         SetTurn(token="t", turn=2),
         Release(token="t"),
@@ -61,4 +61,4 @@ def test_what_is_no_message_is_an_error(line: bytes) -> None:
 
 
 def test_a_provider_is_shown_without_its_key() -> None:
-    assert "sk-planted" not in repr(Configure(providers=(PROVIDER,), folder="/f"))
+    assert "sk-planted" not in repr(Configure(provider=PROVIDER, folder="/f"))

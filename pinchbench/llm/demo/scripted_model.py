@@ -4,38 +4,33 @@ from __future__ import annotations
 
 import json
 import socket
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
-import anyio
-from starlette.applications import Starlette
-from starlette.responses import JSONResponse, StreamingResponse
-from starlette.routing import Route
+import h11
+from anyio import create_task_group
+from anyio.abc import SocketListener
 
-from pinchbench.llm.demo.completion import (
-    Completion,
-    count_cached_tokens,
-    count_tokens,
-    error_body,
-)
-from pinchbench.llm.demo.loopback_server import LoopbackServer, silent_uvicorn
+from pinchbench.llm.demo.completion import Completion, count_cached_tokens, count_tokens, error_body
 from pinchbench.llm.demo.script import next_reply
 from pinchbench.model.usage import Usage
+from pinchbench.wire.http1 import LAST_CHUNK, LOST, Inbound, chunked
+from pinchbench.wire.request_route import response_head
+from pinchbench.wire.transport import serve_clients
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping
-
-    from starlette.requests import Request
-    from starlette.types import ASGIApp
+    from collections.abc import AsyncGenerator, Mapping
 
     from pinchbench.llm.demo.script import ScriptedTurn
     from pinchbench.model.trial import TrialKey
+    from pinchbench.wire.transport import TransportStream
 
-HTTP_BAD_REQUEST = 400
-HTTP_NOT_FOUND = 404
+MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "pinchbench"}]}
+NO_MESSAGES = "The request's body must be a JSON object whose `messages` is a list."
 
 
 @dataclass(kw_only=True, slots=True)
@@ -60,8 +55,8 @@ class ScriptedModel:
     def counted(self) -> Mapping[TrialKey, Usage]:
         """The usage of each trial, as counted by the server; a live view.
 
-        Only replies with status 200 count, and streams only once they were sent completely. A trial's count continues
-        over several turns and attempts; a trial without requests counts 0.
+        Only replies with status 200 count, and streams only once they were sent. A trial's count continues over several
+        turns and attempts; a trial without requests counts 0.
         """
         return MappingProxyType(self._counted)
 
@@ -86,83 +81,91 @@ class ScriptedModel:
         self._playing[slot] = _TurnProgress(key=key, turn=turn)
         self._counted.setdefault(key, Usage())
 
-    def routes(self) -> list[Route]:
-        """Return the routes for the server."""
-        return [
-            Route("/{slot}/v1/models", self._models),
-            Route("/{slot}/v1/chat/completions", self._complete, methods=["POST"]),
-        ]
+    async def serve(self, stream: TransportStream) -> None:
+        """Answer a client until it closes the connection, which is closed in any case."""
+        async with stream:
+            with suppress(h11.RemoteProtocolError, *LOST):
+                inbound = Inbound(stream)
+                while (head := await inbound.next_request()) is not None:
+                    parts = []
+                    while part := await inbound.receive_body():
+                        parts.append(part)
+                    if not inbound.is_complete:
+                        return
+                    await self._answer(stream, head.target.decode("latin-1"), b"".join(parts))
+                    if not inbound.keeps_alive:
+                        return
 
-    async def _models(self, request: Request) -> ASGIApp:
-        slot: str = request.path_params["slot"]
-        if slot not in self._playing:
-            return _nothing_played(slot)
-        model = {"id": "scripted", "object": "model", "created": 0, "owned_by": "pinchbench"}
-        return JSONResponse({"object": "list", "data": [model]})
-
-    async def _complete(self, request: Request) -> ASGIApp:
-        body = await request.body()
-        # Nothing is awaited from here on, so the whole request belongs to one turn.
-        try:
-            asked = json.loads(body)
-            messages = asked["messages"] if isinstance(asked, dict) else None
-        except (ValueError, KeyError, RecursionError):
-            messages = None
-        if not isinstance(messages, list):
-            problem = "The request's body must be a JSON object whose `messages` is a list."
-            return JSONResponse(error_body(problem, "invalid_request_error"), status_code=HTTP_BAD_REQUEST)
-        slot: str = request.path_params["slot"]
+    async def _answer(self, stream: TransportStream, target: str, body: bytes) -> None:
+        name, _, endpoint = target.removeprefix("/").partition("/v1/")
+        slot, asked = unquote(name), _asked(body)
         playing = self._playing.get(slot)
-        if playing is None:
-            return _nothing_played(slot)
+        if endpoint == "chat/completions" and asked is None:
+            await _send(stream, HTTPStatus.BAD_REQUEST, error_body(NO_MESSAGES, "invalid_request_error"))
+        elif playing is None or endpoint not in ("models", "chat/completions"):
+            problem = f"The scripted model plays nothing for slot {slot!r}; call play() before its agent asks."
+            await _send(stream, HTTPStatus.NOT_FOUND, error_body(problem, "invalid_request_error", "nothing_played"))
+        elif endpoint == "models" or asked is None:
+            await _send(stream, HTTPStatus.OK, MODELS)
+        else:
+            await self._complete(stream, playing, *asked)
+
+    async def _complete(
+        self, stream: TransportStream, playing: _TurnProgress, asked: dict[str, object], messages: list[object]
+    ) -> None:
         completion = Completion(
             model=str(asked.get("model", "scripted")),
             reply=next_reply(playing.turn, messages, has_tools=bool(asked.get("tools"))),
             prompt_tokens=count_tokens(messages),
             cached_tokens=count_cached_tokens(messages, playing.cached),
         )
-
-        def count() -> None:
-            self._counted[playing.key] += completion.usage
-            playing.cached = messages
-
-        if asked.get("stream") is True:
-            return StreamingResponse(_events(completion, count), media_type="text/event-stream")
-        count()
-        return JSONResponse(completion.whole())
+        is_streamed = asked.get("stream") is True
+        if is_streamed:
+            await _send_events(stream, completion)
+        self._counted[playing.key] += completion.usage  # before the client knows that it has the whole reply
+        playing.cached = messages
+        await (stream.send(LAST_CHUNK) if is_streamed else _send(stream, HTTPStatus.OK, completion.whole()))
 
 
-async def _events(completion: Completion, count: Callable[[], None]) -> AsyncGenerator[bytes]:
-    """Yield the events of a streamed reply, and call `count` once the last one was passed to the socket."""
-    for chunk in completion.chunks():
-        yield b"data: %s\n\n" % json.dumps(chunk).encode()
-    yield b"data: [DONE]\n\n"
-    count()
+def _asked(body: bytes) -> tuple[dict[str, object], list[object]] | None:
+    """Return what a request asks for, and its messages; None if it has none."""
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    messages = asked.get("messages") if isinstance(asked, dict) else None
+    return (asked, messages) if isinstance(messages, list) else None
 
 
-def _nothing_played(slot: str) -> JSONResponse:
-    problem = f"The scripted model plays nothing for slot {slot!r}; call play() before its agent asks."
-    return JSONResponse(error_body(problem, "invalid_request_error", "nothing_played"), status_code=HTTP_NOT_FOUND)
+async def _send(stream: TransportStream, status: HTTPStatus, answer: Mapping[str, object]) -> None:
+    body = json.dumps(answer).encode()
+    headers = [(b"Content-Type", b"application/json"), (b"Content-Length", str(len(body)).encode())]
+    await stream.send(response_head(status, status.phrase.encode(), headers) + body)
+
+
+async def _send_events(stream: TransportStream, completion: Completion) -> None:
+    """Send a streamed reply but for its last chunk."""
+    headers = [(b"Content-Type", b"text/event-stream"), (b"Transfer-Encoding", b"chunked")]
+    await stream.send(response_head(HTTPStatus.OK, b"OK", headers))
+    for text in (*map(json.dumps, completion.chunks()), "[DONE]"):
+        await stream.send(chunked(f"data: {text}\n\n".encode()))
 
 
 @asynccontextmanager
 async def scripted_model() -> AsyncGenerator[ScriptedModel]:
     """Run a scripted model on a free port of 127.0.0.1 for as long as the context is open.
 
-    On exit and on cancellation, all connections are aborted immediately; after at most the loopback server's
-    `STOP_LIMIT_S` no task, socket or thread is left. It runs in a task group, so exceptions of the body are raised in
-    an `ExceptionGroup`, and the context must be entered and exited in the same task.
-
-    uvicorn requires asyncio: the event loop must be anyio's asyncio backend, not trio. While it runs, other uvicorn
-    servers of the process have no error log. Raises OSError if there is no free port.
+    On exit and on cancellation, all connections are aborted immediately; no task, socket or thread is left. It runs in
+    a task group, so exceptions of the body are raised in an `ExceptionGroup`, and the context must be entered and
+    exited in the same task. The event loop must be anyio's asyncio backend. Raises OSError if there is no free port.
     """
     # asyncio disables Nagle's algorithm, a delay of 40 ms per reply, only for sockets with an explicit protocol.
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener, silent_uvicorn():
-        listener.bind(("127.0.0.1", 0))
-        model = ScriptedModel(port=listener.getsockname()[1])
-        server = LoopbackServer(Starlette(routes=model.routes()))
-        async with anyio.create_task_group() as group:
-            group.start_soon(server.run_until_cancelled, listener)
-            await server.listening.wait()
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as bound:
+        bound.bind(("127.0.0.1", 0))
+        bound.listen()
+        bound.setblocking(False)
+        model = ScriptedModel(port=bound.getsockname()[1])
+        async with await SocketListener.from_socket(bound) as listener, create_task_group() as group:
+            group.start_soon(serve_clients, listener, model.serve)
             yield model
             group.cancel_scope.cancel()

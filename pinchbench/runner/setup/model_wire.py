@@ -151,7 +151,6 @@ class ModelWire:
         `recordings` are those of the trials that are replayed. `meters` gets those of running trials, by their names.
         """
         self._wire = wire
-        self._provider = config.model.partition("/")[0]
         self._replay = config.replay
         self._puts_key = puts_key
         self._native = native
@@ -200,7 +199,7 @@ class ModelWire:
         """
         token = self._token(slot)
         key = {"apiKey": token} if self._puts_key else {}
-        return {**entry, **key, "baseUrl": self._wire.base_url(token, self._provider, port=port) + path}
+        return {**entry, **key, "baseUrl": self._wire.base_url(token, port=port) + path}
 
     @asynccontextmanager
     async def lease(
@@ -310,7 +309,7 @@ async def open_wire(
     # Its own short path, because a Unix socket's is limited to about 100 bytes.
     with tempfile.TemporaryDirectory(prefix="wire-") as folder:
         configure = Configure(
-            providers=(provider,),
+            provider=provider,
             folder=folder,
             reports_usage=has_budget or config.max_cost is not None or config.max_tokens is not None,
             max_recording_bytes=int(config.max_disk * GIB),
