@@ -23,7 +23,7 @@ import sys
 from functools import partial
 
 from pinchbench.sandbox import kernel, system_calls
-from pinchbench.sandbox.forked import CANNOT_START, find_program, fork_program, spawn_program
+from pinchbench.sandbox.forked import CANNOT_START, find_program, fork_program
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
@@ -76,25 +76,20 @@ class Entered:
 
 
 def start(plan: dict[str, Any], argv: list[str], env: dict[str, str], *, hello: bytes = b"") -> Entered:
-    """Start `argv` with exactly `env` in a new sandbox described by `plan` (see `spec.SandboxSpec.plan`).
+    """Start `argv` with exactly `env` in a new sandbox described by `plan` (see `SandboxSpec.plan`).
 
     Call it from a thread that lives as long as the sandbox, in a process with one thread. stdin, stdout and stderr are
     inherited, and nothing else. The process writes `hello` to its stdin, a socket, before it executes the program.
     Raises EnterError, and OSError if the namespaces are refused.
     """
-    if not hello:
-        return _start(plan, partial(spawn_program, argv, env, cwd=plan["cwd"]))
 
     def program() -> None:
         kernel.close_on_exec(3)
-        os.write(0, hello)
+        if hello:
+            os.write(0, hello)
         os.execve(find_program(argv[0], env), argv, env)  # noqa: S606
 
-    return _start(plan, partial(fork_program, program, cwd=plan["cwd"], name=argv[0]))
-
-
-def _start(plan: dict[str, Any], spawn: Callable[[], int]) -> Entered:
-    """Have the first process of a new sandbox call `spawn`, which starts the program and returns its process id."""
+    spawn = partial(fork_program, program, cwd=plan["cwd"], name=argv[0])
     report_r, report_w = os.pipe()
     alive_r, alive_w = os.pipe()
     namespaces = NAMESPACES if plan["network"] == "open" else NAMESPACES | kernel.CLONE_NEWNET
@@ -300,13 +295,9 @@ def _supervise(plan: dict[str, Any], spawn: Callable[[], int], report_fd: int, f
                 forwarder.handle(fd, event)
     leftovers = _name_processes()
     _end_all()
-    own, usage = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     report = {
         "status": status,
         "leftovers": leftovers,
-        "cpu_s": round(sum((own.ru_utime, own.ru_stime, usage.ru_utime, usage.ru_stime)), 3),
-        "peak_rss_bytes": usage.ru_maxrss * 1024,
-        "connections": 0 if forwarder is None else forwarder.connections,
         "lookups": [] if forwarder is None else forwarder.lookups,
         "refused": [] if forwarder is None else forwarder.refused,
     }
@@ -354,7 +345,7 @@ def _name_processes() -> list[dict[str, object]]:
 
 
 def _end_all() -> None:
-    """Kill and reap everything in the PID namespace, so that its use of resources is counted."""
+    """Kill and reap everything in the PID namespace, so that the starter can count its use of resources."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):

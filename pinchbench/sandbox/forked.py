@@ -1,6 +1,5 @@
 """Starts a program from a process that is in a sandbox, with a session and default signal handlers of its own.
 
-In a fork of this process, if something has to be done in it first; otherwise without, which takes a fifth of the time.
 Standard library only.
 """
 
@@ -11,25 +10,11 @@ import json
 import os
 import signal
 
-from pinchbench.sandbox import kernel
-
 CANNOT_START = 125  # exit code, like that of env(1) and timeout(1)
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-def spawn_program(argv: list[str], env: dict[str, str], *, cwd: str) -> int:
-    """Start `argv` with exactly `env` in `cwd`, and return its process id when it is being executed.
-
-    It inherits nothing but stdin, stdout and stderr; this process is in `cwd` afterwards. Raises OSError with a path if
-    `cwd` does not exist or the program can't be executed.
-    """
-    os.chdir(cwd)
-    kernel.close_on_exec(3)
-    path = find_program(argv[0], env)
-    return os.posix_spawn(path, argv, env, setsid=True, setsigmask=(), setsigdef=signal.valid_signals())
 
 
 def find_program(name: str, env: dict[str, str]) -> str:

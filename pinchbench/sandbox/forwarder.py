@@ -112,7 +112,6 @@ class Forwarder:
         self._ends: dict[int, _End] = {}
         self._poll = select.poll()
         self._program = Program(0)
-        self.connections = 0
         self.lookups: list[str] = []
         self.refused: list[str] = []
 
@@ -161,7 +160,6 @@ class Forwarder:
         except OSError:
             return
         sock = socket.socket(way.listener.family, socket.SOCK_STREAM, fileno=fd)
-        self.connections += 1
         if way.guarded_port and not self._may_connect(way.guarded_port, peer[1]):
             sock.close()
             return

@@ -40,7 +40,7 @@ SCOPE_ABI = 6
 
 
 def start(plan: dict[str, Any], argv: list[str], env: dict[str, str]) -> int:
-    """Start `argv` with exactly `env`, restricted by `plan` (see `spec.LandlockSpec.plan`); return its process id.
+    """Start `argv` with exactly `env`, restricted by `plan` (see `LandlockSandbox.enter`); return its process id.
 
     Call it in a process with one thread. Nothing but stdin, stdout and stderr is inherited. Raises OSError.
     """

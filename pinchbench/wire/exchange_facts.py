@@ -11,8 +11,7 @@ from pinchbench.wire.protocols.anthropic import AnthropicMessages
 from pinchbench.wire.protocols.call_facts import ExchangeFacts, ProtocolName, ReplyFacts, RequestFacts
 from pinchbench.wire.protocols.encoding import Unreadable, decoded, encoding_of, events, json_lines
 from pinchbench.wire.protocols.gemini import Gemini
-from pinchbench.wire.protocols.ollama import Ollama
-from pinchbench.wire.protocols.openai_chat import OpenAIChat
+from pinchbench.wire.protocols.openai_chat import Ollama, OpenAIChat
 from pinchbench.wire.protocols.openai_responses import OpenAIResponses
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder
 

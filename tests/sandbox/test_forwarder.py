@@ -115,8 +115,6 @@ def test_a_looked_up_name_does_not_exist_and_is_reported() -> None:
         list(trials)
     assert report["lookups"] == ["answers.example.com"]
     assert json.dumps(report["status"]) == "0"
-    assert report["cpu_s"] > 0
-    assert report["peak_rss_bytes"] > 1_000_000
 
 
 # OpenClaw has descriptors of its own and starts commands, which neither inherit nor open a way to the model.
@@ -151,7 +149,7 @@ def test_only_the_program_itself_reaches_the_model_and_others_are_named() -> Non
     finally:
         server.close()
         list(trials)
-    assert (report["refused"], report["connections"]) == ([PYTHON.resolve().name], 2)
+    assert report["refused"] == [PYTHON.resolve().name]
 
 
 def test_a_connection_that_is_closed_before_it_is_looked_at_is_nobody_s(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -399,7 +399,7 @@ async def test_a_client_that_leaves_the_queue_leaves_nothing_behind() -> None:
             waits = await connect_tcp("127.0.0.1", wire.port)
             async with waits:
                 await waits.send(b"POST /s/%s/responses HTTP/1.1\r\nHost: a\r\n\r\n" % TOKEN.encode())
-                upstream = wire.proxy._upstreams["openai"]
+                upstream = wire.proxy._upstream
                 while not upstream.pacer.waiting:
                     await anyio.lowlevel.checkpoint()
             while upstream.pacer.waiting:

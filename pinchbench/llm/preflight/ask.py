@@ -19,7 +19,6 @@ from pinchbench.errors import ConfigError
 from pinchbench.http_client import Answer, TransientError, open_client
 from pinchbench.json_values import texts_in
 from pinchbench.llm.preflight.question import (
-    Api,
     Target,
     diagnose,
     not_reached,
@@ -28,6 +27,7 @@ from pinchbench.llm.preflight.question import (
     with_v1,
 )
 from pinchbench.model.finding import Finding, Level
+from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -249,7 +249,7 @@ def _abilities(entry: Mapping[str, object]) -> Iterator[str]:
 def of_ollama(target: Target, answers: Mapping[str, object]) -> Iterator[Finding]:
     """Yield a warning if Ollama is asked behind `/v1`, going by its list of loaded models (pure)."""
     loaded = answers.get(LOADED)
-    if target.api is Api.COMPLETIONS and isinstance(loaded, dict) and isinstance(loaded.get("models"), list):
+    if target.api is ProtocolName.OPENAI_CHAT and isinstance(loaded, dict) and isinstance(loaded.get("models"), list):
         yield Finding.warning(
             "model",
             f"{target.who}: this is Ollama, which behind /v1 may lose tool calls, and truncates long prompts.",

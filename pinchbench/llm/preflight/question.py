@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
-from enum import StrEnum
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import TOOL_CALLS_REMEDY
 from pinchbench.model.finding import Finding
 from pinchbench.redaction import is_key
+from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -36,16 +36,6 @@ MODEL = re.compile(r"\bmodels?\b|model_not_found", re.IGNORECASE)
 NO_SUCH = re.compile(r"not[ _]found|not exist|unknown|invalid|no such|not available|not a valid", re.IGNORECASE)
 
 
-class Api(StrEnum):
-    """The supported protocols, by OpenClaw's names for them."""
-
-    COMPLETIONS = "openai-completions"
-    RESPONSES = "openai-responses"
-    MESSAGES = "anthropic-messages"
-    GEMINI = "google-generative-ai"
-    OLLAMA = "ollama"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
     """An endpoint to ask."""
@@ -53,7 +43,7 @@ class Target:
     subject: str  # `model` or `judge`, as in the finding
     model: str  # the model's name at the endpoint
     base_url: str  # without a trailing slash
-    api: Api = Api.COMPLETIONS
+    api: ProtocolName = ProtocolName.OPENAI_CHAT
     key: str = field(default="", repr=False)  # the key itself, empty for none; used only in the request
     key_name: str = ""  # the environment variable that holds the key, for messages
     model_option: str = "--model"  # the option that names the model, such as `--model`
@@ -89,36 +79,36 @@ def request_of(target: Target) -> Request:
     base = target.base_url
     tools = _tools(target.api) if target.is_agents else {}
     match target.api:
-        case Api.COMPLETIONS:
+        case ProtocolName.OPENAI_CHAT:
             body: dict[str, object] = {"model": target.model, "messages": [message], "stream": True, **tools}
             return Request(url=f"{base}/chat/completions", headers=bearer, body=body)
-        case Api.RESPONSES:
+        case ProtocolName.OPENAI_RESPONSES:
             body = {"model": target.model, "input": prompt, "max_output_tokens": MAX_TOKENS}
             body |= {"store": False, **tools}
             return Request(url=f"{base}/responses", headers=bearer, body=body)
-        case Api.MESSAGES:
+        case ProtocolName.ANTHROPIC:
             headers = {"anthropic-version": "2023-06-01", **({"x-api-key": target.key} if target.key else {})}
             body = {"model": target.model, "max_tokens": MAX_TOKENS, "messages": [message], **tools}
             return Request(url=f"{base.removesuffix('/v1')}/v1/messages", headers=headers, body=body)
-        case Api.GEMINI:
+        case ProtocolName.GEMINI:
             headers = {"x-goog-api-key": target.key} if target.key else {}
             body = {"contents": [{"parts": [{"text": prompt}]}], **tools}
             return Request(url=f"{base}/models/{target.model}:generateContent", headers=headers, body=body)
-        case Api.OLLAMA:
+        case ProtocolName.OLLAMA:
             body = {"model": target.model, "messages": [message], "stream": False, **tools}
             return Request(url=f"{base}/api/chat", headers=bearer, body=body)
 
 
-def _tools(api: Api) -> dict[str, object]:
+def _tools(api: ProtocolName) -> dict[str, object]:
     tool: dict[str, object]
     match api:
-        case Api.COMPLETIONS | Api.OLLAMA:
+        case ProtocolName.OPENAI_CHAT | ProtocolName.OLLAMA:
             tool = {"type": "function", "function": {**TOOL, "parameters": NO_PARAMETERS}}
-        case Api.RESPONSES:
+        case ProtocolName.OPENAI_RESPONSES:
             tool = {"type": "function", **TOOL, "parameters": NO_PARAMETERS}
-        case Api.MESSAGES:
+        case ProtocolName.ANTHROPIC:
             tool = {**TOOL, "input_schema": NO_PARAMETERS}
-        case Api.GEMINI:
+        case ProtocolName.GEMINI:
             tool = {"functionDeclarations": [TOOL]}
     return {"tools": [tool]}
 
@@ -203,7 +193,7 @@ def silent(target: Target, after_s: float) -> Finding:
 
 def with_v1(target: Target) -> str:
     """Return the address that was probably intended; empty if it already ends in a version."""
-    is_meant = target.api is not Api.OLLAMA and not re.search(r"/v\d+(beta)?$", target.base_url)
+    is_meant = target.api is not ProtocolName.OLLAMA and not re.search(r"/v\d+(beta)?$", target.base_url)
     return f"{target.base_url}/v1" if is_meant else ""
 
 
@@ -237,7 +227,7 @@ def _key_advice(target: Target) -> str:
 def _address_advice(target: Target) -> str:
     if not target.url_option:
         return "Check the provider's base URL in your OpenClaw."
-    if target.api is Api.OLLAMA:
+    if target.api is ProtocolName.OLLAMA:
         return f"Check {target.url_option}: Ollama's own API is at the root of its server."
     return f"Check {target.url_option}: the address of an OpenAI-compatible API usually ends in /v1."
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import COMPLETIONS, JUDGE_PROVIDERS, OLLAMA, Isolation
 from pinchbench.errors import ConfigError, EndpointError
-from pinchbench.llm.preflight.question import Api, Target
+from pinchbench.llm.preflight.question import Target
 from pinchbench.model.finding import Finding, Level
 from pinchbench.openclaw.homes.credentials import places_of_key
 from pinchbench.openclaw.model_catalogue import KEYLESS, names_provider
+from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from pinchbench.runner.setup.this_machine import Machine
 
 # Servers with these protocols say in ways of their own what OpenClaw has to know of a model.
-TELLING = (COMPLETIONS, Api.RESPONSES, OLLAMA)
+TELLING = (COMPLETIONS, ProtocolName.OPENAI_RESPONSES, OLLAMA)
 SKIP = "--no-preflight starts without asking."
 
 
@@ -35,14 +36,14 @@ def check_model(config: RunConfig, catalogue: Catalogue, user: UserState) -> Tar
     if config.is_demo or (config.isolation is Isolation.SHARED and config.base_url is None):
         return None
     if config.base_url is not None:
-        if config.api not in set(Api):
+        if config.api not in set(ProtocolName):
             return None
         return Target(
             subject="model",
             model=config.model.partition("/")[2],
             base_url=config.base_url.rstrip("/"),
             key=_value(config.api_key_env),
-            api=Api(config.api),
+            api=ProtocolName(config.api),
             key_name=config.api_key_env or "",
             url_option="--base-url",
             key_option="--api-key-env",
@@ -57,7 +58,7 @@ def _of_provider(model: str, catalogue: Catalogue, user: UserState) -> Target | 
     if known is None:
         return None
     names = catalogue.key_names(provider)
-    is_direct = bool(known.base_url) and known.api in set(Api) and provider not in KEYLESS
+    is_direct = bool(known.base_url) and known.api in set(ProtocolName) and provider not in KEYLESS
     # others may log in by a cloud's own credentials, of which nothing is known here
     if is_direct or provider in JUDGE_PROVIDERS:
         accounts = (provider, known.login_as) if known.login_as else (provider,)
@@ -70,7 +71,7 @@ def _of_provider(model: str, catalogue: Catalogue, user: UserState) -> Target | 
         subject="model",
         model=name,
         base_url=known.base_url.rstrip("/"),
-        api=Api(known.api),
+        api=ProtocolName(known.api),
         key=_value(key_name),
         key_name=key_name,
         is_agents=True,

@@ -58,10 +58,6 @@ class Gemini(Protocol):
         )
         return RequestFacts(model=unquote(named[1]) if named else "", conversation=conversation)
 
-    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
-        """Read one chunk of a streamed reply."""
-        self.read_whole(event, reply)
-
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
         """Read a reply, or one chunk of it: they have the same form."""
         reply.name(model=text_at(body, "modelVersion"), response_id=text_at(body, "responseId"))

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, which most other providers speak as well (pure)."""
+"""OpenAI's chat completions, which most other providers speak as well, and Ollama's own API (pure)."""
 
 from __future__ import annotations
 
@@ -61,24 +61,21 @@ class OpenAIChat(Protocol):
         conversation = Conversation(system=system, messages=messages, tools=tools)
         return RequestFacts(model=text_at(body, "model"), conversation=conversation)
 
-    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
-        """Read one chunk of a streamed reply. A server that leaves out `[DONE]` has ended with its finish reason."""
-        self._read(event, reply)
-
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
         """Read a reply that is not streamed."""
-        self._read(body, reply)
+        self.read_event(body, reply)
         reply.complete = bool(reply.stop_reason)
 
     def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
         """Return whether a stream without `[DONE]` is complete nevertheless, as some servers never send it."""
         return closed_cleanly and bool(reply.stop_reason)
 
-    def _read(self, body: Object, reply: ReplyBuilder) -> None:
-        reply.name(model=text_at(body, "model"), response_id=text_at(body, "id"))
-        reply.prompt_token_ids = ints_at(body, "prompt_token_ids") or reply.prompt_token_ids
-        choice = next(iter(objects_at(body, "choices")), EMPTY)  # as OpenClaw does, whatever its index
-        usage = object_at(body, "usage") or object_at(choice, "usage")
+    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
+        """Read one chunk of a streamed reply. A server that leaves out `[DONE]` has ended with its finish reason."""
+        reply.name(model=text_at(event, "model"), response_id=text_at(event, "id"))
+        reply.prompt_token_ids = ints_at(event, "prompt_token_ids") or reply.prompt_token_ids
+        choice = next(iter(objects_at(event, "choices")), EMPTY)  # as OpenClaw does, whatever its index
+        usage = object_at(event, "usage") or object_at(choice, "usage")
         if usage:
             reply.report_usage(_usage(usage), amount_at(usage, "cost"))
         self._read_choice(choice, object_at(choice, "delta") or object_at(choice, "message"), reply)
@@ -103,6 +100,35 @@ class OpenAIChat(Protocol):
             )
         reply.token_ids += ints_at(choice, "token_ids")
         reply.logprobs += read_logprobs(list_at(object_at(choice, "logprobs"), "content"))
+
+
+class Ollama(OpenAIChat):
+    """Ollama's `POST …/api/chat`, whose requests are nearly the same.
+
+    A reply is a JSON object a line, the last with `done` and the counts of tokens.
+    """
+
+    name = ProtocolName.OLLAMA
+    end_mark = b""
+
+    def read_event(self, event: Object, reply: ReplyBuilder) -> None:
+        """Read a line of a reply."""
+        reply.name(model=text_at(event, "model"), response_id="")
+        message = object_at(event, "message")
+        reply.add_reasoning(text_at(message, "thinking"))
+        reply.add_text(text_at(message, "content"))
+        for call in objects_at(message, "tool_calls"):  # each is whole, and may be without an id
+            function = object_at(call, "function")
+            reply.call(reply.call_count).update(
+                call_id=text_at(call, "id"),
+                name=text_at(function, "name"),
+                arguments=json_text(function.get("arguments") or {}),
+            )
+        if event.get("done") is True:
+            reply.stop_reason, reply.complete = text_at(event, "done_reason") or "stop", True
+            if "eval_count" in event:
+                prompt, output = count_at(event, "prompt_eval_count"), count_at(event, "eval_count")
+                reply.report_usage(usage_of_call(prompt=prompt, output=output))
 
 
 def _usage(usage: Object) -> Usage:

@@ -143,9 +143,9 @@ class Protocol(ABC):
     def read_request(self, path: str, body: Object) -> RequestFacts:
         """Read path and body of a request."""
 
-    @abstractmethod
     def read_event(self, event: Object, reply: ReplyBuilder) -> None:
-        """Read one event of a streamed reply."""
+        """Read one event of a streamed reply; without an own way, it has the form of a whole one."""
+        self.read_whole(event, reply)
 
     @abstractmethod
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:

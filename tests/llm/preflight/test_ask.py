@@ -12,8 +12,9 @@ from anyio import fail_after
 from failing_endpoints import Case, endpoint, refusal, reply
 from pinchbench.config.served import ServedModel
 from pinchbench.llm.preflight.ask import ask_about, of_ollama, read_answers, said_of
-from pinchbench.llm.preflight.question import Api, Target
+from pinchbench.llm.preflight.question import Target
 from pinchbench.model.finding import Level
+from pinchbench.wire.protocols.call_facts import ProtocolName
 
 LIMIT_S = 60.0
 SEEING = ("text", "image")
@@ -109,7 +110,10 @@ async def test_each_kind_of_server_is_asked_where_it_tells(
             found = await ask_about(asked, limit_s=LIMIT_S)
 
     assert read_answers(found, "m1") == expected
-    for api, is_warned in ((Api.COMPLETIONS, isinstance(answers.get("/api/ps"), dict)), (Api.OLLAMA, False)):
+    for api, is_warned in (
+        (ProtocolName.OPENAI_CHAT, isinstance(answers.get("/api/ps"), dict)),
+        (ProtocolName.OLLAMA, False),
+    ):
         root = base_url.removesuffix("/v1")
         told = [one.do for one in of_ollama(replace(asked, api=api), found)]
         assert told == [f"Use --api ollama and --base-url {root}."] * is_warned

@@ -17,12 +17,13 @@ from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import EndpointError
 from pinchbench.events import Event, Notice
 from pinchbench.llm.preflight.ask import ask_all
-from pinchbench.llm.preflight.question import Api, Target, request_of
+from pinchbench.llm.preflight.question import Target, request_of
 from pinchbench.model.finding import Level
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.model_catalogue import Catalogue, Provider
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.preflight import _of_provider
+from pinchbench.wire.protocols.call_facts import ProtocolName
 
 KEY = "sk-the-key-itself"
 LIMIT_S = 60.0
@@ -160,7 +161,11 @@ def test_a_known_provider_is_asked_in_its_own_protocol_unless_the_user_has_anoth
     asked = _of_provider("acme/m1", CATALOGUE, UserState())
 
     assert asked is not None
-    assert (asked.api, asked.base_url, asked.key_name) == (Api.RESPONSES, "https://acme.example/v1", "ACME_API_KEY")
+    assert (asked.api, asked.base_url, asked.key_name) == (
+        ProtocolName.OPENAI_RESPONSES,
+        "https://acme.example/v1",
+        "ACME_API_KEY",
+    )
     assert KEY not in repr(asked)
     assert _of_provider("acme/m1", CATALOGUE, elsewhere) is None
 
@@ -168,14 +173,14 @@ def test_a_known_provider_is_asked_in_its_own_protocol_unless_the_user_has_anoth
 @pytest.mark.parametrize(
     ("api", "url", "header"),
     [
-        (Api.COMPLETIONS, "http://h/v1/chat/completions", "Authorization"),
-        (Api.RESPONSES, "http://h/v1/responses", "Authorization"),
-        (Api.MESSAGES, "http://h/v1/messages", "x-api-key"),
-        (Api.GEMINI, "http://h/v1/models/m1:generateContent", "x-goog-api-key"),
-        (Api.OLLAMA, "http://h/v1/api/chat", "Authorization"),
+        (ProtocolName.OPENAI_CHAT, "http://h/v1/chat/completions", "Authorization"),
+        (ProtocolName.OPENAI_RESPONSES, "http://h/v1/responses", "Authorization"),
+        (ProtocolName.ANTHROPIC, "http://h/v1/messages", "x-api-key"),
+        (ProtocolName.GEMINI, "http://h/v1/models/m1:generateContent", "x-goog-api-key"),
+        (ProtocolName.OLLAMA, "http://h/v1/api/chat", "Authorization"),
     ],
 )
-def test_each_protocol_has_its_address_and_its_place_for_the_key(api: Api, url: str, header: str) -> None:
+def test_each_protocol_has_its_address_and_its_place_for_the_key(api: ProtocolName, url: str, header: str) -> None:
     request = request_of(replace(target("http://h/v1"), api=api))
 
     assert request.url == url
