@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+import yaml
+
 from pinchbench.suite.reading import FieldReader
-from pinchbench.suite.yaml_nodes import read_yaml
+from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
 TEXT = "text: a\nnumber: 3\nflag: true\nlist: [a, b]\nnothing: null\nother: 1\n"
 
@@ -34,3 +37,29 @@ def test_values_of_another_type_are_problems_with_their_lines() -> None:
     reader.items(fields, "text")
     reader.mapping(fields["number"], "it", known=())
     assert [one.line for one in reader.problems] == [4, 2, 3, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {b: [1, 'ü😀']}\nc: |\n  d\n e: 0600\n",
+        "a: {b: [1, 'ü😀']}\nc: |\n  d\n",
+        "a:\tb",
+        "a: b\rc: d",
+        "\ufeffa: 1\nb: 2",
+        "- !\n- b",
+        "a: [b",
+        "[" * 2000 + "]" * 2000,
+    ],
+)
+def test_a_text_is_read_alike_with_and_without_libyaml(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> YamlNode | tuple[str, int] | None:
+        try:
+            return read_yaml(text)
+        except YamlTextError as error:
+            return str(error), error.line
+
+    usual = read()
+    monkeypatch.setattr(yaml, "__with_libyaml__", False)
+
+    assert read() == usual
