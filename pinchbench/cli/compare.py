@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pinchbench import defaults
 from pinchbench.cli.lazy import CONTEXT
-from pinchbench.cli.options import OUTPUT_DIR, Integer, option, setting_option
+from pinchbench.cli.options import OUTPUT_DIR, option, setting_option
 from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.config.settings import absolute_path
 from pinchbench.errors import ResultsError
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 @option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write it as one HTML page, too.")  # fmt: skip
-@click.option("--seed", type=Integer(0, defaults.MAX_SEED), help="Of the permutations that are tried where there"
-              " are too many to try all; the same seed gives the same p.")  # fmt: skip
 @setting_option("mean-across-suites")
 def compare(
     *,
@@ -37,7 +34,6 @@ def compare(
     output_dir: Path,
     as_json: bool,
     html: Path | None,
-    seed: int | None,
     mean_across_suites: bool,
 ) -> None:
     """Compare B with A, paired by task, and say whether it is better.
@@ -63,26 +59,24 @@ def compare(
     from pinchbench.results.compare.comparison import compare as compare_sides
     from pinchbench.results.compare.memorisation import memorisation_of
     from pinchbench.results.compare.samples import find_sides
-    from pinchbench.results.statistics import SEED
 
     sides = find_sides(names, absolute_path(output_dir, option="--output-dir"))
-    seed = SEED if seed is None else seed
-    comparisons = compare_sides(sides, seed=seed, across_suites=mean_across_suites)
+    comparisons = compare_sides(sides, across_suites=mean_across_suites)
     memorisation = memorisation_of(sides)
     if html is not None:
         path = absolute_path(html, option="--html")
         write_comparison(path, sides, comparisons, memorisation)
         say(f"Written: {path}")
-    _show(comparisons, memorisation, seed=seed, as_json=as_json)
+    _show(comparisons, memorisation, as_json=as_json)
     if not (any(one.tasks for one in comparisons) or any(one.tasks for one in memorisation)):
         raise ResultsError("Nothing could be compared: name runs of the same tasks that have been graded.")
 
 
-def _show(comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation], *, seed: int, as_json: bool) -> None:
+def _show(comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation], *, as_json: bool) -> None:
     from pinchbench.report.terminal.compare_table import print_comparisons
     from pinchbench.results.compare.comparison_json import record
 
     if as_json:
-        print_result(json.dumps(record(comparisons, seed=seed, memorisation=memorisation), allow_nan=False))
+        print_result(json.dumps(record(comparisons, memorisation), allow_nan=False))
         return
     print_result(drawn(lambda console: print_comparisons(console, comparisons, memorisation)))

@@ -33,7 +33,6 @@ from pinchbench.report.terminal.experiment_table import ExperimentView, print_ex
 from pinchbench.report.terminal.live import can_draw
 from pinchbench.report.text import duration, many, price
 from pinchbench.results.compare.comparison_json import record
-from pinchbench.results.statistics import SEED
 from pinchbench.runner.plan.judging_forecast import JudgingForecast, joint_forecast, judging_forecast
 from pinchbench.runner.plan.reuse import reuse_sentences
 from pinchbench.runner.plan.trial_plan import makespan_s
@@ -247,7 +246,7 @@ def carry_out(
             say(resume_hint("Trials are left", str(result.files.folder), next(iter(limits), "")))
     data = {
         "experiment": result.files.name,
-        "comparison": record(comparisons, seed=SEED) if comparisons else None,
+        "comparison": record(comparisons) if comparisons else None,
         "sequential": msgspec.to_builtins(sequential),
     }
     print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)

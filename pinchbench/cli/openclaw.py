@@ -45,28 +45,13 @@ def openclaw_install(*, version: str | None, lists: bool) -> None:
     print_result(install(wanted).program)
 
 
-class _ExecCommand(click.Command):
-    """Passes everything after `--`, or after a release, to OpenClaw unchanged."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        place = args.index("--") if "--" in args else min(len(args), 1 if _is_ours(args) else 0)
-        rest = super().parse_args(ctx, args[:place])
-        ctx.params["arguments"] = tuple(args[place:][1:] if args[place : place + 1] == ["--"] else args[place:])
-        return rest
+# Everything after the first word, and whatever is no option of ours, is OpenClaw's.
+PASSED_ON = {**CONTEXT, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
-def _is_ours(args: list[str]) -> bool:
-    """Whether the first word is a release, or an option such as `--help`."""
-    if not args or args[0].startswith("-"):
-        return bool(args)
-    from pinchbench.openclaw.install import RELEASE  # `--help` must not wait for it
-
-    return RELEASE.fullmatch(args[0]) is not None
-
-
-@openclaw.command("exec", cls=_ExecCommand, context_settings=CONTEXT, options_metavar="", add_help_option=True)
-@click.argument("version", required=False, metavar="[VERSION] -- ARGUMENTS...")
-def openclaw_exec(*, version: str | None, arguments: tuple[str, ...]) -> None:
+@openclaw.command("exec", context_settings=PASSED_ON, options_metavar="")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[VERSION] -- ARGUMENTS...")
+def openclaw_exec(*, arguments: tuple[str, ...]) -> None:
     """Run OpenClaw itself, with the Node that suits it: an installed release, or without VERSION the one that runs use.
 
     It takes this program's place: input, output, signals and exit code are its own.
@@ -74,10 +59,18 @@ def openclaw_exec(*, version: str | None, arguments: tuple[str, ...]) -> None:
     \b
     pinchbench-async openclaw exec -- models auth
     pinchbench-async openclaw exec 2026.6.5 -- agents list
-    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    """  # noqa: D301
     from pinchbench.openclaw.find import replace_process
+    from pinchbench.openclaw.install import RELEASE
 
-    replace_process(version, arguments)
+    version = None
+    if arguments[1:2] == ("--",):
+        version, _, *rest = arguments
+    elif RELEASE.fullmatch("".join(arguments[:1])):
+        version, *rest = arguments
+    else:
+        rest = [*arguments]
+    replace_process(version, rest)
 
 
 @openclaw.command("models", context_settings=CONTEXT)

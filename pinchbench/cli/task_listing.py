@@ -1,4 +1,4 @@
-"""What `tasks list` and `tasks show` print, and the statistics of tasks in past runs."""
+"""What `tasks list` and `tasks show` print."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pinchbench.cli.output import drawn, print_result, say
+from pinchbench.cli.output import print_result, say
 from pinchbench.cli.selected_tasks import load, problems_first, raise_problems
 from pinchbench.defaults import SuiteFormat
-from pinchbench.errors import PinchBenchError, ResultsError
+from pinchbench.errors import PinchBenchError
 from pinchbench.model.task_programs import AssertionsVerifier
 from pinchbench.report.text import many, plain, plain_lines
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.task import Task, Turn
-    from pinchbench.results.task_statistics import FoundSubjects, ItemStatistics
     from pinchbench.suite.reading import LoadedSuite, TaskProblem
 
 
@@ -45,39 +44,6 @@ def show_list(loaded: LoadedSuite, chosen: tuple[Task, ...], *, as_json: bool, m
     if loaded.note:
         say(loaded.note)
     raise_problems(loaded)
-
-
-def show_statistics(chosen: Sequence[Task], folder: Path, *, as_json: bool) -> None:
-    """Print how the tasks did in the runs of a folder. Raises ResultsError if none has a score on them."""
-    from pinchbench.report.terminal.listings import print_item_statistics
-    from pinchbench.results.task_statistics import find_subjects, item_statistics
-
-    found = find_subjects((), folder, digests={task.task_id: task.digest for task in chosen})
-    for sentence in found.excluded:
-        say(sentence)
-    if not found.subjects:
-        raise ResultsError(
-            f"No run in {folder} has a score on these tasks as they are now. Make runs first, or name their folder with"
-            f" --output-dir."
-        )
-    statistics = item_statistics([one.scores for one in found.subjects])
-    categories = {task.task_id: task.category for task in chosen}
-    if as_json:
-        print_result(json.dumps(_record(statistics, found, categories), allow_nan=False))
-        return
-    print_result(drawn(lambda console: print_item_statistics(console, statistics, categories)))
-
-
-def _record(statistics: ItemStatistics, found: FoundSubjects, categories: dict[str, str]) -> dict[str, object]:
-    from msgspec import to_builtins
-
-    tasks = [{**to_builtins(item), "category": categories[item.task_id]} for item in statistics.items]
-    variants = [
-        {"model": one.model, "settings": dict(one.settings), "runs": list(one.runs), "tasks": len(one.scores)}
-        for one in found.subjects
-    ]
-    noise_share = to_builtins(statistics.noise_share)
-    return {"tasks": tasks, "noise_share": noise_share, "variants": variants, "excluded": list(found.excluded)}
 
 
 def show_task(task_id: str, tasks_dir: Path | None, suite_format: SuiteFormat | None) -> None:

@@ -1,4 +1,4 @@
-"""`tasks`: list, show and check the tasks of a suite, their sizes and statistics, or create a new one."""
+"""`tasks`: list, show and check the tasks of a suite, or create a new one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from pinchbench.cli.lazy import CONTEXT, LazyGroup
-from pinchbench.cli.options import FOLDER, OUTPUT_DIR, option, setting_option
+from pinchbench.cli.options import FOLDER, option, setting_option
 from pinchbench.cli.output import print_result, say
-from pinchbench.config.settings import absolute_path
 
 if TYPE_CHECKING:
     from pinchbench.defaults import SuiteFormat
@@ -58,9 +57,6 @@ def tasks() -> None:
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @option("--markdown", is_flag=True,
         help="Print a Markdown table, with what each task asks; core ones are bold, hard ones italic.")  # fmt: skip
-@option("--statistics", is_flag=True, help="Show instead how hard, how telling and how noisy each task was in all runs"
-        " of --output-dir.")  # fmt: skip
-@OUTPUT_DIR
 def tasks_list(
     *,
     tasks_dir: Path | None,
@@ -70,40 +66,24 @@ def tasks_list(
     suite: str,
     as_json: bool,
     markdown: bool,
-    statistics: bool,
-    output_dir: Path,
 ) -> None:
     """List the tasks, one a line.
 
     With --json, a row with `refused` says why a file is not used.
 
-    With --statistics, the scores on tasks that have not changed since are used. Runs of one model with the same
-    settings are pooled: they are one variant. In brackets are 95 % intervals over the variants that these might have
-    been drawn from.
-
-    \b
-    mean            the mean score over variants; the lower, the harder
-    discrimination  how well the task's scores agree with those on the other tasks, over variants: the correlation, 1
-                    at most; near 0 it does not separate good variants from bad ones, below 0 it misleads
-    noise share     of the scores' variance, the part that is between trials of one variant: at 1 it is chance alone
-
     \b
     pinchbench-async tasks list
     pinchbench-async tasks list --suite core,coding --json
-    pinchbench-async tasks list --statistics
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    if markdown + as_json > 1 or markdown + statistics > 1:
-        raise click.UsageError("--markdown goes with neither --json nor --statistics.")
+    if markdown and as_json:
+        raise click.UsageError("--markdown goes without --json.")
     from pinchbench.cli.selected_tasks import select
-    from pinchbench.cli.task_listing import refusals_as_json, show_list, show_statistics
+    from pinchbench.cli.task_listing import refusals_as_json, show_list
     from pinchbench.config.run_config import drawn_form
 
     with refusals_as_json(as_json=as_json):
         loaded, chosen = select(tasks_dir, suite, suite_format, form=drawn_form(form, form_from))
-        if statistics:
-            show_statistics(chosen, absolute_path(output_dir, option="--output-dir"), as_json=as_json)
-    if not statistics:
-        show_list(loaded, chosen, as_json=as_json, markdown=markdown)
+    show_list(loaded, chosen, as_json=as_json, markdown=markdown)
 
 
 @tasks.command("show", context_settings=CONTEXT)

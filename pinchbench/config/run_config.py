@@ -192,63 +192,20 @@ class ReplaySettings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunConfig:
-    """What to run and where.
+    """What to run and where: the settings of `settings.py` by their names, which say what each means, and its range.
+
+    Paths are made absolute, `~` included; None is the default that the setting's help names.
 
     Attributes:
-        model: given to OpenClaw as it is, such as `anthropic/claude-sonnet-4-6`.
-        suite: `all`, `core`, `hard`, `automated-only`, a category, task ids; commas mix. `NAME` or `NAME:…`: all
-            tasks of the suite that was added by that name, or these. Several, joined by `;`, are several suites.
-        tasks_dir: the suite's folder; None for the bundled one. All paths become absolute, `~` included.
-        suite_format: the format of its tasks; None to detect it from the files.
-        form: the seed of a fresh form of the tasks, which the suite makes, 0 to 2**32 - 1; None for the public tasks.
-        form_from: the public text that the seed of the form is drawn from; None if `form` was chosen.
-        output_dir: where the result goes; made when missing.
-        run_root: where workspaces and private homes go, in a private folder for each run; made when missing.
-        timeout_multiplier: scales every task's limit; above 0, at most 100.
-        concurrency: slots, 1 to 1024; at most 64 of them on one machine.
-        runs: repetitions of each task, 1 to 1000; None for as many as each task states.
-        thinking: OpenClaw's thinking level, None for its default.
-        base_url: an OpenAI-compatible endpoint for the model's provider, None for the provider OpenClaw knows.
-        api_key_env: the name (never the value) of the environment variable that holds the endpoint's key.
-        accept_unknown_model: run a model that OpenClaw's catalogue does not list.
-        price_in: what a million tokens sent to the model of `base_url` cost in USD; None: unknown. With `price_out`.
-        price_out: what a million tokens of its answers cost.
-        pass_env: names of environment variables that agents get besides those that every program and the model need.
-        skills: a folder of skills, each a folder with a SKILL.md, that the agents have besides OpenClaw's own.
-        workspace_files: files and folders that each trial's workspace holds besides the task's, by their places in it;
-            `.` is the workspace itself, which gets the content of a folder.
-        openclaw_config: settings that are merged into the private openclaw.json; see `additions.OWNED_SETTINGS`.
-        env: environment variables that the agents get, by name; no keys, which are for `pass_env`.
-        isolation: an OpenClaw home for each trial, or agents in the user's own OpenClaw.
-        openclaw: a path or a release; None for the one on PATH, else the newest managed install.
-        skip_broken: leave broken task files out instead of stopping.
-        verbose: the agents' output is followed as it comes.
+        served: what OpenClaw has to know of the model at `base_url`.
+        workspace_files: files and folders by their places in each workspace; `.` is the workspace itself, which gets
+            the content of a folder.
+        user: which model plays simulated users; without one, tasks that have one can't be run, but by built-in models.
         judge: who judges; None leaves what needs a judge ungraded.
-        user: which model plays simulated users; None: tasks that have one can't be run, but by the built-in models.
-        fail_fast: pause the run, and end it if that does not help, when trials fail alike for reasons that say nothing
-            about the model: the sanity task, the first ones, or many in a row.
-        pass_threshold: the score from which a trial counts as passed, above 0, at most 1.
-        infra_retries: how many times a trial is retried after an infrastructure failure, 0 to 20.
         retry_delay_s: about how long the first retry waits, in seconds, above 0, at most 3600; each further one waits
             twice as long. The pauses of a run whose trials fail alike are measured by it too.
-        max_cost: what the run may cost in USD, its judge and simulated users included, as far as prices are known; None
-            for no limit.
-        max_tokens: how many tokens the agents, their users and the judge may use; None for no limit.
-        max_hours: how long the run may take this time; None for no limit.
-        wire: whether requests to the model go through the wire, which records them, where that does not change them.
-        max_requests: how many of them may be in flight at once, 1 to 1000; None for no limit. Needs the wire.
         replay: the run whose recorded replies are served; None to ask the model.
-        sandbox: what separates the processes of each trial from everything else; with private homes.
-        network: what a sandboxed trial can connect to.
-        sandbox_allow: paths that sandboxed trials see besides the system; `:rw` at the end of one makes it writable.
-        max_memory: GiB of memory that the processes of a trial may use together, at least 2.
-        max_processes: how many processes and threads a trial may have at once, at least 200.
-        max_disk: GiB that a trial may write to its workspace and its home, at least 0.1.
-        preflight: whether the endpoints of the model, the judge and the user's model are asked one question before
-            anything is set up.
         linger_s: how long an agent that has answered may take to exit, in seconds, before it is ended.
-        reuse: the run, by folder, name or id, whose trials count where they are the same as planned ones.
-        seed: of the order of an experiment's trials, 0 to 2**32 - 1.
 
     Raises ConfigError, naming the option, when a value can't be used.
     """

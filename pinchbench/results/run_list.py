@@ -45,25 +45,9 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunEntry:
-    """A run in brief. For an unreadable one, only `run_id`, `run` and `problem` are known.
+    """A run in brief, as `history --json` prints it; its help names the keys.
 
-    Attributes:
-        run: the name of its folder.
-        created_at: in seconds since the epoch (UTC).
-        score: as in the result file.
-        suites: the mean of each suite, by its name, if the run has several; None without a score.
-        planned: how many trials were planned; each is in the score or counted in `left_out`, by reason.
-        passed: how many trials in `score` reach `pass_threshold`.
-        pending: how many trials in `left_out` wait, are running, or are being graded; 0 if nobody works on the run.
-        caused_by_agent: how many trials in `left_out` have no score, which the agent may have caused; with these as 0
-            the mean would be `score_if_zero`.
-        cost_usd: the agents' cost, as `tokens` are theirs, and `judge_cost_usd` the judge's; None if unknown.
-        agents_s: the sum of the agents' own times.
-        duration_s: how long the run was active, without pauses of ten minutes and more.
-        stopped: why the run ended itself early.
-        reused: how many trials count from earlier runs.
-        is_private: whether tasks are made of the user's own conversations.
-        is_altered: whether the journal, run.json or the result file was changed.
+    For an unreadable one, only `run_id`, `run` and `problem` are known. `pending` is 0 if nobody works on the run.
     """
 
     run_id: str

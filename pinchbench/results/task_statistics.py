@@ -11,7 +11,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.results.compare.samples import settings_of, side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
-from pinchbench.results.paths import find_run, runs_of
+from pinchbench.results.paths import runs_of
 from pinchbench.results.statistics import ROUNDING, Z, estimate, mean_of, student_t
 
 if TYPE_CHECKING:
@@ -20,40 +20,27 @@ if TYPE_CHECKING:
 
     from pinchbench.results.compare.samples import Origin, TaskTrials
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.paths import RunFiles
 
     ScoresByTask = Mapping[str, Sequence[float]]  # the scores of one subject's trials
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Subject:
-    """A model with all settings that could change a score, its `runs` pooled: `scores` by task, none of them empty."""
-
-    model: str
-    settings: Mapping[str, str]
-    runs: tuple[str, ...]
-    scores: Mapping[str, tuple[float, ...]]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class FoundSubjects:
-    """The subjects in the order of their newest runs; `excluded` are sentences on runs and scores that are not used."""
+    """The scores by task of each model with all settings that could change a score, its runs pooled.
 
-    subjects: tuple[Subject, ...] = ()
+    They are in the order of the newest runs; `excluded` are sentences on runs and scores that are not used.
+    """
+
+    subjects: tuple[ScoresByTask, ...] = ()
     excluded: tuple[str, ...] = ()
 
 
-def find_subjects(names: Sequence[str], output_dir: Path, *, digests: Mapping[str, str]) -> FoundSubjects:
-    """Read the named runs, or all of an output folder but those of built-in models. Blocks, 50 microseconds a trial.
+def find_subjects(output_dir: Path, *, digests: Mapping[str, str]) -> FoundSubjects:
+    """Read all runs of an output folder but those of built-in models. Blocks, 50 microseconds a trial.
 
     Only scores of the tasks in `digests`, by id, are used, and of trials that were run and graded with that digest.
     Replays are not used: their replies were given in other runs.
-
-    Raises ResultsError if a named run does not exist or can't be read.
     """
-    if names:
-        files = {found.folder.resolve(): found for found in (find_run(name, output_dir) for name in names)}
-        return subjects_of([read_run(one) for one in files.values()], digests)
     runs: list[PastRun] = []
     excluded: list[str] = []
     built_in = 0
@@ -67,13 +54,13 @@ def find_subjects(names: Sequence[str], output_dir: Path, *, digests: Mapping[st
             excluded.append(f"{one.name} can't be read: {error}")
     if built_in:
         excluded.append(f"Built-in models tell nothing about others; their runs ({built_in}) are not used.")
-    found = subjects_of(runs, digests)
+    found = _subjects_of(runs, digests)
     return FoundSubjects(subjects=found.subjects, excluded=(*excluded, *found.excluded))
 
 
-def subjects_of(runs: Sequence[PastRun], digests: Mapping[str, str]) -> FoundSubjects:
+def _subjects_of(runs: Sequence[PastRun], digests: Mapping[str, str]) -> FoundSubjects:
     """Pool runs of the same model and settings."""
-    pooled: dict[tuple[str, tuple[tuple[str, str], ...]], list[tuple[RunFiles, Mapping[str, tuple[float, ...]]]]] = {}
+    pooled: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, tuple[float, ...]]] = {}
     excluded: list[str] = []
     seen: set[Origin] = set()
     for run in runs:
@@ -86,31 +73,16 @@ def subjects_of(runs: Sequence[PastRun], digests: Mapping[str, str]) -> FoundSub
         others = [task.task_id for task in tasks if not _is_version(task, digests[task.task_id])]
         if others:
             excluded.append(f"{run.files.name} had other versions of {', '.join(others)}, which are not used.")
-        scores = {task.task_id: task.scores for task in tasks if task.task_id not in others}
-        if scores:
-            settings = tuple((name, value) for name, value in settings_of(run).items() if name != "suite")
-            pooled.setdefault((run.model, settings), []).append((run.files, scores))
-    return FoundSubjects(
-        subjects=tuple(
-            Subject(
-                model=model,
-                settings=dict(settings),
-                runs=tuple(files.name for files, _ in own),
-                scores=_pooled([scores for _, scores in own]),
-            )
-            for (model, settings), own in pooled.items()
-        ),
-        excluded=tuple(excluded),
-    )
+        settings = tuple((name, value) for name, value in settings_of(run).items() if name != "suite")
+        for task in tasks:
+            if task.task_id not in others:
+                own = pooled.setdefault((run.model, settings), {})
+                own[task.task_id] = own.get(task.task_id, ()) + task.scores
+    return FoundSubjects(subjects=tuple(pooled.values()), excluded=tuple(excluded))
 
 
 def _is_version(task: TaskTrials, digest: str) -> bool:
     return task.version == ((digest,), (digest,))
-
-
-def _pooled(runs: Sequence[Mapping[str, tuple[float, ...]]]) -> dict[str, tuple[float, ...]]:
-    tasks = dict.fromkeys(task_id for scores in runs for task_id in scores)
-    return {task_id: tuple(score for scores in runs for score in scores.get(task_id, ())) for task_id in tasks}
 
 
 FEWEST_SUBJECTS = 4  # with three, the interval of a correlation is undefined

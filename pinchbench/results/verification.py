@@ -40,19 +40,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verified:
-    """The findings on a run.
-
-    Attributes:
-        run: the name of its folder.
-        records: how many records of the journal are chained.
-        files: how many files were compared with their digests.
-        differences: what was changed after it was written, one sentence each without a full stop.
-        unverified: what has no digest because an older release wrote it; sentences as well.
-        unwitnessed: how many trials no wire has seen.
-        problem: why the run can't be read.
-        bundle: the SHA-256 of the bundle that it was read from; empty for a folder.
-        taken_out: how many places of a bundle's files were overwritten before it was published.
-    """
+    """The findings on a run, as `verify --json` prints them; its help names the keys."""
 
     run: str
     records: int = 0

@@ -221,8 +221,8 @@ class ItemTable:
 
 def _find(output_dir: Path) -> FoundItems:
     tasks = _newest_tasks(output_dir)
-    found = find_subjects((), output_dir, digests={task_id: task.digest for task_id, task in tasks.items()})
-    statistics = item_statistics([one.scores for one in found.subjects]) if found.subjects else EMPTY
+    found = find_subjects(output_dir, digests={task_id: task.digest for task_id, task in tasks.items()})
+    statistics = item_statistics(found.subjects) if found.subjects else EMPTY
     items = tuple(
         ListedItem(item=item, title=tasks[item.task_id].title, category=tasks[item.task_id].category)
         for item in statistics.items

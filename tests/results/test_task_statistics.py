@@ -22,18 +22,14 @@ def _write(folder: Path, number: int, *scores: float, model: str = "mock/m", **c
 
 
 def test_runs_of_one_model_with_the_same_settings_are_one_variant(tmp_path: Path) -> None:
-    first, second = _write(tmp_path, 1, 0.2, 0.4), _write(tmp_path, 2, 0.6)
+    _write(tmp_path, 1, 0.2, 0.4)
+    _write(tmp_path, 2, 0.6)
     _write(tmp_path, 3, 0.9, thinking="high")
     _write(tmp_path, 4, 1.0, model="mock/other")
 
-    found = find_subjects((), tmp_path, digests=DIGESTS)
+    found = find_subjects(tmp_path, digests=DIGESTS)
 
-    assert [(one.model, dict(one.scores)) for one in found.subjects] == [
-        ("mock/other", {"a": (1.0,)}),
-        ("mock/m", {"a": (0.9,)}),
-        ("mock/m", {"a": (0.6, 0.2), "b": (0.4,)}),
-    ]
-    assert found.subjects[2].runs == (second, first)
+    assert found.subjects == ({"a": (1.0,)}, {"a": (0.9,)}, {"a": (0.6, 0.2), "b": (0.4,)})
     assert found.excluded == ()
 
 
@@ -42,15 +38,15 @@ def test_what_a_run_adds_for_its_agents_makes_another_variant(tmp_path: Path, co
     _write(tmp_path, 1, 0.2)
     _write(tmp_path, 2, 0.6, **config)  # type: ignore[arg-type]
 
-    assert len(find_subjects((), tmp_path, digests=DIGESTS).subjects) == 2
+    assert len(find_subjects(tmp_path, digests=DIGESTS).subjects) == 2
 
 
 def test_scores_on_other_versions_of_a_task_are_excluded_and_named(tmp_path: Path) -> None:
     name = _write(tmp_path, 1, 0.2, 0.4)
 
-    found = find_subjects((), tmp_path, digests={**DIGESTS, "b": "changed"})
+    found = find_subjects(tmp_path, digests={**DIGESTS, "b": "changed"})
 
-    assert [dict(one.scores) for one in found.subjects] == [{"a": (0.2,)}]
+    assert found.subjects == ({"a": (0.2,)},)
     assert found.excluded == (f"{name} had other versions of b, which are not used.",)
 
 
@@ -58,9 +54,9 @@ def test_trials_that_do_not_count_and_tasks_that_were_not_asked_for_have_no_scor
     trials = {"a": (Made(score=0.5), Made(score=None, reason=Reason.NO_TRANSCRIPT)), "c": (Made(),)}
     write_run(tmp_path, PlannedRun(trials=trials))
 
-    (found,) = find_subjects((), tmp_path, digests=DIGESTS).subjects
+    (found,) = find_subjects(tmp_path, digests=DIGESTS).subjects
 
-    assert dict(found.scores) == {"a": (0.5,)}
+    assert found == {"a": (0.5,)}
 
 
 def test_built_in_models_replays_and_unreadable_runs_are_excluded_and_counted(tmp_path: Path) -> None:
@@ -69,7 +65,7 @@ def test_built_in_models_replays_and_unreadable_runs_are_excluded_and_counted(tm
     broken = _write(tmp_path, 3, 1.0)
     (tmp_path / broken / "run.json").write_text("{", encoding="utf-8")
 
-    found = find_subjects((), tmp_path, digests=DIGESTS)
+    found = find_subjects(tmp_path, digests=DIGESTS)
 
     assert found.subjects == ()
     assert [sentence.split(":")[0] for sentence in found.excluded] == [
@@ -77,15 +73,6 @@ def test_built_in_models_replays_and_unreadable_runs_are_excluded_and_counted(tm
         "Built-in models tell nothing about others; their runs (1) are not used.",
         f"{replay} is not used",
     ]
-
-
-def test_named_runs_alone_are_used_each_once_even_of_built_in_models(tmp_path: Path) -> None:
-    name = _write(tmp_path, 1, 1.0, model="demo/oracle")
-    _write(tmp_path, 2, 0.5)
-
-    (found,) = find_subjects((name, str(tmp_path / name)), tmp_path, digests=DIGESTS).subjects
-
-    assert (found.model, found.runs) == ("demo/oracle", (name,))
 
 
 Scores = st.sampled_from([0.0, 0.25, 0.5, 1.0])

@@ -128,7 +128,7 @@ class Leaderboard:
         if answer.status in (httpx2.codes.UNAUTHORIZED, httpx2.codes.FORBIDDEN):
             advice = (
                 f" Check {TOKEN_VARIABLE} and {OFFICIAL_VARIABLE}, or get a new token: pinchbench-async "
-                f"register --force"
+                "upload --register --force"
             )
         elif answer.status == httpx2.codes.NOT_FOUND:
             advice = f" Check {SERVER_VARIABLE}."

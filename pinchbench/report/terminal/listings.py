@@ -1,8 +1,7 @@
-"""Print lists: a plan, the runs of a folder, item statistics of a suite."""
+"""Print lists: a plan, the runs of a folder."""
 
 from __future__ import annotations
 
-from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import Trial
     from pinchbench.report.terminal.line_format import Cell
     from pinchbench.results.run_list import RunEntry
-    from pinchbench.results.task_statistics import Item, ItemStatistics, Value
 
 PLAN_COLUMNS = (
     Column("trial", least=12),
@@ -181,60 +179,3 @@ def no_runs(folder: str, *, model: str) -> str:
     if model:
         return f"{plain(folder)} holds no run of a model {plain(model)!r}."
     return f"{plain(folder)} holds no runs. Name another folder with --output-dir."
-
-
-MIN_TASK = 14  # columns
-NONE = "–"
-# a narrow terminal omits the columns with the highest rank first
-ITEM_COLUMNS = (
-    Column("task", least=MIN_TASK),
-    Column("category", least=MIN_TASK, rank=3),
-    Column("mean (95 %)"),
-    Column("discrimination"),
-    Column("noise share"),
-    Column("variants", is_right=True, rank=2),
-    Column("trials", is_right=True, rank=1),
-)
-
-
-def print_item_statistics(console: Console, statistics: ItemStatistics, categories: Mapping[str, str]) -> None:
-    """Print a line for each task with its intervals, then what could not be estimated and why."""
-    rows = [_item_row(item, categories.get(item.task_id, "")) for item in statistics.items]
-    print_table(console, ITEM_COLUMNS, rows)
-    console.print()
-    for sentence in _item_sentences(statistics):
-        console.print(Text(sentence, style="dim"), soft_wrap=not console.is_terminal, highlight=False)
-
-
-def _item_row(item: Item, category: str) -> tuple[str, ...]:
-    return (
-        plain(item.task_id),
-        plain(category),
-        _interval(item.mean),
-        _interval(item.discrimination, between=" to "),  # a dash could be a minus sign
-        _interval(item.noise_share),
-        str(item.subjects),
-        str(item.trials),
-    )
-
-
-def _item_sentences(statistics: ItemStatistics) -> Iterator[str]:
-    trials = sum(item.trials for item in statistics.items)
-    yield f"From {many(trials, 'trial')} of {many(statistics.subjects, 'variant')}."
-    if statistics.noise_share is not None:
-        yield f"Noise share of the suite: {_interval(statistics.noise_share)}."
-    for reason, count in Counter(reason for item in statistics.items for reason in item.unknown).items():
-        yield f"{many(count, 'task')}: {reason}"
-
-
-def _interval(value: Value | None, *, between: str = "–") -> str:
-    if value is None:
-        return NONE
-    if value.low is None or value.high is None:
-        return _number(value.value)
-    return f"{_number(value.value)} ({_number(value.low)}{between}{_number(value.high)})"
-
-
-def _number(value: float) -> str:
-    text = f"{value:.2f}"
-    return text.replace("-", "" if float(text) == 0 else "−")

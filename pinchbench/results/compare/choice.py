@@ -22,7 +22,7 @@ from pinchbench.results.compare.paired_difference import (
 )
 from pinchbench.results.compare.samples import LeftOut
 from pinchbench.results.compare.verdict import UNPAIRED, SequentialVerdict
-from pinchbench.results.statistics import ROUNDING, SEED, Estimate, PassRate, estimate, is_passed, pass_rates
+from pinchbench.results.statistics import ROUNDING, Estimate, PassRate, estimate, is_passed, pass_rates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -54,13 +54,11 @@ class Contrast:
     needed: RequiredSamples | None = None
 
 
-def contrasts_of(
-    sides: Sequence[Sequence[tuple[float, ...]]], *, seed: int = SEED, flips: int = FLIPS
-) -> tuple[Contrast, ...]:
+def contrasts_of(sides: Sequence[Sequence[tuple[float, ...]]], *, flips: int = FLIPS) -> tuple[Contrast, ...]:
     """Compare every two sides, each given as the scores of the trials of the same tasks."""
     places = list(combinations(range(len(sides)), 2))
     pairs = [[Pair(a=a, b=b) for a, b in zip(sides[one], sides[other], strict=True)] for one, other in places]
-    found = [difference_of(pair, seed=seed, flips=flips) for pair in pairs]
+    found = [difference_of(pair, flips=flips) for pair in pairs]
     adjusted = adjusted_in_steps([one.p for one in found], _most_equal_pairs(len(sides)))
     return tuple(
         Contrast(
@@ -247,7 +245,6 @@ def choice_of(
     margin: float = DEFAULT_MARGIN,
     may_differ: Collection[str] = (),
     across_suites: bool = False,
-    seed: int = SEED,
 ) -> Choice:
     """Rank the sides, of which there must be one, on the tasks for which all have a score in the same version.
 
@@ -279,7 +276,7 @@ def choice_of(
         placed = {place: against[one.label] for place, one in enumerate(ordered) if one.label in against}
         contrasts = contrasts_by_intervals(ordered.index(candidates[0]), placed)
     else:
-        contrasts = contrasts_of([[one.side.tasks[name].scores for name in common] for one in ordered], seed=seed)
+        contrasts = contrasts_of([[one.side.tasks[name].scores for name in common] for one in ordered])
     ranks = ranks_of(len(ordered), [(one.a, one.b) for one in contrasts if one.is_decided])
     return Choice(
         candidates=tuple(replace(one, ranks=own) for one, own in zip(ordered, ranks, strict=True)),

@@ -16,7 +16,7 @@ from pinchbench.results.compare.paired_difference import (
     needed,
 )
 from pinchbench.results.compare.samples import LeftOut, Spent
-from pinchbench.results.statistics import ROUNDING, SEED, Estimate, estimate
+from pinchbench.results.statistics import ROUNDING, Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -119,18 +119,18 @@ class Comparison:
     suite: str = ""
 
 
-def compare(sides: Sequence[Sample], *, seed: int = SEED, across_suites: bool = False) -> tuple[Comparison, ...]:
-    """Compare each further side with the first. The same sides and seed give the same result.
+def compare(sides: Sequence[Sample], *, across_suites: bool = False) -> tuple[Comparison, ...]:
+    """Compare each further side with the first. The same sides give the same result.
 
     Where a side has several suites, each of them is compared on its own, unless `across_suites` is set.
     """
     groups = {"": tuple(sides)} if across_suites else split_by_suite(sides)
     named = [(suite, a, b) for suite, (a, *others) in groups.items() for b in others]
     paired = [pair_tasks(a, b) for _, a, b in named]
-    differences = [difference_of(_scores(tasks), seed=seed) for tasks, _ in paired]
+    differences = [difference_of(_scores(tasks)) for tasks, _ in paired]
     adjusted = holm([one.p for one in differences])
     return tuple(
-        replace(_comparison(a, b, tasks=tasks, unpaired=unpaired, difference=found, p=p, seed=seed), suite=suite)
+        replace(_comparison(a, b, tasks=tasks, unpaired=unpaired, difference=found, p=p), suite=suite)
         for (suite, a, b), (tasks, unpaired), found, p in zip(named, paired, differences, adjusted, strict=True)
     )
 
@@ -164,7 +164,6 @@ def _comparison(
     unpaired: Mapping[str, Unpaired],
     difference: Difference,
     p: float | None,
-    seed: int,
 ) -> Comparison:
     names = dict.fromkeys(task.category for task in tasks)
     return Comparison(
@@ -176,7 +175,7 @@ def _comparison(
         needed=needed(_scores(tasks)),
         paired_a=_told([task.a for task in tasks], a.threshold),
         paired_b=_told([task.b for task in tasks], a.threshold),
-        categories=tuple(_category(name, tasks, a.threshold, seed) for name in names),
+        categories=tuple(_category(name, tasks, a.threshold) for name in names),
         tasks=tuple(sorted(tasks, key=lambda task: (-abs(task.difference), task.task_id))),
         unpaired=unpaired,
         unlike=unlike_settings(a, b),
@@ -252,11 +251,11 @@ def _told(tasks: Sequence[TaskTrials], threshold: float) -> PairedSample:
     )
 
 
-def _category(name: str, tasks: Iterable[PairedTask], threshold: float, seed: int) -> PairedCategory:
+def _category(name: str, tasks: Iterable[PairedTask], threshold: float) -> PairedCategory:
     own = [task for task in tasks if task.category == name]
     return PairedCategory(
         category=name,
-        difference=difference_of(_scores(own), seed=seed),
+        difference=difference_of(_scores(own)),
         a=_told([task.a for task in own], threshold),
         b=_told([task.b for task in own], threshold),
     )

@@ -10,6 +10,7 @@ from pinchbench.results.compare.paired_difference import ALPHA, POWER
 from pinchbench.results.compare.samples import Spent
 from pinchbench.results.compare.verdict import notes, outlook, verdict, warnings
 from pinchbench.results.failure_sheet import failure_sheet
+from pinchbench.results.statistics import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     from pinchbench.results.compare.samples import Sample, TaskTrials
 
 
-def record(
-    comparisons: Sequence[Comparison], *, seed: int, memorisation: Sequence[Memorisation] = ()
-) -> dict[str, object]:
+def record(comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation] = ()) -> dict[str, object]:
     """Build what `compare --json` prints. Null stands for an unknown value.
 
     All differences are B - A, and those of `memorisation` public - fresh.
@@ -29,7 +28,7 @@ def record(
     return {
         "schema": 1,
         "baseline": _side(comparisons[0].a),
-        "seed": seed,
+        "seed": SEED,
         "alpha": ALPHA,
         "power": POWER,
         "notes": list(notes(comparisons)),

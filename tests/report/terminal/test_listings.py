@@ -1,4 +1,4 @@
-"""Lists: the runs of a folder, and item statistics of a suite."""
+"""Lists: the runs of a folder."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from rich.console import Console
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
 from pinchbench.errors import ResultsError
-from pinchbench.report.terminal.console import report_console
-from pinchbench.report.terminal.listings import print_history, print_item_statistics
+from pinchbench.report.terminal.listings import print_history
 from pinchbench.results.run_list import RunEntry, past_runs
-from pinchbench.results.task_statistics import Item, ItemStatistics, Value
 
 TRIALS = {"task_a": (Made(), Made(score=0.0)), "task_b": (Made(score=None),)}
 
@@ -124,49 +122,3 @@ def test_the_table_goes_to_stdout_and_the_words_about_it_to_stderr(
     assert "no run of a model 'else'" in other.err
     assert len(one.out.splitlines()) == 2
     assert one.err.startswith("trials: those in the score")
-
-
-FULL = Item(
-    task_id="task_27_trace_across_services",
-    mean=Value(value=0.63, low=0.41, high=0.8),
-    discrimination=Value(value=-0.12, low=-0.45, high=-0.001),
-    noise_share=Value(value=0.5, low=0.25, high=1.0),
-    subjects=12,
-    trials=36,
-)
-BARE = Item(
-    task_id="task_2\x1b[2J",
-    mean=Value(value=1.0),
-    discrimination=None,
-    noise_share=None,
-    subjects=1,
-    trials=1,
-    unknown=("No repetitions.",),
-)
-
-
-def _printed(width: int) -> list[str]:
-    text = io.StringIO()
-    console = report_console(text, is_terminal=False)
-    console.width = width
-    statistics = ItemStatistics(items=(FULL, BARE), subjects=12, noise_share=Value(value=0.4))
-    print_item_statistics(console, statistics, {FULL.task_id: "log-analysis"})
-    return text.getvalue().splitlines()
-
-
-def test_a_line_has_the_numbers_of_a_task_with_their_intervals() -> None:
-    head, full, bare, *_ = [" ".join(line.split()) for line in _printed(150)]
-
-    assert head == "task category mean (95 %) discrimination noise share variants trials"
-    assert full == (
-        "task_27_trace_across_services log-analysis 0.63 (0.41–0.80) −0.12 (−0.45 to 0.00) 0.50 (0.25–1.00) 12 36"
-    )
-    assert bare == "task_2 [2J 1.00 – – 1 1"
-
-
-def test_what_is_known_of_all_tasks_and_what_is_missing_is_reported_below() -> None:
-    assert _printed(80)[-3:] == [
-        "From 37 trials of 12 variants.",
-        "Noise share of the suite: 0.40.",
-        "1 task: No repetitions.",
-    ]

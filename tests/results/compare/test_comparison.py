@@ -171,7 +171,7 @@ def test_nothing_in_common_is_said_plainly(tmp_path: Path, theirs: dict[str, tup
     assert verdict(found).startswith("Nothing can be compared")
     assert list(outlook(found)) == []
     assert found.unpaired
-    json.dumps(record([found], seed=1), allow_nan=False)
+    json.dumps(record([found]), allow_nan=False)
 
 
 def test_what_the_runs_are_unlike_in_is_named(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_the_json_holds_the_documented_keys_and_no_nan(tmp_path: Path) -> None:
     _write(tmp_path, A, random_trials(tasks=9, repetitions=2, trouble=0.3, seed=1))
     _write(tmp_path, B, random_trials(tasks=9, repetitions=2, trouble=0.3, seed=2))
 
-    told = json.loads(json.dumps(record(compare(find_sides([A, B], tmp_path), seed=5), seed=5), allow_nan=False))
+    told = json.loads(json.dumps(record(compare(find_sides([A, B], tmp_path))), allow_nan=False))
 
     assert set(told) == {"schema", "baseline", "seed", "alpha", "power", "notes", "comparisons", "memorisation"}
     [one] = told["comparisons"]
@@ -288,7 +288,7 @@ def test_what_went_wrong_is_in_the_json_as_in_the_result_of_the_run(tmp_path: Pa
     _write(tmp_path, A, {**wrong, "only_a": (Made(events={FailureEvent.HARMED: (1, 1)}),)})
     run = read_run(write_run(tmp_path, PlannedRun(trials={**wrong, "task_0": (Made(),)}, model="mock/b", run_id=B)))
 
-    [one] = json.loads(json.dumps(record([_compared(tmp_path)], seed=1)))["comparisons"]
+    [one] = json.loads(json.dumps(record([_compared(tmp_path)])))["comparisons"]
 
     assert one["scores"]["a"]["events"]["false_claim"]["of"] == 12
     assert set(one["scores"]["a"]["events"]) == {"false_claim"}  # of the tasks that are compared

@@ -48,7 +48,7 @@ def test_tasks_without_a_fresh_form_or_without_a_score_are_left_out_and_named() 
 
     assert found.only_public == ("old",)
     assert found.other == ("lost", "new")
-    told = json.loads(json.dumps(record(compare([PUBLIC, SEVEN, TEN]), seed=1, memorisation=[found])))
+    told = json.loads(json.dumps(record(compare([PUBLIC, SEVEN, TEN]), memorisation=[found])))
     assert set(told["memorisation"][0]) == {
         "model", "public_runs", "fresh_runs", "forms", "difference", "public", "fresh", "tasks", "only_public", "other",
     }  # fmt: skip
