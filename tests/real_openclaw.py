@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+import signal
+import subprocess
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import pytest
 import yaml
 
 from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench.files.user_data import cache_dir
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.process.leftovers import MARKER, end_marked
 
 Step = tuple[str, dict[str, object]]
+
+GATEWAY = "e2e-gateway"
 
 # What is not known to depend on the release is shown on the newest one, or there first.
 newest_release = pytest.mark.parametrize("openclaw", [NEW_RELEASE], indirect=True)
@@ -120,3 +128,33 @@ def make_home(folder: Path, patch: pytest.MonkeyPatch) -> UserHome:
     (user.state / "workspace" / "SOUL.md").write_text("mine\n", encoding="utf-8")
     user.configure({"agents": {"defaults": {"workspace": str(user.state / "workspace")}}})
     return user
+
+
+@asynccontextmanager
+async def running_gateway(openclaw: OpenClaw, home: Path) -> AsyncGenerator[None]:
+    """Run the gateway of the user who lives in `home`, until the block ends."""
+    env = {"HOME": str(home), "PATH": openclaw.path(os.environ["PATH"]), "TMPDIR": str(home), MARKER: GATEWAY}
+    argv = [str(openclaw.program), "gateway", "run"]
+    async with await anyio.open_process(argv, env=env, stderr=subprocess.STDOUT, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            said = ""
+            with anyio.fail_after(120):
+                while "[gateway] ready" not in said:
+                    said += (await process.stdout.receive()).decode("utf-8", "replace")
+            async with anyio.create_task_group() as group:
+                group.start_soon(_drain, process)
+                yield
+                os.killpg(process.pid, signal.SIGTERM)
+                with anyio.fail_after(30):
+                    await process.wait()
+                group.cancel_scope.cancel()
+        finally:
+            with anyio.move_on_after(30, shield=True):
+                await anyio.to_thread.run_sync(end_marked, GATEWAY)
+
+
+async def _drain(process: anyio.abc.Process) -> None:
+    assert process.stdout is not None
+    async for _ in process.stdout:
+        pass

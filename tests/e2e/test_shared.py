@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
-import subprocess
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-import anyio
 import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream
 
@@ -21,45 +15,13 @@ from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import plan_turns
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.process.leftovers import MARKER, end_marked
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
-from real_openclaw import TaskFile, UserHome, newest_release, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, running_gateway, write_suite
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
 SLOT = "shared"
-GATEWAY = "e2e-gateway"
-
-
-@asynccontextmanager
-async def _gateway(openclaw: OpenClaw, home: UserHome) -> AsyncGenerator[None]:
-    """Run the user's gateway until the block ends."""
-    env = {"HOME": str(home.path), "PATH": openclaw.path(os.environ["PATH"]), "TMPDIR": str(home.path), MARKER: GATEWAY}
-    argv = [str(openclaw.program), "gateway", "run"]
-    async with await anyio.open_process(argv, env=env, stderr=subprocess.STDOUT, start_new_session=True) as process:
-        try:
-            assert process.stdout is not None
-            said = ""
-            with anyio.fail_after(120):
-                while "[gateway] ready" not in said:
-                    said += (await process.stdout.receive()).decode("utf-8", "replace")
-            async with anyio.create_task_group() as group:
-                group.start_soon(_drain, process)
-                yield
-                os.killpg(process.pid, signal.SIGTERM)
-                with anyio.fail_after(30):
-                    await process.wait()
-                group.cancel_scope.cancel()
-        finally:
-            with anyio.move_on_after(30, shield=True):
-                await anyio.to_thread.run_sync(end_marked, GATEWAY)
-
-
-async def _drain(process: anyio.abc.Process) -> None:
-    assert process.stdout is not None
-    async for _ in process.stdout:
-        pass
 
 
 def _configure(home: UserHome, model: ScriptedModel) -> None:
@@ -106,7 +68,7 @@ async def test_the_agent_is_added_once_and_works_in_each_trials_own_workspace(
                         SLOT, event.key, plan_turns(load_solution(root, task.task_id), task)[0]
                     )  # and answers again
 
-        async with _gateway(openclaw, home):
+        async with running_gateway(openclaw, home.path):
             for run in ("first", "second"):
                 config = RunConfig(
                     model="mine/m1",
