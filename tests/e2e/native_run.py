@@ -204,7 +204,7 @@ def _told(result: Result, asked: Iterable[Asked], key: str) -> dict[str, object]
 
 async def main(settings: Mapping[str, str]) -> None:
     folder = Path(settings["folder"])
-    authority = Authority([settings["host"]])
+    authority = Authority(settings["host"])
     (folder / "ca.pem").write_bytes(authority.pem)
     for name in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
         os.environ[name] = str(folder / "ca.pem")
@@ -216,7 +216,7 @@ async def main(settings: Mapping[str, str]) -> None:
         found = set[str]()
         listener = TLSListener(
             await create_tcp_listener(local_host="0.0.0.0", local_port=443),
-            authority.context(settings["host"]),
+            authority.context,
             standard_compatible=False,
         )
         async with scripted_provider(partial(_answer, key), at=listener) as host, create_task_group() as group:
