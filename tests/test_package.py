@@ -76,6 +76,7 @@ def test_the_installed_program_has_all_tasks_and_runs_one(installed: Path, tmp_p
     program = installed / "pinchbench-async"
     suite = make_suite(tmp_path, {"task_a": "scenario: print hello"})
 
+    assert (installed.parent / "share" / "man" / "man1" / "pinchbench-async.1").is_file()
     assert _run(program, "--version", cwd=tmp_path).split()[-1] == distribution("pinchbench-async").version
     assert len(_run(program, "tasks", "list", cwd=tmp_path).splitlines()) >= len(load_suite(ROOT / "tasks").suite.tasks)
     assert _run(program, "tasks", "check", "--suite=task_00_sanity", cwd=tmp_path)

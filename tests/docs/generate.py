@@ -40,6 +40,7 @@ def pages() -> Mapping[Path, str]:
     reference = DOCS / "reference"
     return {
         reference / "cli.md": command_line(),
+        DOCS / "man" / f"{PROGRAM}.1": man_page(),
         reference / "settings.md": settings(),
         reference / "result-json.md": result_json(),
     }
@@ -56,6 +57,43 @@ def command_line() -> str:
         *(block for name in cli.list_commands(CONTEXT) for block in _command(_named(cli, name), (name,))),
     ]
     return "\n\n".join(blocks) + "\n"
+
+
+def man_page() -> str:
+    """The same for `man`."""
+    lines = [
+        f".TH {PROGRAM.upper()} 1",
+        f".SH NAME\n{PROGRAM} \\- find out how good a model is as the brain of an OpenClaw agent",
+        f".SH SYNOPSIS\n.B {_roff(PROGRAM)}\n[COMMAND] [OPTIONS] [ARGUMENTS]",
+        f".SH DESCRIPTION\n{_roff(f'The default command is run. `{PROGRAM} COMMAND --help` has examples.')}",
+        ".SH COMMANDS",
+        *(line for name in cli.list_commands(CONTEXT) for line in _man_command(_named(cli, name), (name,))),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _man_command(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
+    context = click.Context(command, info_name=" ".join((PROGRAM, *path)))
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            yield from _man_command(_named(command, name), (*path, name))
+        return
+    arguments = [one.make_metavar(context) for one in command.params if isinstance(one, click.Argument)]
+    yield f".SS {_roff(' '.join([*path, *arguments]))}"
+    for block in re.split(r"\n\s*\n", (command.help or "").strip()):
+        if not block.strip().startswith("\b"):
+            yield f".PP\n{_roff(' '.join(block.split()))}"
+    for one in command.params:
+        if isinstance(one, click.Option) and not one.hidden:
+            metavar = "" if one.is_flag else f" {_metavar(one, context)}".replace("\\|", "|")
+            yield f".TP\n.B {_roff(', '.join((*one.opts, *one.secondary_opts)) + metavar)}\n{_roff(one.help or '')}"
+
+
+def _roff(text: str) -> str:
+    """Plain text on one line, none of whose characters mean anything to roff."""
+    line = " ".join(text.split()).replace("\\", "\\e").replace("-", "\\-")
+    line = re.sub(r"[^ -~]", lambda found: f"\\[u{ord(found[0]):04X}]", line)
+    return f"\\&{line}" if line.startswith((".", "'")) else line
 
 
 def settings() -> str:
