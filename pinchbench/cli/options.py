@@ -49,13 +49,18 @@ _OTHER_NAMES = {
     "--api-key-env": ("--api-key", "--key", "--token"),
     "--thinking": ("--reasoning", "--effort", "--reasoning-effort"),
     "--suite": ("--task", "--tasks", "--category", "--dataset"),
-    "--keyword": ("--filter", "--grep", "--match"),
+    "--suite core": ("--core",),
+    "--keyword": ("--filter", "--grep", "--match", "--pattern"),
     "--limit": ("--max-samples", "--max-tasks", "--first", "--head"),
     "--last-failed": ("--lf", "--failed", "--failed-first", "--ff"),
     "--quiet": ("--silent", "--no-progress"),
     "--tasks-dir": ("--tasks-path", "--suite-dir", "--data-dir"),
     "--runs": ("--repeat", "--repeats", "--trials", "--epochs", "--repetitions", "--samples", "--count"),
-    "--concurrency": ("--jobs", "--workers", "--parallel", "--threads", "--processes", "--max-workers", "--slots"),
+    "--dry-run": ("--dry", "--plan", "--preview"),
+    "--version": ("-V",),
+    "--concurrency": (
+        *("-j", "-n", "--jobs", "--workers", "--parallel", "--threads", "--processes", "--max-workers", "--slots"),
+    ),
     "--judge": ("--grader", "--judge-model", "--scorer"),
     "--max-cost": ("--budget", "--max-price", "--cost-limit"),
     "--max-hours": ("--max-time", "--time-limit"),
@@ -76,8 +81,9 @@ def suggesting(error: click.NoSuchOption) -> click.UsageError:
 
     known = {name for one in error.ctx.command.get_params(error.ctx) for name in one.opts if name.startswith("--")}
     wanted = error.option_name.partition("=")[0]
-    meant = [name for name, others in _OTHER_NAMES.items() if wanted in others and name in known]
-    near = meant or [one for _, one in misspelt([wanted], known=known)]
+    meant = [name for name, others in _OTHER_NAMES.items() if wanted in others and name.partition(" ")[0] in known]
+    opposite = f"--no-{wanted.removeprefix('--')}"
+    near = meant or [one for _, one in misspelt([wanted], known=known - {opposite})]
     hint = f" Did you mean {near[0]!r}?" if near else ""
     return click.UsageError(f"No such option {wanted!r}.{hint}", ctx=error.ctx)
 

@@ -198,10 +198,10 @@ def _unknown(root: Path, wanted: SuiteFormat | None) -> str:
     """Return what a folder without tasks looks like, and what tasks of each format look like. Blocks."""
     formats = [wanted] if wanted else [*SuiteFormat]
     known = "\n".join(f"  {name:<15} {_READERS[name].tasks}" for name in formats)
-    return f"The tasks folder {root} holds no task files. {_looks_like(root)}\nTasks are, by format:\n{known}"
+    return f"The tasks folder {root} holds no task files. {_looks_like(root, formats)}\nTasks are, by format:\n{known}"
 
 
-def _looks_like(root: Path) -> str:
+def _looks_like(root: Path, formats: Sequence[SuiteFormat]) -> str:
     if (root / TASK_TOML).is_file():
         return f"It is one task: name the folder above it, {root.resolve().parent}, and the task with --suite."
     places = (root / "README.md", root.resolve().parent / "README.md")
@@ -209,7 +209,7 @@ def _looks_like(root: Path) -> str:
         path.read_bytes()[:_README_BYTES].decode("utf-8", "replace") for path in places if path.is_file()
     )
     files = list(islice(_visible_files(root), _COUNTED_FILES))
-    below = _recognised_below(root, files)
+    below = _recognised_below(root, files, formats)
     for name, mark, why in _FOREIGN:
         marked = any(next(root.glob(f"{place}{mark}"), None) for place in ("", "*/", "../injection/"))
         is_title = re.search(rf"^(?:#|<h1).*(?<![\w-]){name}(?![\w-])", titles, re.MULTILINE)
@@ -234,13 +234,13 @@ def _visible_files(root: Path) -> Iterator[Path]:
         yield from (Path(folder, name).relative_to(root) for name in sorted(names))
 
 
-def _recognised_below(root: Path, files: Sequence[Path]) -> list[Path]:
-    """Return the outermost folders that hold tasks of a known format, of those that hold files. Blocks."""
+def _recognised_below(root: Path, files: Sequence[Path], formats: Sequence[SuiteFormat]) -> list[Path]:
+    """Return the outermost folders that hold tasks of one of the formats, of those that hold files. Blocks."""
     folders = dict.fromkeys(folder for path in files for folder in list(path.parents)[-2:-6:-1])
     found: list[Path] = []
     for folder in islice(sorted(folders), _EXAMINED):
         with suppress(OSError):
             is_in_another = any(folder.is_relative_to(one) for one in found)
-            if not is_in_another and any(reader.recognises(root / folder) for reader in _READERS.values()):
+            if not is_in_another and any(_READERS[name].recognises(root / folder) for name in formats):
                 found.append(folder)
     return found

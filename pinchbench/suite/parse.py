@@ -24,7 +24,7 @@ from pinchbench.suite.reading import (
 )
 from pinchbench.suite.service_fields import read_services
 from pinchbench.suite.timeline_fields import NEEDS_GATEWAY, read_world
-from pinchbench.suite.yaml_nodes import KeyScope, misspelt_keys, other_limits, setup_keys, unknown_of_a_file
+from pinchbench.suite.yaml_nodes import KeyScope, misspelt, misspelt_keys, other_limits, setup_keys, unknown_of_a_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,6 @@ _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # names of the links to the slots' workspaces, which are created next to the tasks' folders; `.new` while changing
 _RESERVED_ID = re.compile(r"workspace(-\d+)?(\.new)?", re.IGNORECASE)
 _CRITERION = re.compile(r"\s*[-*+]\s+\[[ \txX]\]\s+(?P<text>\S.*)")
-_OTHER_TIER = re.compile(r"(?:[a-z]*[-_ ]?[+-]?\d+(?:\.\d*)?|easy|medium)")
 _PYTHON = frozenset({"python", "py", "python3"})
 _ID_LINE = re.compile(r"^[\"']?id[\"']?[ \t]*:[ \t]*(?P<id>[^#\n]*)", re.MULTILINE)
 
@@ -213,9 +212,10 @@ class _TaskReader:
             return GradingType.LLM_JUDGE  # It requires the least, so that no second problem hides the first.
 
     def _tier(self) -> Tier:
-        """Return the tier; one of a task pack with other tiers, such as 3, L2 or easy, has no meaning here."""
+        """Return the tier; one of a task pack with other tiers, such as 3 or reasoning, has no meaning here."""
         text = self._text("tier").lower()
-        if not text or _OTHER_TIER.fullmatch(text):
+        known = [tier.value for tier in Tier]
+        if not misspelt([text], known=known) and not any(one in text for one in known):
             return Tier.STANDARD
         try:
             return Tier(text)

@@ -271,7 +271,9 @@ _SETUP_WORDS = frozenset(
 )
 _GIVEN = frozenset({"files", "fixtures", "assets", "attachments", "images", "inputs", "documents"})
 _MADE = frozenset({"output", "outputs", "expected", "result", "results", "created", "produced", "modified", "required"})
-_PLACES = frozenset({"input", "inputs", "workspace", "working", "fixture", "fixtures", "asset", "assets", "data"})
+_PLACES = frozenset(
+    {"input", "inputs", "workspace", "working", "fixture", "fixtures", "asset", "assets", "data", "dataset"}
+)
 _FOLDERS = frozenset({"dir", "directory", "folder", "template", "root"})
 _TURNS = frozenset({"turns", "messages", "conversation", "followups", "followupprompts", "followupmessages"})
 _LIMITS = frozenset({"timeout", "seconds", "minutes", "duration", "time"})
@@ -302,7 +304,8 @@ def _words(key: str) -> set[str]:
 def _gives(key: str, words: set[str], value: object) -> bool:
     """Return whether a key's value is a list of files for the agent, a folder of them, or further messages."""
     if isinstance(value, str):
-        return bool(words & _PLACES and words & _FOLDERS) or _folded(key) == "systemprompt"
+        is_elsewhere = value.strip("./") not in {"", "workspace"}
+        return bool(is_elsewhere and words & _PLACES and words & _FOLDERS) or _folded(key) == "systemprompt"
     if not isinstance(value, list):
         return False
     is_paths = all(isinstance(one, dict) or re.fullmatch(r"\S*[./]\S*", str(one)) for one in value)

@@ -110,6 +110,12 @@ def test_a_checkout_is_named_by_its_folder_whatever_its_name(root: Path, place: 
     assert ids(root) == ["first"]
 
 
+def test_a_format_that_is_named_is_looked_for_in_other_folders_alone(root: Path) -> None:
+    put_task(root / "packs" / "mine")
+    with pytest.raises(SuiteError, match=r"holds no task files\. It holds 1 "):
+        load_suite(root, suite_format=SuiteFormat.HARBOR)
+
+
 def test_several_folders_of_tasks_are_named(root: Path) -> None:
     put(root / "README.md", "# claw-eval\n")
     put_task(root / "tasks_de", "task_a")

@@ -176,7 +176,7 @@ SETUP = (
     ),
     *("init-command: a", "mcp_servers: {a: {}}", "teardown: a"),
     *("pip_packages: [pandas]", "before_all: [a]", "memory_seed: [a]", "initial_state: {a: b}", "secrets: [A]"),
-    *("input_files: [a.csv]", "attachments: [{path: a}]", "workspace_dir: a", "cwd: a", "freeze_time: 2024-01-01"),
+    *("input_files: [a.csv]", "attachments: [{path: a}]", "dataset_dir: a", "cwd: a", "freeze_time: 2024-01-01"),
     *("turns: [a, b]", "follow_ups: [a]", "system_prompt: a", "disallowed_tools: [exec]", "user_simulator: {a: b}"),
     *("environment: {API_KEY: a}", "openclaw_config: {a: b}"),
 )
@@ -275,7 +275,9 @@ def test_a_head_that_can_not_be_used_is_a_problem_at_its_line(head: str, line: i
         "persona: a busy manager",
         "max_turns: 5",
         "tier: L2",
-        "tier: easy",
+        "tier: reasoning",
+        "input_modality: text-only",
+        "workspace_dir: ./workspace",
     ],
 )
 def test_keys_by_which_packs_describe_their_tasks_ask_for_no_set_up(described: str) -> None:

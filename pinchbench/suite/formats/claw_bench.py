@@ -51,8 +51,14 @@ PREAMBLE = (
 )
 PYTEST = "pytest"
 NESTED_QUOTES = (3, 12)  # the Python since which an f-string may have its own quotes in its braces
-WORKSPACE_VARIABLES = ("CLAW_WORKSPACE", "WORKSPACE")  # from which tests without the option get the workspace's path
-_WORKSPACE = re.compile(r"(?<![\w-])(?:\./|/)?workspace/")
+# From which tests without the option, and solutions without an argument, get the workspace's path.
+WORKSPACE_VARIABLES = (
+    *("CLAW_WORKSPACE", "WORKSPACE", "WORKSPACE_DIR", "WORKSPACE_PATH", "WORKSPACE_ROOT"),
+    *("OPENCLAW_WORKSPACE", "TASK_WORKSPACE"),
+)
+_WORKSPACE = re.compile(
+    rf"(?<![\w-])(?:\./|/)?workspace/|\$(?:(?:{'|'.join(WORKSPACE_VARIABLES)})\b|\{{(?:{'|'.join(WORKSPACE_VARIABLES)})\}})/?"
+)
 
 
 def recognises(folder: Path) -> bool:
@@ -73,9 +79,10 @@ def solution(_suite: Suite, task: Task) -> Solution | None:
     if task.path is None or not (task.path.parent / SOLUTION).is_file():
         return None
     folder = task.path.parent
+    variables = " ".join(f'{name}="$work"' for name in WORKSPACE_VARIABLES)
     command = (
         f'work=$PWD; copy=$(mktemp -d) && cp -R {shlex.quote(str(folder))}/. "$copy" && cd "$copy" && '
-        f'bash {SOLUTION} "$work"; cd "$work"; rm -rf "$copy"'
+        f'{variables} bash {SOLUTION} "$work"; cd "$work"; rm -rf "$copy"'
     )
     return command_solution(command, reads=folder)
 

@@ -55,6 +55,13 @@ def test_the_prompt_names_the_workspace_by_its_path(tasks: Path, tmp_path: Path)
     assert f"Your workspace is the folder {tmp_path}/ws." in said
 
 
+@pytest.mark.parametrize("place", ["$WORKSPACE/out.txt", "${CLAW_WORKSPACE}/out.txt", "./workspace/out.txt"])
+def test_a_variable_in_the_prompt_is_the_workspace_too(tasks: Path, tmp_path: Path, place: str) -> None:
+    put(tasks / "mail" / "mail-001-hello" / "instruction.md", f"Write hello to {place}, not to $WORKSPACES/x.")
+    [turn] = load_suite(tasks).suite.by_id["mail-001"].turns
+    assert f"Write hello to {tmp_path}/ws/out.txt, not to $WORKSPACES/x." in turn.prompt_in(tmp_path / "ws")
+
+
 def test_a_solution_is_played_where_there_is_one(tasks: Path) -> None:
     suite = load_suite(tasks).suite
     solution = solution_of(suite, suite.by_id["mail-001"])
