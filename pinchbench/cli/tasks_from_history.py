@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING
 
 import anyio
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 SUITE = "history"
 SOURCE = "your conversations with OpenClaw"
 UNITS_S = {"h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
-SHOWN_REFERENCE = 400  # characters of a judge's reference
+SHOWN_REFERENCE = 400  # characters of what a result is compared with
 
 
 @click.command("from-history", context_settings=CONTEXT)
@@ -150,23 +151,22 @@ def _show(listed: Sequence[Candidate], masker: Masker, *, as_json: bool) -> None
         row = _row(one, masker)
         began = datetime.fromtimestamp(one.conversation.began_at).astimezone()
         mark = "*" if one.is_suggested else "-" if one.obstacles else " "
-        print_result(
-            plain(
-                f"{mark} {row['id']}  {began:%Y-%m-%d %H:%M}  {many(len(one.conversation.turns), 'turn')}"
-                f"  {sum(one.conversation.tools.values())} tool calls  ${one.conversation.usage.cost_usd:.4f}"
-                f"  {one.conversation.ended_at - one.conversation.began_at:.0f} s  {one.conversation.model}"
-                f"  {one.share:.0%}  {row['title']}"
-            )
+        turns, calls = many(len(one.conversation.turns), "turn"), many(one.conversation.tools.total(), "tool call")
+        took_s = one.conversation.ended_at - one.conversation.began_at
+        line = (
+            f"{row['id']}  {began:%Y-%m-%d %H:%M}  {turns:8}  {calls:13}  ${one.conversation.usage.cost_usd:.4f}"
+            f"  {took_s:3.0f} s  {one.conversation.model}  {one.share:3.0%}  {row['title']}"
         )
+        print_result(f"{mark} {plain(line)}")
         for why in one.obstacles:
-            print_result(plain(f"    left out: {masker.text(why)}"))
+            print_result(f"    left out: {plain(masker.text(why))}")
     usable = sum(not one.obstacles for one in listed)
     say(
         f"{many(len(listed), 'conversation')}, of which {usable} can be asked again; * marks"
         f" {sum(one.is_suggested for one in listed)} that stand for your work. The percentage is the share of similar"
         " requests."
     )
-    if usable:
+    if usable and not _is_terminal():
         say("Make a suite of them with: pinchbench-async tasks from-history --pick suggested")
 
 
@@ -229,13 +229,20 @@ def _confirmed(one: Candidate, masker: Masker) -> Candidate:
     def text(value: object) -> str:
         return masker.text(str(value), workspace=one.conversation.workspace)
 
-    say(f"\n{one.conversation.key}: {_row(one, masker)['title']}\n  {one.restored.coverage}.")
+    say(f"\n{one.conversation.key}: {_row(one, masker)['title']}\n  {one.restored.coverage.capitalize()}.")
     kept: list[Proposal] = []
     for proposal in one.proposals:
         say(f"  {text(proposal.criterion)}.\n    {text(proposal.evidence)}")
-        if proposal.reference:
-            say(f"    A judge compares with: {text(proposal.reference)[:SHOWN_REFERENCE]}")
-        answer = click.prompt("  Keep it?", type=click.Choice(["y", "e", "d"]), default="y", err=True)
+        if shown := proposal.reference or str(proposal.point.get("expected", "")):
+            quoted = indent(text(shown)[:SHOWN_REFERENCE].rstrip(), "      ")
+            say(f"    {'A judge compares with' if proposal.reference else 'It held'}:\n{quoted}")
+        answer = click.prompt(
+            "  Keep it (y), edit it (e) or drop it (d)?",
+            show_choices=False,
+            type=click.Choice(["y", "e", "d"]),
+            default="y",
+            err=True,
+        )
         if answer != "d":
             kept.append(_edited(proposal) if answer == "e" else proposal)
     return replace(one, proposals=kept)

@@ -156,8 +156,8 @@ def test_each_proposal_is_shown_with_its_evidence_and_kept_edited_or_dropped(
 
     done = home.call()
 
-    assert asked == ["Which of them? Ids, or", "Keep it?", "Keep it?"]
+    assert asked == ["Which of them? Ids, or", *["Keep it (y), edit it (e) or drop it (d)?"] * 2]
     assert "`count.txt` contains '2'.\n    You corrected it: “No, it is 2”" in done.stderr
-    assert "You kept it: it has not been changed since." in done.stderr
+    assert "You kept it: it has not been changed since.\n    It held:\n      2\n" in done.stderr
     (task,) = load_suite(Path(done.stdout.splitlines()[-1])).suite.tasks
     assert [line.split(" (")[0] for line in task.grading_criteria] == ["`count.txt` contains '2'"]

@@ -73,6 +73,8 @@ class Restored:
     @property
     def coverage(self) -> str:
         """A clause that says how many of the files that it used could be restored."""
+        if not self.used:
+            return "it used no file that was there before"
         return f"{self.used - len(self.lost)} of {self.used} files that it used can be restored"
 
 
