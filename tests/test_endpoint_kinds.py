@@ -16,6 +16,7 @@ from pinchbench.model.ending import Ending, Reason
 from pinchbench.runner.setup.make_homes import endpoint
 from pinchbench.runner.trial.wire_facts import witnessed
 from pinchbench.wire.exchange import Exchange
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.measure import measure
 from wire.exchanges import CHAT, exchange, sse
 
@@ -164,7 +165,7 @@ def test_what_a_server_says_of_window_thinking_and_images_is_what_openclaw_gets(
 
 @each_kind
 def test_a_reply_without_usage_counts_and_its_use_is_unknown_not_nothing(kind: Kind) -> None:
-    found = measure([kind.answer()])
+    found = measure(read_all([kind.answer()]))
 
     assert (found.facts.unreported, found.facts.usage.requests, found.failed) == (1, 0, ())
     assert witnessed(Reason.COMPLETED, "", found, turn=0, timed_out=False)[0] is Reason.COMPLETED
@@ -172,7 +173,7 @@ def test_a_reply_without_usage_counts_and_its_use_is_unknown_not_nothing(kind: K
 
 @each_kind
 def test_a_conversation_that_became_too_long_is_the_models_doing_and_counts(kind: Kind) -> None:
-    found = measure([kind.answer(), kind.refusal(kind.overflow)])
+    found = measure(read_all([kind.answer(), kind.refusal(kind.overflow)]))
 
     reason, note = witnessed(Reason.NONZERO_EXIT, "", found, turn=0, timed_out=False)
     assert (reason, "context overflow" in note, reason.is_valid) == (Reason.MODEL_ERROR, True, True), note
@@ -180,7 +181,7 @@ def test_a_conversation_that_became_too_long_is_the_models_doing_and_counts(kind
 
 @each_kind
 def test_a_server_that_is_too_busy_is_retried_and_never_a_score_of_the_model(kind: Kind) -> None:
-    found = measure([kind.answer(), kind.refusal(kind.busy)])
+    found = measure(read_all([kind.answer(), kind.refusal(kind.busy)]))
 
     reason, _ = witnessed(Reason.NONZERO_EXIT, "", found, turn=0, timed_out=False)
     assert (reason, reason.ending) == (Reason.PROVIDER_ERROR, Ending.INFRASTRUCTURE)

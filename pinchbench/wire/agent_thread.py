@@ -9,13 +9,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from pinchbench.json_values import object_at, parse, text_at
-from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, ReplyFacts, Role
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.exchange_facts import ReadExchange
     from pinchbench.wire.protocols.call_facts import ExchangeFacts
 
 # OpenClaw's line about itself, which 2026.9.6 writes with the session into the system prompt or the first message.
@@ -84,26 +83,26 @@ class Thread:
         }
 
 
-def read_thread(exchanges: Iterable[Exchange], session_ids: Collection[str]) -> Thread:
-    """Return the conversation of the sessions with these ids.
+def read_thread(read: Iterable[ReadExchange], session_ids: Collection[str]) -> Thread:
+    """Return the conversation of the sessions with these ids, of exchanges in the order of their numbers.
 
     A release that does not name the session in its requests is understood by its system prompt and its tools, which
     sub-agents do not share.
     """
-    read = [(one, facts_of(one)) for one in sorted(exchanges, key=lambda one: one.number)]
-    known = [(one, facts) for one, facts in read if facts.protocol is not None]
-    named = _names([facts.request.conversation for _, facts in known])
-    own = {_signature(facts) for (_, facts), name in zip(known, named, strict=True) if name in session_ids}
-    if not own and (first := next((facts for _, facts in known if facts.request.conversation.tools), None)):
+    known = [one for one in read if one.facts.protocol is not None]
+    every = [one.facts for one in known]
+    named = _names([facts.request.conversation for facts in every])
+    own = {_signature(facts) for facts, name in zip(every, named, strict=True) if name in session_ids}
+    if not own and (first := next((facts for facts in every if facts.request.conversation.tools), None)):
         own = {_signature(first)}
     steps = [
-        _step(one, facts, name)
-        for (one, facts), name in zip(known, named, strict=True)
-        if name in session_ids or RUN in name or (not name and (not own or _signature(facts) in own))
+        _step(one, name)
+        for one, name in zip(known, named, strict=True)
+        if name in session_ids or RUN in name or (not name and (not own or _signature(one.facts) in own))
     ]
-    messages = [message for _, facts in known for message in facts.request.conversation.messages]
+    messages = [message for facts in every for message in facts.request.conversation.messages]
     texts = {message.text for message in messages if message.role is not Role.TOOL}
-    replies = [facts.reply.message for _, facts in known if facts.reply.message is not None]
+    replies = [facts.reply.message for facts in every if facts.reply.message is not None]
     said = {reply.text for reply in replies} | {text for reply in replies for text in _sent_texts(reply)}
     texts |= {reply.text for reply in replies}
     read_steps = (
@@ -162,7 +161,8 @@ def _signature(facts: ExchangeFacts) -> tuple[str, frozenset[str]]:
     return said.system[:SAME_CHARS], frozenset(tool.name for tool in said.tools)
 
 
-def _step(exchange: Exchange, facts: ExchangeFacts, session: str) -> Step:
+def _step(call: ReadExchange, session: str) -> Step:
+    exchange, facts = call.exchange, call.facts
     messages = facts.request.conversation.messages
     last = next((at for at in reversed(range(len(messages))) if messages[at].role is Role.ASSISTANT), -1)
     new = messages[last + 1 :]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from http import HTTPStatus
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from pinchbench.json_values import EMPTY, error_in, error_text, parse
@@ -16,7 +18,7 @@ from pinchbench.wire.protocols.openai_responses import OpenAIResponses
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.protocols.encoding import Headers
@@ -50,6 +52,24 @@ def protocol_of(path: str, body: bytes) -> Protocol | None:
         if isinstance(value, dict) and "anthropic_version" in value and "messages" in value:
             return ANTHROPIC
     return None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadExchange:
+    """An exchange and what it says."""
+
+    exchange: Exchange
+    facts: ExchangeFacts
+
+
+def read_each(exchanges: Iterable[Exchange]) -> Iterator[ReadExchange]:
+    """Read exchanges one by one."""
+    return (ReadExchange(exchange=one, facts=facts_of(one)) for one in exchanges)
+
+
+def read_all(exchanges: Iterable[Exchange]) -> list[ReadExchange]:
+    """Read exchanges, and return them in the order of their numbers."""
+    return [*read_each(sorted(exchanges, key=attrgetter("number")))]
 
 
 JSON_STARTS = (b"{", b"[")

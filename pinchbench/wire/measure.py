@@ -18,9 +18,10 @@ from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.prompt_prefix import prompt_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from pinchbench.wire.exchange import Exchange
+    from pinchbench.wire.exchange_facts import ReadExchange
     from pinchbench.wire.protocols.call_facts import Conversation, ExchangeFacts
 
 FULL_TOKEN_CHARACTERS = 6  # honest prompts have at most 5 a token, and fewer without the tools' descriptions
@@ -78,34 +79,17 @@ class Measurements:
         return next((call for call in self.failed if call.number == self.last), None)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Call:
-    """A request to a model, with what it says."""
-
-    exchange: Exchange
-    facts: ExchangeFacts
-
-    @property
-    def is_given_up(self) -> bool:
-        """Whether OpenClaw closed the connection before a byte of the reply's body came."""
-        return self.exchange.end is ExchangeEnd.CLIENT_LEFT and not self.exchange.chunks
-
-    @property
-    def ended_at(self) -> float:
-        return self.exchange.began_at + self.exchange.ended_s
-
-
-def measure(exchanges: Iterable[Exchange]) -> Measurements:
-    """Measure the exchanges of one trial, in any order."""
-    every = sorted(exchanges, key=attrgetter("number"))
-    read = [_Call(exchange=one, facts=facts_of(one)) for one in every]
+def measure(read: Sequence[ReadExchange]) -> Measurements:
+    """Measure the exchanges of one trial, in the order of their numbers."""
+    every = [one.exchange for one in read]
     calls = [one for one in read if one.facts.protocol is not None]
     replies = [one.facts.reply for one in calls]
     used = [reply.usage for reply in replies if reply.usage is not None]
     firsts = ((call.facts.reply.first_content_s, call.exchange.sent_s) for call in calls)
     waits_s = [max(0.0, first_s - sent_s) for first_s, sent_s in firsts if first_s is not None]
-    last = max((one for one in calls if not one.is_given_up), key=attrgetter("ended_at"), default=None)
-    given_up = [one.exchange for one in calls if one.is_given_up and (last is None or one.ended_at > last.ended_at)]
+    asked = [one.exchange for one in calls]
+    last = max((one for one in asked if not _is_given_up(one)), key=_ended_at, default=None)
+    given_up = [one for one in asked if _is_given_up(one) and (last is None or _ended_at(one) > _ended_at(last))]
     failed = tuple(_failed(call) for call in calls if not call.facts.reply.complete)
     facts = WireFacts(
         calls=len(calls),
@@ -118,7 +102,7 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
         model_s=_sum(end - begin for begin, end in _united(every, from_sent=True)),
         queued_s=_sum(one.queued_s for one in every),
         between_s=_sum(_gaps_s(every)),
-        prompts=prompt_facts(every),
+        prompts=prompt_facts(read),
         unasked_tokens=sum(
             one.reply.usage.total_tokens
             for one in (call.facts for call in calls)
@@ -128,15 +112,24 @@ def measure(exchanges: Iterable[Exchange]) -> Measurements:
     return Measurements(
         facts=facts,
         failed=failed,
-        first_at=min((one.exchange.began_at for one in calls), default=0.0),
-        last=0 if last is None else last.exchange.number,
-        last_turn=0 if last is None else last.exchange.turn,
+        first_at=min((one.began_at for one in asked), default=0.0),
+        last=0 if last is None else last.number,
+        last_turn=0 if last is None else last.turn,
         silent_s=max((one.ended_s - one.sent_s for one in given_up), default=0.0),
         truncated_to=_window(one.facts for one in calls),
     )
 
 
-def _failed(call: _Call) -> FailedCall:
+def _is_given_up(one: Exchange) -> bool:
+    """Return whether OpenClaw closed the connection before a byte of the reply's body came."""
+    return one.end is ExchangeEnd.CLIENT_LEFT and not one.chunks
+
+
+def _ended_at(one: Exchange) -> float:
+    return one.began_at + one.ended_s
+
+
+def _failed(call: ReadExchange) -> FailedCall:
     one, error = call.exchange, call.facts.reply.error or call.exchange.error
     return FailedCall(number=one.number, turn=one.turn, status=one.status, end=one.end, error=error)
 
@@ -189,7 +182,7 @@ def _prompt(conversation: Conversation) -> str:
     return "".join(texts)
 
 
-def _output_rate(calls: Iterable[_Call]) -> float | None:
+def _output_rate(calls: Iterable[ReadExchange]) -> float | None:
     tokens, seconds = 0, 0.0
     for call in calls:
         reply = call.facts.reply

@@ -6,11 +6,10 @@ import re
 from collections import deque
 from dataclasses import dataclass
 from itertools import takewhile
-from operator import attrgetter, eq
+from operator import eq
 from typing import TYPE_CHECKING
 
 from pinchbench.model.facts import PrefixBreak, PrefixCause, PromptFacts
-from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.normalise import DAYS, MONTHS
 from pinchbench.wire.protocols.call_facts import Conversation, Role
 from pinchbench.wire.recording import EARLIER_REQUESTS
@@ -18,8 +17,8 @@ from pinchbench.wire.recording import EARLIER_REQUESTS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.call_facts import ExchangeFacts, Message, Tool
+    from pinchbench.wire.exchange_facts import ReadExchange
+    from pinchbench.wire.protocols.call_facts import Message, Tool
 
 MOST_BREAKS = 20  # that are kept of a trial; all are counted
 # What a clock writes into a prompt.
@@ -41,8 +40,7 @@ class PromptStep:
     None if it continues it.
     """
 
-    exchange: Exchange
-    facts: ExchangeFacts
+    call: ReadExchange
     before: Conversation
     broken: PrefixBreak | None
 
@@ -54,12 +52,12 @@ class _Earlier:
     tokens: int
 
 
-def prompt_steps(exchanges: Iterable[Exchange]) -> Iterator[PromptStep]:
-    """Yield the requests to a model in the given order, which is that of their numbers."""
+def prompt_steps(read: Iterable[ReadExchange]) -> Iterator[PromptStep]:
+    """Yield the requests to a model among exchanges in the order of their numbers."""
     earlier: deque[_Earlier] = deque(maxlen=EARLIER_REQUESTS)
     turn, place = -1, 0
-    for exchange in exchanges:
-        facts = facts_of(exchange)
+    for call in read:
+        exchange, facts = call.exchange, call.facts
         if facts.protocol is None:
             continue
         turn, place = exchange.turn, place + 1 if exchange.turn == turn else 1
@@ -75,17 +73,15 @@ def prompt_steps(exchanges: Iterable[Exchange]) -> Iterator[PromptStep]:
             broken = PrefixBreak(call=exchange.number, in_turn=place, cause=cause, where=where, at=at, again=again)
         tokens = 0 if usage is None else usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
         earlier.appendleft(_Earlier(said=said, size=sum(_sizes(said)), tokens=tokens))
-        yield PromptStep(
-            exchange=exchange, facts=facts, before=Conversation() if before is None else before.said, broken=broken
-        )
+        yield PromptStep(call=call, before=Conversation() if before is None else before.said, broken=broken)
 
 
-def prompt_facts(exchanges: Iterable[Exchange]) -> PromptFacts:
+def prompt_facts(read: Iterable[ReadExchange]) -> PromptFacts:
     """Add up what the prompts of a trial consist of, and list where their beginning changed."""
     breaks: list[PrefixBreak] = []
     added = [0, 0, 0, 0]
-    for step in prompt_steps(sorted(exchanges, key=attrgetter("number"))):
-        added = [a + b for a, b in zip(added, _sizes(step.facts.request.conversation), strict=True)]
+    for step in prompt_steps(read):
+        added = [a + b for a, b in zip(added, _sizes(step.call.facts.request.conversation), strict=True)]
         if step.broken is not None:
             breaks.append(step.broken)
     tools, system, history, results = added

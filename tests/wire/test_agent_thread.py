@@ -6,6 +6,7 @@ import pytest
 
 from pinchbench.wire import agent_thread
 from pinchbench.wire.agent_thread import read_thread
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.protocols.call_facts import Conversation, Message, Role
 from wire.exchanges import CHAT, exchange, sse
 
@@ -37,7 +38,7 @@ def test_a_session_is_known_by_the_id_that_openclaw_names() -> None:
         exchange(CHAT, asked(user("What came before, in short.")), said("after a compaction"), number=4),
     ]
 
-    thread = read_thread(exchanges, ("main",))
+    thread = read_thread(read_all(exchanges), ("main",))
 
     assert [step.number for step in thread.steps] == [1, 4]
     assert "recap" in thread.texts
@@ -51,7 +52,7 @@ def test_without_ids_the_first_agents_prompt_and_tools_tell_it_apart() -> None:
         exchange(CHAT, asked(user("Go on.")), said("own too"), number=4, turn=1),
     ]
 
-    assert [step.number for step in read_thread(exchanges, ("main",)).steps] == [2, 4]
+    assert [step.number for step in read_thread(read_all(exchanges), ("main",)).steps] == [2, 4]
 
 
 def test_a_request_without_results_does_not_say_that_there_were_none() -> None:
@@ -65,7 +66,7 @@ def test_a_request_without_results_does_not_say_that_there_were_none() -> None:
         exchange(CHAT, asked(user("In a new session.")), said("Done."), number=4, turn=1),
     ]
 
-    first, *others = read_thread(exchanges, ()).steps
+    first, *others = read_thread(read_all(exchanges), ()).steps
 
     assert [one.text for one in first.results or ()] == ["ok"]
     assert [one.results for one in others] == [None, None, None]
@@ -78,7 +79,7 @@ def test_a_reply_after_which_openclaw_asks_the_same_again_is_discarded() -> None
         exchange(CHAT, asked(user("Go.")), said("in the next turn"), number=3, turn=1),
     ]
 
-    assert [step.is_discarded for step in read_thread(exchanges, ()).steps] == [True, False, False]
+    assert [step.is_discarded for step in read_thread(read_all(exchanges), ()).steps] == [True, False, False]
 
 
 RUN_OF_JOB = "Runtime: agent=a | session=agent:a:cron:j | host=h"

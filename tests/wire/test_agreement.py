@@ -17,6 +17,7 @@ from pinchbench.wire.agreement import (
     pair_replies,
 )
 from pinchbench.wire.exchange import Exchange
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.protocols.call_facts import ToolCall
 from wire.exchanges import CHAT, exchange, sse
 
@@ -80,7 +81,7 @@ def _steps() -> tuple[Step, ...]:
             {"role": "assistant", "content": said, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": call["id"], "content": "done"},
         ]
-    return tuple(read_thread(exchanges, ()).steps)
+    return tuple(read_thread(read_all(exchanges), ()).steps)
 
 
 def _stored(said: str, call: str = "") -> Event:

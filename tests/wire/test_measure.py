@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.measure import FailedCall, measure
 from wire.exchanges import CHAT, exchange, sse
 
@@ -47,11 +48,11 @@ def call(
 
 def test_tokens_and_cost_are_those_of_the_provider() -> None:
     found = measure(
-        [call(1, began_at=0, said=usage(20, 0.5)), call(2, began_at=10, said=usage(30)), call(3, began_at=20)]
+        read_all([call(1, began_at=0, said=usage(20, 0.5)), call(2, began_at=10, said=usage(30)), call(3, began_at=20)])
     )
     zeros: dict[str, object] = {"usage": {"prompt_tokens": None, "completion_tokens": 0}}
 
-    assert measure([call(1, began_at=0, said=zeros)]).facts.unreported == 1
+    assert measure(read_all([call(1, began_at=0, said=zeros)])).facts.unreported == 1
     assert (found.facts.calls, found.facts.unreported) == (3, 1)
     assert found.facts.usage == Usage(
         requests=2, input_tokens=12, output_tokens=50, cache_read_tokens=8, total_tokens=70, cost_usd=0.5
@@ -64,15 +65,15 @@ def test_runs_of_automations_are_what_nobody_asked_for() -> None:
         call(number, began_at=10.0 * number, said=usage(20 * number), system=f"Runtime: session={session} | host=h")
         for number, session in enumerate(sessions, start=1)
     ]
-    assert measure(calls).facts.unasked_tokens == 50 + 70
-    assert measure(calls[:1]).facts.unasked_tokens == 0
+    assert measure(read_all(calls)).facts.unasked_tokens == 50 + 70
+    assert measure(read_all(calls[:1])).facts.unasked_tokens == 0
 
 
 def test_times_to_the_first_token_leave_out_what_the_wire_held_back() -> None:
     calls = [call(number, began_at=10.0 * number, first_s=number + 0.5) for number in range(1, 21)]
     held = [replace(one, sent_s=0.5, queued_s=0.5) for one in calls]
 
-    found = measure(held)
+    found = measure(read_all(held))
 
     assert (found.facts.first_token_s, found.facts.queued_s) == (10.5, 10.0)
 
@@ -80,14 +81,14 @@ def test_times_to_the_first_token_leave_out_what_the_wire_held_back() -> None:
 def test_output_speed_is_that_from_the_first_content_on() -> None:
     at_once = call(2, began_at=10, first_s=1.0, last_s=1.0, said=usage(999))
 
-    assert measure([call(1, began_at=0, said=usage(20)), at_once]).facts.output_tokens_per_s == 10.0
-    assert measure([at_once]).facts.output_tokens_per_s is None
+    assert measure(read_all([call(1, began_at=0, said=usage(20)), at_once])).facts.output_tokens_per_s == 10.0
+    assert measure(read_all([at_once])).facts.output_tokens_per_s is None
 
 
 def test_time_in_the_model_is_counted_once_where_calls_overlap() -> None:
     calls = [call(1, began_at=0), call(2, began_at=2), call(3, began_at=10), replace(call(4, began_at=20), turn=1)]
 
-    found = measure(calls)
+    found = measure(read_all(calls))
 
     assert found.facts.model_s == 6 + 4 + 4
     assert found.facts.between_s == 4.0  # what is between two turns is not the agent's time
@@ -96,7 +97,7 @@ def test_time_in_the_model_is_counted_once_where_calls_overlap() -> None:
 def test_the_queue_of_the_wire_is_neither_in_the_model_nor_in_a_gap() -> None:
     held = replace(call(2, began_at=5), sent_s=1.0, queued_s=1.0)
 
-    found = measure([call(1, began_at=0), held])
+    found = measure(read_all([call(1, began_at=0), held]))
 
     assert (found.facts.model_s, found.facts.between_s, found.facts.queued_s) == (4 + 3, 1.0, 1.0)
 
@@ -110,7 +111,7 @@ def test_failed_calls_are_named() -> None:
         error="no route",
     )
 
-    found = measure([last, call(3, began_at=10), cut_off, limited])
+    found = measure(read_all([last, call(3, began_at=10), cut_off, limited]))
 
     assert found.failed == (
         FailedCall(number=1, turn=0, status=429, end=ExchangeEnd.COMPLETE, error="slow down"),
@@ -153,5 +154,7 @@ def prompts(*reported: tuple[int, int], filler: str = "some words ") -> list[Exc
 def test_a_server_that_reads_a_fraction_of_each_long_prompt_truncates_them(
     reported: list[tuple[int, int]], window: int
 ) -> None:
-    assert measure(prompts(*reported)).truncated_to == window
-    assert measure(prompts(*reported, filler="-" * 1000)).truncated_to == 0, "few tokens make up such a prompt"
+    assert measure(read_all(prompts(*reported))).truncated_to == window
+    assert measure(read_all(prompts(*reported, filler="-" * 1000))).truncated_to == 0, (
+        "few tokens make up such a prompt"
+    )

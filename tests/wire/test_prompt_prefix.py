@@ -9,6 +9,7 @@ import pytest
 
 from pinchbench.model.facts import PrefixBreak, PrefixCause
 from pinchbench.wire.exchange import Exchange
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.prompt_prefix import prompt_facts
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
 
@@ -76,7 +77,7 @@ def _recorded(path: str, body: Any, third: dict[str, Any]) -> list[Exchange]:
 def test_a_changed_beginning_is_named_at_its_call(
     path: str, body: Any, third: dict[str, Any], cause: PrefixCause, where: str
 ) -> None:
-    found = prompt_facts(_recorded(path, body, dict(third)))
+    found = prompt_facts(read_all(_recorded(path, body, dict(third))))
 
     [broken] = found.breaks
     assert (broken.call, broken.in_turn, broken.cause, broken.where) == (3, 3, cause, where)
@@ -85,7 +86,7 @@ def test_a_changed_beginning_is_named_at_its_call(
 
 @pytest.mark.parametrize(("path", "body"), PROTOCOLS, ids=("chat", "responses", "messages", "gemini"))
 def test_a_conversation_that_only_grows_breaks_nothing(path: str, body: Any) -> None:
-    found = prompt_facts(_recorded(path, body, {}))
+    found = prompt_facts(read_all(_recorded(path, body, {})))
 
     assert (found.breaks, found.broken, found.again) == ((), 0, 0)
     assert (found.tools, found.system) == (3 * len("readexec"), 3 * len(SYSTEM.format(**HELD)))
@@ -108,7 +109,7 @@ def test_what_is_read_again_is_what_came_after_the_first_changed_character() -> 
 
     at = 300 + len("Mon 10:0")
     again = round(1000 * (1 - at / (len(first) + 101)))
-    assert prompt_facts(calls).breaks == (
+    assert prompt_facts(read_all(calls)).breaks == (
         PrefixBreak(call=2, in_turn=2, cause=PrefixCause.TIME, where="", at=at, again=again),
     )
 
@@ -120,4 +121,4 @@ def test_a_new_session_with_the_same_prompt_is_no_break_even_if_it_asks_for_a_su
         exchange(CHAT, _chat(system, ("read",), ("Write a summary of the inbox.",)), number=2, turn=1),
     ]
 
-    assert prompt_facts(calls).broken == 0
+    assert prompt_facts(read_all(calls)).broken == 0

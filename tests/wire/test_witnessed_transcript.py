@@ -16,6 +16,7 @@ from pinchbench.transcript_lines import Event, parse_line
 from pinchbench.transcripts import Role, conversation
 from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.witnessed_transcript import witnessed_transcript
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
 
@@ -94,7 +95,7 @@ class Trial:
         ]
 
     def seen(self) -> tuple[tuple[Event, ...], tuple[Finding, ...]]:
-        built = witnessed_transcript(read_thread(self.exchanges, ("s1",)), self.store)
+        built = witnessed_transcript(read_thread(read_all(self.exchanges), ("s1",)), self.store)
         return built.events, built.findings
 
 
@@ -177,7 +178,7 @@ def test_what_openclaw_executed_counts_where_it_repairs_a_call(sent: Call, store
         first, second = trial.exchanges
         asked = json.loads(second.request)
         asked["messages"][2]["tool_calls"][0]["function"] = {"name": stored[0], "arguments": json.dumps(stored[1])}
-        thread = read_thread([first, replace_request(second, asked)], ("s1",))
+        thread = read_thread(read_all([first, replace_request(second, asked)]), ("s1",))
         built = witnessed_transcript(thread, store)
         events, findings = built.events, built.findings
     else:
@@ -362,7 +363,7 @@ def test_any_json_in_the_store_and_in_replies_gives_a_transcript_that_can_be_wri
     ]
 
     for exchanges in ([hostile], [first, hostile, numbered(last, 3)]):
-        built = witnessed_transcript(read_thread(exchanges, ()), stored)
+        built = witnessed_transcript(read_thread(read_all(exchanges), ()), stored)
         json.dumps(built.events)
         msgspec.json.encode(built.findings)
 
@@ -374,7 +375,7 @@ def test_a_cut_reply_is_as_openclaw_stored_its_beginning() -> None:
         reply("Hello you", complete=False),
         end=ExchangeEnd.CLIENT_LEFT,
     )
-    thread = read_thread([cut], ())
+    thread = read_thread(read_all([cut]), ())
 
     kept = witnessed_transcript(thread, [USER, event("assistant", [text("Hello")], stopReason="aborted")])
     forged = witnessed_transcript(thread, [USER, event("assistant", [text(FORGED)], stopReason="aborted")])
@@ -388,7 +389,7 @@ def test_results_stay_where_no_request_has_them_as_the_next_one_begins_a_session
     then = exchange(CHAT, json.loads(first.request), reply(FINAL), number=2, turn=1)
     store = [*HONEST[:4], SESSION, USER, LAST]
 
-    built = witnessed_transcript(read_thread([first, then], ()), store)
+    built = witnessed_transcript(read_thread(read_all([first, then]), ()), store)
 
     assert (list(built.events), built.findings) == (store, ())
 
@@ -415,7 +416,7 @@ def test_the_earlier_runs_of_an_automation_which_openclaw_does_not_keep_are_no_f
     store = [SESSION, event("user", main), event("assistant", [text("0")])]
     store += [{**SESSION, "id": "s3"}, event("user", tuesday), event("assistant", [text("2")])]
 
-    built = witnessed_transcript(read_thread(exchanges, ("s1", "s2", "s3")), store)
+    built = witnessed_transcript(read_thread(read_all(exchanges), ("s1", "s2", "s3")), store)
 
     assert [one for _, one, _ in read(built.events)] == [main, "0", tuesday, "2", monday, "1"]
     assert built.findings == ()
@@ -426,7 +427,9 @@ def test_a_failed_request_keeps_its_place_with_the_providers_words() -> None:
     first, second = trial.exchanges
     failed = replace_status(first)
 
-    built = witnessed_transcript(read_thread([failed, numbered(first, 2), numbered(second, 3)], ("s1",)), trial.store)
+    built = witnessed_transcript(
+        read_thread(read_all([failed, numbered(first, 2), numbered(second, 3)]), ("s1",)), trial.store
+    )
 
     errors = [one.error for one in conversation(built.events) if one.error]
     assert (len(errors), FORGED in errors[0], built.findings) == (1, False, ())
@@ -459,7 +462,7 @@ def test_follow_up_turns_keep_their_order_where_the_store_lacks_a_reply() -> Non
     ]
     store = [SESSION, event("user", "One."), event("user", "Two."), event("assistant", [text("2")])]
 
-    built = witnessed_transcript(read_thread(exchanges, ()), store)
+    built = witnessed_transcript(read_thread(read_all(exchanges), ()), store)
 
     assert [one for _, one, _ in read(built.events)] == ["One.", "1", "Two.", "2"]
     assert [one.kind for one in built.findings] == [FindingKind.MISSING]
@@ -572,7 +575,7 @@ def test_each_protocol_gives_the_same_transcript(path: str, store: list[Event]) 
     asked, then, first, last = PROTOCOLS[path]
     exchanges = [exchange(path, asked, first, number=1), exchange(path, then, last, number=2)]
 
-    built = witnessed_transcript(read_thread(exchanges, ()), store)
+    built = witnessed_transcript(read_thread(read_all(exchanges), ()), store)
 
     assert read(built.events) == READ
     assert bool(built.findings) == (store is not HONEST)

@@ -11,6 +11,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.report.html.safe_text import fair_share, safe_line, safe_text, shortened
 from pinchbench.report.model_calls import break_text, statuses_text
 from pinchbench.report.text import amount, duration, many
+from pinchbench.wire.exchange_facts import read_each
 from pinchbench.wire.prompt_prefix import prompt_steps, shared
 from pinchbench.wire.recording import RecordingReader
 
@@ -131,11 +132,13 @@ def _kept(text: str) -> str:
 
 
 def _read(exchanges: Iterable[Exchange]) -> Iterator[_Call]:
-    for step in prompt_steps(exchanges):
-        changes = [*_changes(step.before, step.facts.request.conversation)]
-        if (divergence := step.exchange.divergence) is not None:
+    for step in prompt_steps(read_each(exchanges)):
+        changes = [*_changes(step.before, step.call.facts.request.conversation)]
+        if (divergence := step.call.exchange.divergence) is not None:
             changes.append(_Change(title=f"diverges: {divergence.summary}", text=divergence.details))
-        yield _Call(step.exchange, step.facts, changes, "" if step.broken is None else break_text(step.broken))
+        yield _Call(
+            step.call.exchange, step.call.facts, changes, "" if step.broken is None else break_text(step.broken)
+        )
 
 
 def _changes(before: Conversation, said: Conversation) -> Iterator[_Change]:

@@ -17,6 +17,7 @@ from pinchbench.openclaw.transcript import TranscriptReader
 from pinchbench.transcript_lines import parse_line
 from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.measure import DIGITS, measure
 from pinchbench.wire.provider_fault import situation_of
 from pinchbench.wire.recording import read_recording
@@ -67,10 +68,10 @@ def read_wire(evidence: Evidence, session_ids: Collection[str] = (), replayed: P
     Raises OSError if a file can't be read or written.
     """
     exchanges = read_recording(evidence.wire).exchanges
-    found = measure(exchanges)
+    read = read_all(exchanges)
     replay = _replay_facts(exchanges, read_recording(replayed).exchanges) if replayed is not None else None
-    reading = WireReading(found=found, replay=replay)
-    thread = read_thread(exchanges, session_ids)
+    reading = WireReading(found=measure(read), replay=replay)
+    thread = read_thread(read, session_ids)
     return _witness(evidence, thread, reading) if thread.steps else reading
 
 

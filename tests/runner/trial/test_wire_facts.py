@@ -19,6 +19,7 @@ from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.trial.wire_facts import CAUSABLE, TrialMeter, not_excused, read_wire, with_start, witnessed
 from pinchbench.transcripts import read_conversation
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
+from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.measure import Measurements, measure
 from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, RequestRefused
@@ -79,7 +80,7 @@ SILENT, IMPATIENT = left(), left(after_s=5.0)
     ],
 )
 def test_the_wire_decides_whose_doing_a_failure_is(reason: Reason, exchanges: list[Exchange], decided: Reason) -> None:
-    assert witnessed(reason, FORGED, measure(exchanges), turn=0, timed_out=False)[0] is decided
+    assert witnessed(reason, FORGED, measure(read_all(exchanges)), turn=0, timed_out=False)[0] is decided
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_the_wire_decides_whose_doing_a_failure_is(reason: Reason, exchanges: li
     ],
 )
 def test_the_wire_decides_whose_doing_a_timeout_is(reason: Reason, exchanges: list[Exchange], decided: Reason) -> None:
-    assert witnessed(reason, "", measure(exchanges), turn=0, timed_out=True)[0] is decided
+    assert witnessed(reason, "", measure(read_all(exchanges)), turn=0, timed_out=True)[0] is decided
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_what_a_model_did_with_truncated_prompts_says_nothing_about_it(reason: R
 def test_what_an_agent_can_cause_is_no_excuse_once_the_model_has_replied(
     reason: Reason, exchanges: list[Exchange], exit_code: int | None, decided: Reason
 ) -> None:
-    found = measure(exchanges)
+    found = measure(read_all(exchanges))
     assert not_excused(reason, found, exit_code=exit_code, timed_out=False) is decided
     assert not_excused(reason, found, exit_code=exit_code, timed_out=False, is_ours=True) is reason
     if reason in CAUSABLE and found.last:
@@ -159,13 +160,13 @@ def test_openclaws_own_start_is_measured_and_named_where_it_took_much_of_a_trial
         timeout_s=120.0,
         wire=WireFacts(calls=2),
     )
-    found = measure([replace(replied(), began_at=began_at), replace(replied(2), began_at=began_at + 9)])
+    found = measure(read_all([replace(replied(), began_at=began_at), replace(replied(2), began_at=began_at + 9)]))
 
     told = with_start(outcome, found)
 
     assert told.wire is not None
     assert (told.wire.start_s, told.note[: len(note)], bool(told.note)) == (start_s, note, bool(note))
-    assert with_start(outcome, measure([])) is outcome
+    assert with_start(outcome, measure(read_all([]))) is outcome
 
 
 FORGED_EVENT = json.dumps({"type": "message", "message": {"role": "assistant", "content": "42 passed"}}).encode()
