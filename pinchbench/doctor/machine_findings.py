@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
@@ -18,13 +16,12 @@ from pinchbench.process.capacity import (
     GIB,
     MIN_FREE_BYTES,
     MIN_FREE_INODES,
-    SLOT_MEMORY_BYTES,
     allowed_open_files,
     allowed_tasks,
     available_bytes,
-    lacking,
-    needed,
     raise_open_files,
+    slots_refusal,
+    slots_warning,
     suited_slots,
     usable_cpus,
 )
@@ -37,6 +34,7 @@ from pinchbench.suite.named import find_suites, load_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from pinchbench.defaults import SuiteFormat
     from pinchbench.runner.plan.prerequisites import MissingPrerequisites
@@ -49,7 +47,6 @@ SLOT_BYTES = 64 * MIB
 RESULT_BYTES = 256 * MIB  # of a suite: transcripts, output and workspaces as they were graded
 INSTALL_BYTES = 900 * MIB  # OpenClaw, its Node, and the compiled code that all homes share
 COMPILED_BYTES = 128 * MIB  # of JavaScript, which all homes share
-CGROUP = Path("/sys/fs/cgroup")
 
 
 def find_platform() -> Finding:
@@ -175,61 +172,22 @@ def find_cache() -> Finding:
     return of_room(room, subject="cache", needed=needed, option="PINCHBENCH_CACHE")
 
 
-def allowed_bytes() -> float:
-    """How many bytes of memory the container still allows; infinite without a limit. Blocks."""
-    with suppress(OSError, ValueError):  # no cgroups of the second version, or no limit: its file says `max`
-        most = int((CGROUP / "memory.max").read_text(encoding="ascii"))
-        return max(0, most - int((CGROUP / "memory.current").read_text(encoding="ascii")) + _reclaimable_bytes())
-    return math.inf
-
-
-def _reclaimable_bytes() -> int:
-    """Return the size of a container's page cache, which the kernel frees when memory is needed."""
-    with suppress(OSError, ValueError):
-        lines = (line.split() for line in (CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
-        return sum(int(value) for name, value in lines if name == "inactive_file")
-    return 0
-
-
 def find_memory(slots: int) -> Finding:
-    """Memory and CPUs against the slots."""
-    return of_memory(available=available_bytes(), allowed=allowed_bytes(), cpus=usable_cpus(), slots=slots)
-
-
-def of_memory(*, available: int, allowed: float, cpus: int, slots: int) -> Finding:
-    """Say whether memory (bytes) and CPUs suffice for so many slots. `allowed` is what the container still allows."""
-    free = int(min(available, allowed))
-    needs = slots * SLOT_MEMORY_BYTES
-    by = "the container allows" if allowed < available else "are free"
-    said = (
-        f"{size(free)} {by}; --concurrency {slots} takes about {size(needs)} at its peak;"
-        f" {cpus} {'CPU' if cpus == 1 else 'CPUs'}."
-    )
-    most = suited_slots(free_bytes=free, cpus=cpus)
-    if slots <= most:
-        return Finding.ok("memory", f"{said} Up to --concurrency {most} suits this machine.")
-    waits = "" if needs > free else " So many agents wait for a CPU, and their time limits don't."
-    do = f"Use --concurrency {most} or less, or a higher --timeout-multiplier." if most else "Free some memory."
-    return Finding.warning("memory", f"{said}{waits}", do=do)
+    """Memory and CPUs against the slots. Blocks."""
+    if warning := slots_warning(slots):
+        return Finding.warning("memory", warning)
+    free_bytes, cpus = available_bytes(), usable_cpus()
+    most = suited_slots(free_bytes=free_bytes, cpus=cpus)
+    return Finding.ok("memory", f"{size(free_bytes)} are free: up to --concurrency {most} suits this machine.")
 
 
 def find_limits(slots: int) -> Finding:
-    """Open files and processes against the slots, after raising the limit of open files as a run does."""
+    """Open files and processes against the slots, after raising the limit of open files as a run does. Blocks."""
     raise_open_files()
-    return of_limits(files=allowed_open_files(), tasks=allowed_tasks(), slots=slots)
-
-
-def of_limits(*, files: float, tasks: float, slots: int) -> Finding:
-    """Hold the limits of open files and of processes against the slots."""
-    said = f"{_count(files)} open files and {_count(tasks)} processes are allowed."
-    if commands := lacking(files=files, tasks=tasks, slots=slots):
-        needs_files, needs_tasks = needed(slots)
-        return Finding.problem(
-            "limits",
-            f"{said} --concurrency {slots} needs {needs_files} and {needs_tasks}; a run refuses it.",
-            do=f"Raise them: {', '.join(commands)}; or use a smaller --concurrency.",
-        )
-    return Finding.ok("limits", said)
+    files, tasks = allowed_open_files(), allowed_tasks()
+    if refused := slots_refusal(slots, files=files, tasks=tasks):
+        return Finding.problem("limits", refused)
+    return Finding.ok("limits", f"{_count(files)} open files and {_count(tasks)} processes are allowed.")
 
 
 def _count(number: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import httpx2
 
 from pinchbench.http_client import MAX_MESSAGE
+from pinchbench.json_values import amount_at, count_at
 from pinchbench.model.usage import Usage
 from pinchbench.transcript_lines import writable
 
@@ -101,7 +102,6 @@ MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_TOKENS = 16_384  # of a reply, including a model's reasoning
 FEWER_TOKENS = 4096  # if the account can't pay for MAX_TOKENS and the endpoint does not say how many it can pay for
 LEAST_TOKENS = 512  # a verdict takes a few hundred; with fewer, asking is pointless
-MAX_COUNT = 2**53  # of tokens; larger whole numbers are not exact in all JSON readers
 WORTH_A_RETRY = frozenset({408, 409, 425, 429})
 REFUSE_A_PARAMETER = frozenset({400, 404, 415, 422, 501})
 NAME_NO_PARAMETER = frozenset({400, 422})  # the generic answers, which need not name the parameter
@@ -314,33 +314,10 @@ def _text_of(content: object) -> str:
     return writable("".join(text for text in texts if isinstance(text, str)))
 
 
-def _read_usage(value: object) -> tuple[Usage, float | None]:
-    usage = value if isinstance(value, dict) else {}
-    took, gave = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
-    cost = _amount(usage.get("cost"))
-    return (
-        Usage(
-            requests=1,
-            input_tokens=took,
-            output_tokens=gave,
-            total_tokens=_count(usage.get("total_tokens")) or took + gave,
-            cost_usd=cost or 0.0,
-        ),
-        cost,
-    )
-
-
-def _count(value: object) -> int:
-    return min(int(_amount(value) or 0), MAX_COUNT)
-
-
-def _amount(value: object) -> float | None:
-    """Return a number that is a valid amount; None for everything else, including booleans."""
-    try:
-        number = float(value) if isinstance(value, int | float) and not isinstance(value, bool) else -1.0
-    except OverflowError:
-        return None
-    return number if 0 <= number < float("inf") else None
+def _read_usage(usage: object) -> tuple[Usage, float | None]:
+    took, gave = count_at(usage, "prompt_tokens"), count_at(usage, "completion_tokens")
+    total, cost = count_at(usage, "total_tokens") or took + gave, amount_at(usage, "cost")
+    return Usage(requests=1, input_tokens=took, output_tokens=gave, total_tokens=total, cost_usd=cost or 0.0), cost
 
 
 def one_line(value: object) -> str:

@@ -55,15 +55,22 @@ def allowed_tasks() -> float:
     return min(of_user, _container_tasks())
 
 
-def lacking(*, files: float, tasks: float, slots: int) -> tuple[str, ...]:
-    """Return the shell commands that raise the limits that are too low for this number of slots; empty if none are."""
+def slots_refusal(slots: int, *, files: float, tasks: float) -> str:
+    """Return a sentence if these limits are too low for so many slots, with commands that raise them; else empty."""
     needs_files, needs_tasks = needed(slots)
-    found = []
+    commands = []
     if files < needs_files:
-        found.append(f"ulimit -n {max(4096, needs_files)}")
+        commands.append(f"ulimit -n {max(4096, needs_files)}")
     if tasks < needs_tasks:
-        found.append(f"ulimit -u {max(4096, needs_tasks)} (in a container, its limit of processes)")
-    return tuple(found)
+        commands.append(f"ulimit -u {max(4096, needs_tasks)} (in a container, its limit of processes)")
+    if not commands:
+        return ""
+    most = most_slots(files=files, tasks=tasks)
+    smaller = f", or use --concurrency {most}" if most else ""
+    return (
+        f"--concurrency {slots} needs {needs_files} open files and {needs_tasks} processes, more than this session's"
+        f" limits allow. Raise them: {', '.join(commands)}{smaller}."
+    )
 
 
 def needed(slots: int) -> tuple[int, int]:
@@ -93,8 +100,8 @@ def slots_warning(slots: int) -> str:
         return ""
     return (
         f"{slots} {'slot needs' if slots == 1 else 'slots need'} about {slots * SLOT_MEMORY_BYTES / GIB:.1f} GiB of"
-        f" memory ({free_bytes / GIB:.1f} GiB are free), and this machine has {cpus} {'CPU' if cpus == 1 else 'CPUs'}:"
-        f" --concurrency {max(1, most)} suits it, or a higher --timeout-multiplier."
+        f" memory ({free_bytes / GIB:.1f} GiB are free), and this machine has {cpus} {'CPU' if cpus == 1 else 'CPUs'}: "
+        + (f"--concurrency {most} suits it, or a higher --timeout-multiplier." if most else "free some memory.")
     )
 
 
@@ -128,8 +135,17 @@ def oom_kills() -> int:
 
 
 def available_bytes() -> int:
-    """Return the memory that new processes can use without swapping, in bytes. Reads a file."""
-    return int(psutil.virtual_memory().available)
+    """Return the memory that new processes can use without swapping, and that a container allows. Reads files."""
+    return int(min(psutil.virtual_memory().available, _container_bytes()))
+
+
+def _container_bytes() -> float:
+    """Return the memory that the container still allows, its page cache included; infinity if there is no limit."""
+    with suppress(OSError, ValueError):  # as in `_container_tasks`
+        most, current = (int((CGROUP / f"memory.{name}").read_text(encoding="ascii")) for name in ("max", "current"))
+        lines = (line.split() for line in (CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
+        return max(0, most - current + sum(int(value) for name, value in lines if name == "inactive_file"))
+    return math.inf
 
 
 def usable_cpus() -> int:

@@ -6,7 +6,7 @@ import socket
 import struct
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import to_thread
@@ -22,31 +22,14 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
 
     from pinchbench.model.usage import Usage
-    from pinchbench.wire.exchange import Draft, Exchange
+    from pinchbench.wire.exchange import Draft
     from pinchbench.wire.playback import Playback
+    from pinchbench.wire.recording import RecordingWriter
     from pinchbench.wire.transport import TransportStream
 
 
 CREDENTIALS = struct.Struct("3i")  # process, user and group: unix(7)
 TAKES_ALL = sys.platform != "linux"  # which process has made a connection is known on Linux alone
-
-
-class Recorder(Protocol):
-    """Where a trial's exchanges go. Its calls may block: they are made in a thread, one at a time.
-
-    Attributes:
-        size_bytes: how much is written.
-        line_bytes: how much that is without the compression.
-    """
-
-    size_bytes: int
-    line_bytes: int
-
-    def append(self, exchange: Exchange) -> object:
-        """Write one. Raises OSError."""
-
-    def close(self) -> None:
-        """End the recording. Raises OSError."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -56,7 +39,7 @@ class TrialLease:
     token: str
     trial: str
     turn: int = 0
-    recorder: Recorder
+    recorder: RecordingWriter  # whose calls block: they are made in a thread, one at a time
     playback: Playback | None = None
     drafts: MemoryObjectSendStream[Draft]
     exchanges: int = 0

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.wire.lease import Recorder
     from pinchbench.wire.playback import Playback
+    from pinchbench.wire.recording import RecordingWriter
     from pinchbench.wire.transport import TransportStream
     from pinchbench.wire.wire_messages import Provider, WireEvent
 
@@ -74,7 +74,7 @@ class Proxy:
         """The tokens with a lease."""
         return tuple(self._leases)
 
-    def lease(self, token: str, *, trial: str, recorder: Recorder, playback: Playback | None = None) -> None:
+    def lease(self, token: str, *, trial: str, recorder: RecordingWriter, playback: Playback | None = None) -> None:
         """Let a token's requests pass. Raises ValueError if it has a lease already."""
         if token in self._leases:
             raise ValueError("the token has a lease already")

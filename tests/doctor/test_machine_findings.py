@@ -11,9 +11,8 @@ import pytest
 from pinchbench.doctor import machine_findings
 from pinchbench.doctor.machine_findings import (
     FolderSpace,
-    allowed_bytes,
-    of_limits,
-    of_memory,
+    find_limits,
+    find_memory,
     of_platform,
     of_room,
     of_sandbox,
@@ -21,6 +20,8 @@ from pinchbench.doctor.machine_findings import (
 )
 from pinchbench.errors import ResultsError
 from pinchbench.model.finding import Finding, Level
+from pinchbench.process import capacity
+from pinchbench.process.capacity import slots_warning
 from pinchbench.sandbox.levels import Support
 
 MIB, GIB = 1024**2, 1024**3
@@ -104,48 +105,17 @@ def test_a_run_root_in_which_nothing_can_be_executed_is_a_problem(
     assert of_room(room, subject="run root", needed=0, option="--run-root").level is Level.PROBLEM
 
 
-def _memory(available: int, *, slots: int, allowed: float = math.inf, cpus: int = 8) -> Finding:
-    return of_memory(available=available, allowed=allowed, cpus=cpus, slots=slots)
+def test_memory_and_limits_are_answered_as_a_run_answers_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "available_bytes", lambda: 4 * GIB)
+    monkeypatch.setattr(machine_findings, "available_bytes", lambda: 4 * GIB)
+    monkeypatch.setattr(capacity, "usable_cpus", lambda: 8)
+    monkeypatch.setattr(machine_findings, "usable_cpus", lambda: 8)
 
+    assert find_memory(8) == Finding.warning("memory", slots_warning(8))
+    assert "4.0 GiB are free: up to --concurrency 3 suits" in find_memory(3).said
 
-def test_memory_that_is_too_little_is_answered_with_a_concurrency_that_fits() -> None:
-    assert _memory(16 * GIB, slots=8).level is Level.OK
-
-    found = _memory(4 * GIB, slots=8)
-
-    assert found.level is Level.WARNING
-    assert "--concurrency 3" in found.do
-    assert "4.0 GiB are free" in found.said
-
-
-def test_a_concurrency_that_suits_memory_and_cpus_is_named_for_one_slot_too() -> None:
-    assert "Up to --concurrency 4 suits" in _memory(64 * GIB, slots=1, cpus=2).said
-    assert "--concurrency 4 or less" in _memory(64 * GIB, slots=1000, cpus=2).do  # neither memory nor CPUs will do
-    assert "--concurrency 2 or less" in _memory(3 * GIB, slots=8, cpus=64).do
-
-
-def test_the_limit_of_a_container_counts_where_it_is_lower() -> None:
-    found = _memory(16 * GIB, slots=8, allowed=2 * GIB)
-
-    assert found.level is Level.WARNING
-    assert "2.0 GiB the container allows" in found.said
-
-
-def test_what_a_container_holds_of_files_only_until_room_is_wanted_is_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(machine_findings, "CGROUP", tmp_path)
-    assert allowed_bytes() == math.inf
-
-    for name, text in (("memory.max", "1000\n"), ("memory.current", "900\n")):
-        (tmp_path / name).write_text(text, encoding="ascii")
-    assert allowed_bytes() == 100
-
-    (tmp_path / "memory.stat").write_text("anon 200\nfile 700\ninactive_file 600\nactive_file 100\n", encoding="ascii")
-    assert allowed_bytes() == 700
-
-
-def test_limits_of_files_and_processes_are_held_against_the_slots() -> None:
-    assert of_limits(files=1024, tasks=math.inf, slots=8).level is Level.OK
-    assert "ulimit -n" in of_limits(files=256, tasks=math.inf, slots=32).do
-    assert "ulimit -u" in of_limits(files=4096, tasks=100, slots=4).do
+    monkeypatch.setattr(machine_findings, "allowed_tasks", lambda: 100)
+    assert find_limits(4).level is Level.PROBLEM
+    assert "ulimit -u" in find_limits(4).said
+    monkeypatch.setattr(machine_findings, "allowed_tasks", lambda: math.inf)
+    assert find_limits(1).level is Level.OK

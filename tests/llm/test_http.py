@@ -40,11 +40,11 @@ from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.prompt import Question, response_schema
 from pinchbench.http_client import Answer as HttpAnswer
 from pinchbench.http_client import RetryPolicy
+from pinchbench.json_values import MAX_COUNT
 from pinchbench.llm.http import HttpEndpoint, open_endpoint
 from pinchbench.llm.openai_api import (
     FEWER_TOKENS,
     LEAST_TOKENS,
-    MAX_COUNT,
     MAX_TOKENS,
     ChatRefusedError,
     ChatUnreachableError,

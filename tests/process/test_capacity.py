@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from pinchbench.process import capacity
-from pinchbench.process.capacity import GIB, lacking, most_slots, needed, oom_kills, slots_warning
+from pinchbench.process.capacity import (
+    GIB,
+    available_bytes,
+    most_slots,
+    needed,
+    oom_kills,
+    slots_refusal,
+    slots_warning,
+)
 
 
 def run_limited(soft: int, hard: int, slots: int) -> str:
@@ -39,9 +47,9 @@ def test_a_concurrency_that_the_limits_cannot_carry_is_refused_with_what_is_need
 @pytest.mark.parametrize("slots", [1, 7, 64])
 def test_what_is_needed_for_some_slots_carries_exactly_these(slots: int) -> None:
     files, tasks = needed(slots)
-    assert not lacking(files=files, tasks=tasks, slots=slots)
-    assert lacking(files=files - 1, tasks=tasks, slots=slots)
-    assert lacking(files=files, tasks=tasks - 1, slots=slots)
+    assert not slots_refusal(slots, files=files, tasks=tasks)
+    assert "ulimit -n" in slots_refusal(slots, files=files - 1, tasks=tasks)
+    assert "ulimit -u" in slots_refusal(slots, files=files, tasks=tasks - 1)
     assert most_slots(files=files, tasks=tasks) == slots
     assert most_slots(files=0, tasks=math.inf) == 0
 
@@ -61,7 +69,7 @@ def test_what_is_needed_for_some_slots_carries_exactly_these(slots: int) -> None
             1,
             0,
             1,
-            "1 slot needs about 1.3 GiB of memory (0.0 GiB are free), and this machine has 1 CPU: --concurrency 1",
+            "1 slot needs about 1.3 GiB of memory (0.0 GiB are free), and this machine has 1 CPU: free some memory",
         ),
     ],
 )
@@ -72,6 +80,18 @@ def test_more_slots_than_memory_or_cpus_suffice_for_are_warned_of(
     monkeypatch.setattr(capacity, "usable_cpus", lambda: cpus)
     assert said in slots_warning(slots)
     assert bool(said) == bool(slots_warning(slots))
+
+
+def test_the_limit_of_a_container_counts_but_for_its_page_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capacity, "CGROUP", tmp_path)
+    assert available_bytes() > 700
+
+    stat = "anon 200\nfile 700\ninactive_file 600\nactive_file 100\n"
+    for name, text in (("max", "1000\n"), ("current", "900\n"), ("stat", stat)):
+        (tmp_path / f"memory.{name}").write_text(text, encoding="ascii")
+    assert available_bytes() == 700
 
 
 def test_processes_that_the_kernel_killed_in_this_cgroup_are_counted(

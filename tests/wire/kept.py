@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pinchbench.wire.exchange import Exchange
+from pinchbench.wire.recording import RecordingWriter
 
 
-class Kept:
+class Kept(RecordingWriter):
     """A recorder that keeps exchanges in a list."""
 
     def __init__(self) -> None:
@@ -13,10 +14,11 @@ class Kept:
         self.closed = False
         self.size_bytes = self.line_bytes = 0
 
-    def append(self, one: Exchange) -> None:
-        self.exchanges.append(one)
-        self.size_bytes += len(one.request)
+    def append(self, exchange: Exchange) -> Exchange:
+        self.exchanges.append(exchange)
+        self.size_bytes += len(exchange.request)
         self.line_bytes = self.size_bytes
+        return exchange
 
     def close(self) -> None:
         self.closed = True

@@ -19,8 +19,6 @@ from pinchbench.process.guardian.resource_usage import ResourceLimits
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:
-    from typing import Any
-
     from pinchbench.process.guardian.answer import AnswerChannel
     from pinchbench.sandbox.enter import Entered
 
@@ -106,17 +104,17 @@ class Guardian:
         Raises OSError if it can't be started.
         """
         if not job.settings["answers"]:
-            return self._start(job)
+            return self._start(job, hello=b"")
         from pinchbench.process.guardian import answer  # noqa: PLC0415 - takes milliseconds, and few jobs need it
 
         channel = self._channel = answer.AnswerChannel()
         answer.fix_addresses()
-        pid = self._start(job)
+        pid = self._start(job, hello=answer.HELLO)
         channel.accept(pid if self._entered is None else None)
         self._line.listen(channel.fileno(), channel.read)
         return pid
 
-    def _start(self, job: Job) -> int:
+    def _start(self, job: Job, *, hello: bytes) -> int:
         if job.sandbox is None:
             return spawn(job.argv, job.env)
         if job.sandbox["level"] == "landlock":
@@ -126,19 +124,10 @@ class Guardian:
         from pinchbench.sandbox import enter  # noqa: PLC0415 - takes milliseconds, and only sandboxes need it
 
         try:
-            self._entered = self._enter(job, job.sandbox)
+            self._entered = enter.start(job.sandbox, job.argv, inside_env(job), hello=hello)
         except enter.EnterError as error:
             raise OSError(errno.EIO, f"The sandbox could not be set up ({error})") from error
         return self._entered.pid
-
-    def _enter(self, job: Job, plan: dict[str, Any]) -> Entered:
-        from pinchbench.sandbox import enter  # noqa: PLC0415 - see `_start`
-
-        if self._channel is None:
-            return enter.start(plan, job.argv, inside_env(job))
-        from pinchbench.process.guardian import answer  # noqa: PLC0415 - see `start`
-
-        return enter.start(plan, job.argv, inside_env(job), hello=answer.HELLO)
 
     def _sandbox_report(self, exit_code: int | None) -> dict[str, object]:
         """Return what the first process of the sandbox has reported, in the words of the report; blocks until its end.

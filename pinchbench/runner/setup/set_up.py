@@ -20,7 +20,7 @@ from pinchbench.defaults import MAX_MACHINE_SLOTS
 from pinchbench.errors import ConfigError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.openclaw.find import node_version, release_warning
-from pinchbench.process.capacity import allowed_open_files, allowed_tasks, lacking, most_slots, needed, raise_open_files
+from pinchbench.process.capacity import allowed_open_files, allowed_tasks, raise_open_files, slots_refusal
 from pinchbench.process.supervise import contain_level
 from pinchbench.results.evidence_files import file_digest
 from pinchbench.results.manifest import RunFacts, SuiteFacts, TaskFacts
@@ -189,16 +189,8 @@ def require_capacity(slots: int) -> None:
             " slots need the nodes of a --cluster."
         )
     raise_open_files()
-    files, tasks = allowed_open_files(), allowed_tasks()
-    if commands := lacking(files=files, tasks=tasks, slots=slots):
-        needs_files, needs_tasks = needed(slots)
-        most = most_slots(files=files, tasks=tasks)
-        smaller = f", or use --concurrency {most}" if most else ""
-        raise ConfigError(
-            f"--concurrency {slots} needs {needs_files} open files and {needs_tasks} processes, more than this "
-            f"session's "
-            f"limits allow. Raise them: {', '.join(commands)}{smaller}."
-        )
+    if refused := slots_refusal(slots, files=allowed_open_files(), tasks=allowed_tasks()):
+        raise ConfigError(refused)
 
 
 async def set_up(
