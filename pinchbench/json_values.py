@@ -142,6 +142,8 @@ def writable(text: str) -> str:
 MAX_ERROR_CHARS = 500
 MAX_READ_BYTES = 8 * 1024  # of a page of HTML: bounds the work on hostile ones
 HIDDEN = re.compile(r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->", re.DOTALL | re.IGNORECASE)
+PAGE_MARK = "web page: "
+PAGE = re.compile(r"<(?:!doctype|html|head|body|title|center|h1)\b", re.IGNORECASE)
 TAG = re.compile(r"<[^<>]*>")
 SPACE = re.compile(r"\s+")
 
@@ -164,11 +166,11 @@ def error_in(value: object) -> str:
     refused = object_at(value, "base_resp")  # MiniMax, with status 200
     if refused.get("status_code"):
         return _described({"code": refused["status_code"], "message": text_at(refused, "status_msg")})
-    return _shortened(text_at(value, "error"))
+    return _shortened(": ".join(filter(None, (text_at(value, "error"), text_at(value, "message"))))) if error else ""
 
 
 def error_text(body: bytes, status: int) -> str:
-    """Return the text of a reply that is an error: of JSON its message, of HTML what a browser shows."""
+    """Return the text of a reply that is none: of JSON its message, of HTML what a browser shows, said to be a page."""
     value = parse(body)
     said = error_in(value)
     if not said and isinstance(value, Mapping) and text_at(value, "message", "detail"):
@@ -176,15 +178,20 @@ def error_text(body: bytes, status: int) -> str:
     if not said:
         page = body[:MAX_READ_BYTES].decode("utf-8", "replace")
         said = _shortened(TAG.sub(" ", HIDDEN.sub(" ", page)) if "<" in page else page)
+        said = f"{PAGE_MARK}{said or 'without a text'}" if PAGE.search(page) else said
     return said or f"status {status} without a text"
 
 
 def _described(error: Object) -> str:
-    """Join type, code and message of an error, and what a router quotes from the provider that it asked."""
+    """Join type, code and message of an error, and what a router quotes from the provider that it asked.
+
+    An error without a message that is a text is written as it is.
+    """
     named = (error.get(key) for key in ("__type", "type", "status", "code"))
     kinds = dict.fromkeys(str(one) for one in named if one and one != "error" and type(one) in (str, int))
-    raw = text_at(object_at(error, "metadata"), "raw")  # OpenRouter
-    return _shortened(": ".join(filter(None, (" ".join(kinds), text_at(error, "message", "detail"), raw))))
+    raw = json_text(object_at(error, "metadata").get("raw"))  # OpenRouter
+    said = text_at(error, "message", "detail", "msg") or (json_text(error) if not raw else "")
+    return _shortened(": ".join(filter(None, (" ".join(kinds), said, raw))))
 
 
 def _shortened(text: str) -> str:

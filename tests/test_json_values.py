@@ -35,8 +35,9 @@ def test_unpaired_surrogates_are_replaced_and_pairs_are_joined() -> None:
         (
             502,
             b"<html><head><title>x</title><style>a{}</style></head><h1>502</h1>\n<p>Bad Gateway</html>",
-            "502 Bad Gateway",
+            "web page: 502 Bad Gateway",
         ),
+        (500, b"<html><head><title>x</title></head></html>", "web page: without a text"),
         (500, b"", "status 500 without a text"),
         (503, b"\xff" * 3, "\ufffd\ufffd\ufffd"),
     ],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
@@ -24,13 +25,9 @@ if TYPE_CHECKING:
 
 
 # What OpenClaw takes out of a text: reasoning and, without what they enclose, other marks.
-REASONING = re.compile(
-    r"<\s*((?:ant(?:ml:)?)?think(?:ing)?|thought|reasoning)\b[^<>]*>.*?(?:<\s*/\s*\1\s*>|$)", re.DOTALL | re.IGNORECASE
-)
-MARKS = re.compile(
-    r"<\s*/?\s*(?:(?:ant(?:ml:)?)?think(?:ing)?|thought|reasoning|final)\b[^<>]*>|\[\[\w+(?:\s*:[^\[\]]*)?\]\]|<\|\w+\|>",
-    re.IGNORECASE,
-)
+THINKING = r"(?:ant|antml:|mm:)?(?:think(?:ing)?|thought|reasoning)|internal"
+REASONING = re.compile(rf"<\s*({THINKING})\b[^<>]*>.*?(?:<\s*/\s*\1\s*>|$)", re.DOTALL | re.IGNORECASE)
+MARKS = re.compile(rf"<\s*/?\s*(?:{THINKING}|final)\b[^<>]*>|\[\[\w+(?:\s*:[^\[\]]*)?\]\]|<\|\w+\|>", re.IGNORECASE)
 # What stands for a key in OpenClaw's store: 2026.9.6 masks whatever looks like one, such as the value in
 # `password = next(word`.
 MASKED = re.compile(r"\*{3,}|…redacted…|\S{6}…(?!redacted…)\S{4}|\[key\]")
@@ -117,12 +114,13 @@ def _is_same(said: object, sent: object) -> bool:
             return len(said) == len(sent) and all(map(_is_same, said, sent))
         case str(), str():
             return flat(said) in (flat(sent), flat(html.unescape(sent)))
-        case bool(), bool():
-            return said == sent
         case int() | float(), int() | float() if not isinstance(said, bool) and not isinstance(sent, bool):
             return _double(said) == _double(sent)
+        case str() | None, int() | float():
+            # OpenClaw 2026.9.6 keeps the digits of a whole number that is no exact double; JSON has no infinity
+            return abs(sent) > MAX_EXACT and said in (str(sent), None if math.isinf(_double(sent)) else str(sent))
         case _:
-            return said is None and sent is None
+            return said is sent  # booleans and None
 
 
 def call_key(name: str, arguments: object) -> str:
@@ -153,6 +151,7 @@ def _double(number: float) -> float:
         return float("inf")
 
 
+MAX_EXACT = 2**53 - 1
 MAX_ALIGNED = 2000  # messages: more are compared in their order alone
 
 
@@ -218,6 +217,20 @@ def ids_of_step(step: Step) -> set[str]:
     """Return the ids of the calls in a reply."""
     message = step.reply.message
     return {fold_id(call.id) for call in message.tool_calls} - {""} if message is not None else set()
+
+
+def is_refused(step: Step) -> bool:
+    """Return whether OpenClaw refuses a reply: of a filter, or a call without name, arguments or an id of its own."""
+    calls = () if step.reply.message is None else step.reply.message.tool_calls
+    ids = [fold_id(call.id) for call in calls if call.id]
+    return (
+        step.reply.stop_reason == "content_filter"
+        or len(set(ids)) < len(ids)
+        or any(
+            not (call.name.strip() and call.arguments.strip() and isinstance(arguments_of(call), dict))
+            for call in calls
+        )
+    )
 
 
 def reply_key(step: Step) -> str:

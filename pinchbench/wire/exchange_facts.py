@@ -141,31 +141,42 @@ def _read_reply(protocol: Protocol, exchange: Exchange) -> ReplyFacts:
     except Unreadable as problem:
         return ReplyFacts(error=str(problem))
     reply = ReplyBuilder()
-    is_lines = protocol.name is ProtocolName.OLLAMA
-    if is_lines or _is_stream(exchange.reply_headers, chunks):
-        for event in json_lines(chunks) if is_lines else events(chunks):
-            reply.at_s = event.at_s
-            _read_event(protocol, event.data, reply)
-        is_clean = exchange.end is ExchangeEnd.COMPLETE
-        reply.complete = reply.complete or protocol.is_ended(reply, closed_cleanly=is_clean)
+    is_whole = exchange.end is ExchangeEnd.COMPLETE
+    if protocol.name is ProtocolName.OLLAMA or _is_stream(exchange.reply_headers, chunks):
+        last = _read_stream(protocol, chunks, reply, is_whole=is_whole)
     else:
-        value = parse(b"".join(chunk.data for chunk in chunks))
+        last = b"".join(chunk.data for chunk in chunks)
+        value = parse(last)
         # Gemini streams a list of chunks where it is not asked for events.
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, dict):
                 reply.error = error_in(part) or reply.error
                 protocol.read_whole(part, reply)
+    if last and is_whole and reply.is_empty and not (reply.complete or reply.error):
+        reply.error = error_text(last, exchange.status)  # a page of a proxy, or an error in a form of its own
     return reply.facts()
 
 
-def _read_event(protocol: Protocol, data: bytes, reply: ReplyBuilder) -> None:
-    if protocol.end_mark and data.strip() == protocol.end_mark:
-        reply.complete = True
-        return
-    value = parse(data)
-    if isinstance(value, dict):
-        reply.error = error_in(value) or reply.error
-        protocol.read_event(value, reply)
+NO_JSON = "an event of the stream is no JSON"  # OpenClaw 2026.9.6 gives such a stream up
+
+
+def _read_stream(protocol: Protocol, chunks: Sequence[Chunk], reply: ReplyBuilder, *, is_whole: bool) -> bytes:
+    """Read the events of a stream up to the mark of its end, and return the last one."""
+    data, is_broken = b"", False
+    for event in json_lines(chunks) if protocol.name is ProtocolName.OLLAMA else events(chunks):
+        reply.error = reply.error or (NO_JSON if is_broken else "")
+        if protocol.end_mark and event.data.startswith(protocol.end_mark):
+            reply.complete = True
+            return data
+        reply.at_s, data = event.at_s, event.data
+        value = parse(data)
+        is_broken = value is None and data.strip() not in (b"", b"null")
+        if isinstance(value, dict):
+            reply.error = error_in(value) or reply.error
+            protocol.read_event(value, reply)
+    reply.error = reply.error or (NO_JSON if is_broken and is_whole else "")  # else it was cut
+    reply.complete = reply.complete or protocol.is_ended(reply, closed_cleanly=is_whole)
+    return data
 
 
 def _is_stream(headers: Headers, chunks: Sequence[Chunk]) -> bool:

@@ -130,7 +130,8 @@ def _ended_at(one: Exchange) -> float:
 
 
 def _failed(call: ReadExchange) -> FailedCall:
-    one, error = call.exchange, call.facts.reply.error or call.exchange.error
+    one = call.exchange
+    error = call.facts.reply.error or ("" if one.end is ExchangeEnd.CLIENT_LEFT else one.error)
     return FailedCall(number=one.number, turn=one.turn, status=one.status, end=one.end, error=error)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from pinchbench.json_values import PAGE_MARK
+
 OF_THE_REQUEST = frozenset({400, 403, 413, 422, 424, 451, 500})
 """Statuses that the content of a request can cause; of others, whatever words follow, account, rate or time is one."""
 BAD_REQUEST, TOO_LARGE, SERVER_ERROR = 400, 413, 500
@@ -42,21 +44,31 @@ def _words(*alternatives: str) -> re.Pattern[str]:
 
 SITUATIONS = (
     Situation(
+        name="page of a proxy in place of a reply",
+        source="Cloudflare, nginx, firewalls, portals",
+        is_models=False,
+        pattern=_words(rf"^{PAGE_MARK}"),
+    ),
+    Situation(
         name="tool call that the server cannot parse",
-        source="Groq, Ollama, llama.cpp, vLLM, Gemini, Mistral, Anthropic",
+        source="Groq, Ollama, llama.cpp, vLLM, Gemini, Mistral, Anthropic, OpenClaw",
         is_models=True,
         with_500=True,
         pattern=_words(
-            r"\btool_use_failed\b|failed to call a function",
-            r"\bpars(?:e|ing) (?:the )?(?:tool[ _]calls?|function call|input at pos)\b",
-            r"\bharmony ?error\b|unexpected tokens remaining in message header",
-            r"\bmalformed.?function.?call\b",
+            r"\btool_use_failed\b|failed to call a function|tool call validation failed|model called a tool",
+            r"\bpars(?:e|ing) (?:the )?(?:tool[ _]calls?|function call|input at pos)\b|tool[ _]call parsing",
+            r"\bharmony ?error\b|unexpected tokens remaining in message header|expecting start token",
+            r"\bmalformed.?function.?call\b|output_parse_failed",
+            # OpenClaw's own, which decide where there is no wire
+            r"\b(?:malformed|invalid|completed) tool call\b(?! id)|terminal tool-call|tool-call argument buffer",
             # what a model wrote is sent again as a part of the conversation
-            r"\bfunction name was\b.{0,80}\bmust be",
+            r"\bfunction name\b.{0,80}\b(?:must be|empty)",
             rf"{_IN_CONVERSATION}"
-            r"(?:arguments|(?:tool_?use|function(?:_call|_response)?)\.(?:name|input)|input\[\d+\]\.name)\b",
+            r"(?:arguments|(?:tool_?use|function(?:_call|_response)?)\.(?:name|input))\b|\binput\[\d+\]\.name\b",
             r"\btool_use\W+ids? must be unique|duplicate.{0,30}\btool.?(?:call|use)|tool_call_id.{0,30}\bduplicate",
-            r": line \d+ column \d+ \(char \d+\)",  # Python's: OpenClaw's own JSON is valid
+            r"found multiple \W?tool_result|\barguments\b.{0,45}\bjson\b|\btool_calls?\b.{0,20}\bname\b",
+            # Python's and C++'s: OpenClaw's own JSON is valid
+            r": line \d+ column \d+ \(char \d+\)|json\.exception\.parse_error",
             r"\b(?:function|tool.?call)\b.{0,2}\b(?:call )?arguments\b",  # of which a schema has none
             r"\bmodel (?:produced|generated)\b.{0,40}\b(?:invalid|not match|not be parsed)",
         ),
@@ -68,9 +80,11 @@ SITUATIONS = (
         pattern=_words(
             r"throttl|rate.{0,3}limit|\btoo many (?:concurrent |connections|requests)",
             r"please wait\b|overloaded|slow.?down|\bbusy\b",
-            r"(?:requests?|messages?) limit|(?:number of|pending) requests",
-            r"\bper.?(?:second|minute|min|hour|day)\b|\b[rt]p[md]\b|\bdaily\b|(?:at|over) capacity|capacity exceeded",
-            r"resource.?(?:has been )?exhausted|concurren|try again (?:later|in|shortly)|retry (?:in|after)\b",
+            r"(?:requests?|messages?) limit|(?:number of|pending|in.?flight|active) (?:\S+ )?requests|\bqueue",
+            r"\bper.?(?:second|minute|min|hour|day)\b|\b[rt]p[md]\b|\b(?:dai|hour|week|month)ly\b|\btoday\b",
+            r"(?:at|over|at max) capacity|capacity exceeded|resource.?(?:has been )?exhausted|concurren",
+            r"try again (?:later|in|shortly)|retry (?:in|after)\b|high demand",
+            r"频率|限流|限速|并发|繁忙|访问量|稍后|次数",
         ),
     ),
     Situation(
@@ -80,7 +94,9 @@ SITUATIONS = (
         pattern=_words(
             r"\bquota\b|(?<!\bno )\bcredits?\b(?! card)|\bbilling\b|\bbalance\b",
             r"\bpayment\b|(?<!thinking.)\bbudget|exceeded.?budget",
-            r"\bspend(?:ing)?\b.{0,10}(?:cap|limit)|key limit|api.?key|unauthori[sz]ed|permission",
+            r"\bspend(?:ing)?\b.{0,10}(?:cap|limit)|key limit|api.?key(?! id)|unauthori[sz]ed|permission",
+            r"\busage limit|\bfree (?:usage|tier|plan)|\b(?:must|need to) (?:accept|agree|be verified)",
+            r"余额|额度|欠费|充值|配额|封禁|停用|冻结",
             r"\b(?:account|organi[sz]ation|project)\b.{0,60}(?:suspend|disabl|terminat|bann|deactivat|block|flag|violat)",
         ),
     ),
@@ -90,7 +106,8 @@ SITUATIONS = (
         is_models=False,
         pattern=_words(
             r"too long to|took (?:too long|longer)|\btimed?.?out\b",
-            r"\btimeout|deadline|\bidle\b|context cancel+ed|aborted",
+            r"\btimeout|deadline|\bidle\b|context cancel+ed|aborted|\btime limit|超时",
+            r"wall.?clock|(?:execution|life)\s?time|exceed\w*.{0,30}\b\d+ ?(?:m?s|sec\w*|min\w*)\b",
         ),
     ),
     Situation(
@@ -98,10 +115,12 @@ SITUATIONS = (
         source="Ollama, llama.cpp, vLLM, proxies",
         is_models=False,
         pattern=_words(
-            r"out of memory|\boom\b|cuda|\ballocat|memory limit|resource limitation|unexpectedly stopped|enginecore",
-            r"\bengine (?:is )?dead|unavailable|not available",
+            r"\bv?ram\b|\bmemory\b|kv.?cache|\boom\b|cuda|\ballocat|resource limitation|enginecore",
+            r"unexpectedly stopped|\bengine (?:is )?dead|unavailable|not available",
             r"connection (?:error|refused|reset)|bad gateway|disconnected",
-            r"(?:moderation|safety|inspection|filter\w*) (?:service|system).{0,20}(?:fail|error|down)",
+            r"(?:moderation|safety|inspection|filter\w*) (?:service|system|endpoint).{0,20}(?:fail|error|down|return)",
+            r"fail\w* to (?:run|call|reach|perform).{0,30}\b(?:moderation|safety|guardrail|filter)",
+            r"(?:服务|系统).{0,8}(?:不可用|异常|错误)",
         ),
     ),
     Situation(
@@ -109,9 +128,10 @@ SITUATIONS = (
         source="OpenAI, vLLM",
         is_models=False,
         pattern=_words(
-            r"^(?!.*\binput tokens).*max_(?:\w+_)?tokens'? (?:is too large|must|should|cannot|can't|has to)",
+            r"^(?!.*\binputs? tokens).*max_(?:\w+_)?tokens'? (?:is too large|must|should|cannot|can't|has to)",
             r"^(?!.*\binput tokens).*max_(?:\w+_)?tokens.{0,20} at (?:least|most)",
             r"^(?!.*(?:context|input|prompt)).*(?:max_(?:\w+_)?tokens|maxoutputtokens|output tokens)",
+            r"\bmaximum tokens you requested|\btokens requested for output",
         ),
     ),
     Situation(
@@ -128,7 +148,8 @@ SITUATIONS = (
             r"\bprompt_cache_key\b|(?:\.|call_)id'?: |(?:should|does not) match pattern|string_(?:above|below)_m",
             r"unrecogni[sz]ed request argument|extra inputs? (?:is|are) not permitted|does not support",
             r"(?:un(?:supported|known|expected|recogni[sz]ed)|extra) (?:parameter|value|argument|field|name|key)s?\b",
-            r"\btools?(?:\.\d|\[\d|')|input_schema|invalid schema|\.metadata\b",
+            r"\btools?(?:\.\d|\[\d|')|input_schema|invalid schema|\.metadata\b|safety.?setting|window too small",
+            r"\binvalid '(?!messages|input|contents|prompt)[\w.\[\]]+': ",
         ),
     ),
     Situation(
@@ -139,16 +160,21 @@ SITUATIONS = (
         pattern=_words(
             r"context_length_exceeded|exceed_context_size|context_?window_?exceeded|request_too_large|prompt_too_long",
             r"\b1261\b|max(?:imum)? (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?(?:length|characters)",
+            r"\bmax_(?:context|prompt|input|seq)|context_?length_?err|\btokens?[ _]limit(?:_reached)?\b",
             r"\b(?:n_ctx|max_seq_len|max_model_len|(?:input|prompt) token count)\b",
             r"exceed\w*.{0,40}\b(?:context|model token limit|maximum number of tokens)",
             r"exceed\w*.{0,40}\bmax(?:imum)? (?:input|prompt|length)",
-            r"\b(?:prompt|inputs?|context|conversation|(?:prompt|input|request(?:ed)?|total) tokens?)\b.{0,60}"
-            r"\b(?:exceed\w*|(?:long|great|larg|few|short)er than|less than)\b.{0,60}(?:context|limit|max|length|\d)",
+            r"\b(?:prompt|inputs?|context|conversation|sequence|(?:prompt|input|request(?:ed)?|total) tokens?)\b.{0,60}"
+            r"\b(?:exceed\w*|(?:long|great|larg|few|short)er than|(?:less|more) than)\b.{0,60}"
+            r"(?:context|limit|max|length|\d)",
             r"\bcontext (?:length|size|window|limit)\b.{0,30}\b(?:exceed\w*|reached|overflow\w*|full)",
-            r"context.?overflow",
-            r"reduce the length|range of input length|tokens to keep from the initial prompt|keep the first \d+ tokens",
+            r"context.?overflow|\b(?:prompt|input) is too long|\bcontext\b.{0,40}\bfits?\b",
+            r"\btokens?\b.{0,60}\b(?:exceeds?|over|above) (?:the|\d).{0,20}(?:limit|max|\d)",
+            r"reduce (?:the length|your prompt)|range of input length|tokens to keep from the initial prompt",
+            r"keep the first \d+ tokens|messages resulted in",
             r"\bis too large to process\b|too many tokens: |`?inputs`? tokens \+",
-            r"(?:上下文|输入).{0,12}(?:超|过长)|超.{0,12}长",
+            r"(?:上下文|输入|token).{0,12}(?:超|过长)|超.{0,12}长|长度.{0,4}超",
+            r"(?:请求|内容|文本|对话).{0,8}过[大长]",
         ),
     ),
     Situation(
@@ -161,9 +187,10 @@ SITUATIONS = (
             r"\bflagged\b|\bmoderation\b|\bsafety\b|\bguardrail|\binappropriate\b|prohibited|\bharm(?:ful|_category)",
             r"\bunsafe\b|usage (?:policy|policies|guidelines)|(?:polic(?:y|ies)|guidelines|terms).{0,20}violat",
             r"violat.{0,40}(?:polic|guideline|terms)|\binvalid_prompt\b|sensitive.?(?:content|words?|information)",
-            r"(?:_|reason: )sensitive\b|reason: refusal|censor",
-            r"\b(?:prompt|input|output|content|text)\b.{0,12} blocked\b|\bblocked (?:input|output)",
-            r"敏感|不安全|违规|high risk|\b1301\b",
+            r"_sensitive\b|(?:reason: |anthropic )(?:sensitive|refusal|block|violation|spii)|censor",
+            r"\b(?:prompt|input|output|content|text)\b.{0,12} blocked\b|\bblocked (?:input|output|content)",
+            r"not compliant|prompt.?injection|jailbreak|recitation",
+            r"敏感|不安全|风险|违反|违规|违禁|不合规|审核|high risk|\b1301\b",
         ),
     ),
     Situation(
@@ -171,8 +198,8 @@ SITUATIONS = (
         source="Bedrock, GitHub, Google, proxies",
         is_models=True,
         pattern=_words(
-            r"\b(?:prompt|input|request|messages?|conversation|context|payload|body|entity|content)s?\b"
-            r"(?!.{0,9}header).{0,60}\b(?:too (?:long|large|big|many)|exceeds?|exceeded)\b",
+            r"\b(?:prompt|input|request|messages?|conversation|context|payload|body|entity|content|text)s?\b"
+            r"(?!.{0,9}(?:header|ur[il]\b|id\b)).{0,60}\b(?:too (?:long|large|big|many)|exceeds?|exceeded)\b",
             r"too many (?:input |prompt )?tokens|max(?:imum)? length|context (?:length|window|limit)",
         ),
     ),
@@ -197,6 +224,8 @@ def situation_of(words: str, status: int = 0) -> Situation:
         status = int(found[1] or found[2]) if found else 0
     if status >= BAD_REQUEST and status not in OF_THE_REQUEST:
         return BY_STATUS
+    if status == TOO_LARGE and words.startswith(PAGE_MARK):
+        return REQUEST_TOO_LARGE
     for one in SITUATIONS:
         if (status != SERVER_ERROR or one.with_500 or not one.is_models) and one.pattern.search(words):
             return one

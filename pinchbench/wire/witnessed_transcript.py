@@ -24,6 +24,7 @@ from pinchbench.wire.agreement import (
     ids_of_step,
     is_answer,
     is_masked,
+    is_refused,
     is_same_name,
     is_same_value,
     message_of,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 MAX_SHOWN_CHARS = 400
 MAX_FINDINGS = 50
 NORMAL_ENDS = frozenset({"stop", "end_turn", "tool_calls", "tool_use", "completed", "STOP", "stop_sequence"})
+# After these, OpenClaw executes no call of a reply, of `stop` if there is also a text.
+CALLS_DROPPED = frozenset({"length", "stop", "end"})
 # What OpenClaw's events have apart from what is checked here; anything else could be a text of the agent's.
 EVENT_KEYS = frozenset({"type", "id", "parentId", "timestamp", "version", "cwd", "provider", "modelId"}) | {
     *("thinkingLevel", "summary", "firstKeptEntryId", "tokensBefore", "message")
@@ -225,11 +228,11 @@ class _Builder:
         """Keep an answer that is none of the model's only if it is the record of a call that failed, without words."""
         message = message_of(event)
         following = self.thread.steps[self.at + 1 : self.at + 2]
-        has_failed = any(not step.reply.complete or step.reply.message is None for step in following)
+        has_failed = any(
+            not step.reply.complete or step.reply.message is None or is_refused(step) for step in following
+        )
         if has_failed and not any(map(flat, _texts_of(message))) and not calls_of(message):
-            error = (
-                {"errorMessage": following[0].reply.error or "no complete reply"} if "errorMessage" in message else {}
-            )
+            error = {"errorMessage": following[0].reply.error or "no reply to use"} if "errorMessage" in message else {}
             self.events.append({**event, "message": _rebuilt(message, [], **error)})
             return
         self._find(FindingKind.ADDED, said=_shown(message) or str(message.get("errorMessage") or "an answer"))
@@ -247,6 +250,8 @@ class _Builder:
         ]
         texts = [part for part in parts_of(message) if part.get("type") == "text"]
         is_text = agrees_text(text_of(message), sent.text, is_cut=is_cut)
+        if not (stored or step.results) and reply.stop_reason in CALLS_DROPPED:
+            calls = []
         is_same = is_text and len(stored) == len(calls) and all(is_own for _, is_own in calls)
         if (
             is_cut
@@ -407,7 +412,8 @@ class _Builder:
         step = self.thread.steps[at]
         if (sent := step.reply.message) is not None:
             self._begin(at)
-            self._find(FindingKind.MISSING, sent=_shown_reply(sent), number=step.number)
+            if step.results is not None or not is_refused(step):
+                self._find(FindingKind.MISSING, sent=_shown_reply(sent), number=step.number)
             self.events.append(_event_of_reply(step, sent))
 
     def _begin(self, at: int) -> None:

@@ -28,6 +28,8 @@ from wire.exchanges import CHAT, exchange, sse
         (True, 1),
         (0, False),
         ("1", 1),
+        (None, 1.0),
+        ("1234567890123456789", 1234567890123456788),
         (None, {}),
         ([1], [1, 2]),
         ({"a": 1}, {"a": 1, "b": 2}),

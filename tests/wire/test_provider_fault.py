@@ -15,7 +15,7 @@ REFERENCE = Path(__file__).parents[2] / "docs/reference/reasons.md"
 OVERFLOW, FILTER, CALL = "context overflow", "content filter", "tool call that the server cannot parse"
 BUSY, ACCOUNT, TIME = "throttling", "account or budget", "time-out"
 DOWN, FIELD, LONG = "server out of memory, crashed or unavailable", "field that OpenClaw wrote", "text too long for a"
-REPLY_LIMIT, STATUS = "limit of the reply's length", "status that no content"
+REPLY_LIMIT, STATUS, PAGE = "limit of the reply's length", "status that no content", "page of a proxy"
 
 
 def openai(message: str, kind: str | None = "invalid_request_error", code: object = None, **more: object) -> object:
@@ -122,6 +122,20 @@ def gemini(code: int, status: str, message: str) -> object:
             anthropic("invalid_request_error", "messages.8.content.0.image.source.base64.data: dimensions exceed 8000"),
             LONG,
         ),
+        (CHAT, 400, {"error": {"code": "1261", "msg": "Prompt too long"}}, OVERFLOW),
+        (CHAT, 400, {"error": {"message": {"detail": "prompt is too long: 9 tokens"}}}, OVERFLOW),
+        (CHAT, 400, {"error": "Bad Request", "message": "Input is too long for requested model."}, OVERFLOW),
+        (CHAT, 400, openai("no", metadata={"raw": {"error": {"message": "prompt is too long"}}}), OVERFLOW),
+        (CHAT, 400, openai("Token limit exceeded: 9 > 8"), OVERFLOW),
+        (CHAT, 400, openai("The number of tokens (9) is over the limit of 8"), OVERFLOW),
+        (CHAT, 400, openai("The conversation has 9 tokens, more than the 8 of the model"), OVERFLOW),
+        (CHAT, 400, openai("The text is too long: token number exceeds 8"), OVERFLOW),
+        (CHAT, 400, openai("max_input_tokens exceeded", "context_length_error"), OVERFLOW),
+        (CHAT, 400, openai("You exceeded the model's token limit"), OVERFLOW),
+        (CHAT, 400, openai("Prompt has 9 tokens but the context only fits 8"), OVERFLOW),
+        (CHAT, 400, openai("messages 长度超出限制"), OVERFLOW),
+        (CHAT, 400, openai("请求的 token 数量超过模型上限"), OVERFLOW),
+        (CHAT, 500, openai("prompt is too long: 9 tokens > 8 maximum", "new_api_error"), OVERFLOW),
         # a filter refused what the conversation says
         (CHAT, 400, openai("Please modify your prompt and retry.", None, "content_filter", param="prompt"), FILTER),
         (CHAT, 400, openai("Output data may contain inappropriate content.", "data_inspection_failed"), FILTER),
@@ -138,6 +152,10 @@ def gemini(code: int, status: str, message: str) -> object:
         (CHAT, 400, openai("The input text may contain sensitive information. Request id: 02", "BadRequest"), FILTER),
         (CHAT, 400, {"error": [{"code": 2016, "message": "Prompt blocked due to security configurations"}]}, FILTER),
         (CHAT, 451, openai("The content you provided is blocked.", "censorship_blocked"), FILTER),
+        (CHAT, 403, {"code": "no permission", "error": "Content violates guidelines. API key ID: 1"}, FILTER),
+        (CHAT, 400, openai("Request contains blocked content"), FILTER),
+        (CHAT, 400, openai("Request blocked: prompt injection detected"), FILTER),
+        (CHAT, 400, openai("内容审核不通过"), FILTER),
         # the server could not read the model's own tool call
         (CHAT, 400, openai("Failed to call a function. Please adjust your prompt.", code="tool_use_failed"), CALL),
         (CHAT, 500, openai("error parsing tool call: raw='{\"rate limit\": ', err=unexpected end", "api_error"), CALL),
@@ -155,6 +173,12 @@ def gemini(code: int, status: str, message: str) -> object:
             gemini(400, "INVALID_ARGUMENT", "contents[1].parts[0].function_call.name: Name cannot be empty"),
             CALL,
         ),
+        (CHAT, 400, openai("tool call validation failed: write was not in request.tools"), CALL),
+        (CHAT, 400, openai("The arguments of the function call are not valid JSON"), CALL),
+        (CHAT, 500, openai("[json.exception.parse_error.101] parse error at line 1, column 20"), CALL),
+        (CHAT, 500, openai("unexpected token 12606 while expecting start token 200006"), CALL),
+        (RESPONSES, 400, openai("Invalid 'input[5].name': string does not match pattern."), CALL),
+        (MESSAGES, 400, anthropic("invalid_request_error", "Found multiple `tool_result` blocks with id: t"), CALL),
         # too many requests, also where tokens are said to be too many
         (CHAT, 400, openai("Too many tokens, please wait before trying again.", "ThrottlingException"), BUSY),
         (CHAT, 413, openai("Request too large for m1 on tokens per minute (TPM): Limit 6000", "tokens"), BUSY),
@@ -164,22 +188,35 @@ def gemini(code: int, status: str, message: str) -> object:
         (MESSAGES, 529, anthropic("overloaded_error", "Overloaded"), STATUS),
         (CHAT, 403, openai("Request limit exceeded for your plan"), BUSY),
         (CHAT, 400, {"error": "server busy, please try again. maximum pending requests exceeded"}, BUSY),
+        (CHAT, 400, openai("Maximum number of in-flight requests exceeded"), BUSY),
+        (CHAT, 400, openai("The request queue length exceeds the limit"), BUSY),
+        (CHAT, 400, openai("Token limit exceeded for today"), BUSY),
+        (CHAT, 400, openai("该模型当前访问量过大，请您稍后再试"), BUSY),
         # the account
+        (CHAT, 400, openai("Your requests have exceeded the limit of free usage"), ACCOUNT),
+        (CHAT, 403, openai("You must accept the usage policy of this model before using it"), ACCOUNT),
         (CHAT, 402, openai("You requested up to 32000 tokens, but can only afford 99", None, 402), STATUS),
         (CHAT, 400, openai("ExceededBudget: over budget for context window", "budget_exceeded", "400"), ACCOUNT),
         (CHAT, 400, openai("Your organization was disabled for violating our usage policies."), ACCOUNT),
         (GEMINI, 400, gemini(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."), ACCOUNT),
         # proxies and servers
+        (CHAT, 400, openai("Request exceeded the time limit of 300 seconds"), TIME),
+        (CHAT, 400, openai("Request lifetime exceeds 10 min"), TIME),
+        (CHAT, 400, openai("Failed to run content safety check"), DOWN),
+        (CHAT, 400, openai("not enough memory for a context length of 9"), DOWN),
+        (CHAT, 403, "<html><body>This content has been blocked by the content filter of a firm.</body></html>", PAGE),
+        (CHAT, 500, "<html><body>The maximum context length</body></html>", PAGE),
+        (CHAT, 400, openai("Request URI Too Large"), UNKNOWN.name),
         (CHAT, 400, openai("upstream took too long to respond", None), TIME),
         (CHAT, 524, "<html><body>The origin web server took too long to respond.</body></html>", STATUS),
         (CHAT, 504, "", STATUS),
         (CHAT, 431, "<h1>431 Request Header Fields Too Large</h1>", STATUS),
-        (CHAT, 400, "<center>Request Header Or Cookie Too Large</center>", UNKNOWN.name),
+        (CHAT, 400, "<center>Request Header Or Cookie Too Large</center>", PAGE),
         (CHAT, 500, openai("failed to allocate context window buffer: out of memory", "api_error"), DOWN),
         (CHAT, 400, openai("The moderation service is unavailable, try again", None), DOWN),
         (CHAT, 500, "The context window service failed", UNKNOWN.name),
         (CHAT, 400, openai("Provider returned error", None, 400), UNKNOWN.name),
-        (CHAT, 200, "<!DOCTYPE html><html><body>Sign in to the network</body></html>", UNKNOWN.name),
+        (CHAT, 200, "<!DOCTYPE html><html><body>Sign in to the network</body></html>", PAGE),
         # what OpenClaw wrote into the request
         (
             CHAT,
@@ -187,6 +224,8 @@ def gemini(code: int, status: str, message: str) -> object:
             openai("Invalid 'messages[3].tool_calls[0].id': string too long.", code="string_above_max_length"),
             FIELD,
         ),
+        (CHAT, 400, openai("Invalid tool call id: it must be 9 letters"), UNKNOWN.name),
+        (CHAT, 400, openai("Invalid 'user': string too long. Expected a maximum length of 64"), FIELD),
         (RESPONSES, 400, openai("Invalid 'prompt_cache_key': string too long. Expected at most 64"), FIELD),
         (CHAT, 400, openai("Invalid 'tools': array too long. Expected at most 128 items"), FIELD),
         (
@@ -201,6 +240,7 @@ def gemini(code: int, status: str, message: str) -> object:
             anthropic("invalid_request_error", "tools.3.custom.input_schema: JSON schema is invalid"),
             FIELD,
         ),
+        (CHAT, 400, openai("The maximum tokens you requested exceeds the model limit of 8"), REPLY_LIMIT),
         (CHAT, 400, openai("max_tokens is too large: 8192. This model's maximum context length is 4096"), REPLY_LIMIT),
     ],
 )
@@ -222,6 +262,18 @@ def test_a_failed_call_has_its_situation(path: str, status: int, body: object, s
         (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "eos"}]}], UNKNOWN.name),
         (CHAT, [{"choices": [{"delta": {}, "finish_reason": "sensitive"}]}], FILTER),
         (CHAT, [{"choices": [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}]}], STATUS),
+        (CHAT, [{"choices": [{"finish_reason": "error", "native_finish_reason": "MALFORMED_FUNCTION_CALL"}]}], CALL),
+        (CHAT, [{"choices": [{"finish_reason": "RECITATION"}]}], FILTER),
+        (CHAT, [{"choices": [{"finish_reason": "blocked"}]}], FILTER),
+        (CHAT, [{"detail": "prompt is too long"}], OVERFLOW),
+        (CHAT, [{"error": {}, "choices": [{"delta": {"content": "I"}, "finish_reason": "stop"}]}], UNKNOWN.name),
+        (
+            MESSAGES,
+            [{"type": "message_delta", "delta": {"stop_reason": "stop"}}, {"type": "message_stop"}],
+            UNKNOWN.name,
+        ),
+        (MESSAGES, [{"type": "error", "message": "prompt is too long"}], OVERFLOW),
+        (RESPONSES, [{"type": "response.completed", "response": {"status": "cancelled"}}], UNKNOWN.name),
         (RESPONSES, [{"type": "error", "code": "context_length_exceeded", "message": "Too long."}], OVERFLOW),
         (
             RESPONSES,
@@ -244,6 +296,22 @@ def test_an_error_within_a_stream_counts_like_one_before_it(path: str, events: l
     reply = facts_of(exchange(path, {}, sse(*events))).reply
     assert not reply.complete
     assert situation_of(reply.error, 200).name.startswith(situation)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_models"),
+    [
+        ("Provider returned an incomplete or malformed tool call", True),
+        ("Responses stream completed tool call with invalid JSON arguments", True),
+        ("Anthropic refusal (category: cyber).", True),
+        ("Context overflow: prompt too large for the model.", True),
+        ("Model context window too small (4096 tokens). Minimum is 16000.", False),
+        ("Stream ended without finish_reason", False),
+        ("LLM request timed out.", False),
+    ],
+)
+def test_without_a_wire_openclaws_own_words_decide(words: str, *, is_models: bool) -> None:
+    assert situation_of(words).is_models is is_models
 
 
 def test_the_reference_lists_every_situation_with_its_class_and_its_source() -> None:

@@ -147,6 +147,8 @@ def test_a_store_that_agrees_is_the_transcript() -> None:
         (("write", '{"n": 30.0}'), ("write", {"n": 30})),
         (("write", '{"n": 1e3}'), ("write", {"n": 1000})),
         (("write", '{"n": 1234567890123456789}'), ("write", {"n": 1234567890123456800})),
+        (("write", '{"n": 1234567890123456789}'), ("write", {"n": "1234567890123456789"})),
+        (("write", '{"n": 1e400}'), ("write", {"n": None})),
         (("write", '{"n": 100000000000000000000000}'), ("write", {"n": 1e23})),
         (("write", '{"n": -0.0}'), ("write", {"n": 0})),
         (("write", '{"n": 1.10}'), ("write", {"n": 1.1})),
@@ -200,6 +202,8 @@ def replace_request(one: Exchange, body: object) -> Exchange:
         ("<reasoning>hm</reasoning> Hello", "Hello"),
         ("<THINK>hm</THINK>Hello", "Hello"),
         ("<think foo='1'>hm</think>Hello", "Hello"),
+        ("<mm:think>hm</mm:think>Hello", "Hello"),
+        ("<internal>hm</internal>Hello", "Hello"),
         ("Hello<think>hm", "Hello"),
         ("<final>Hello</final>", "Hello"),
         ("[[reply_to_current]] Hello", "Hello"),
@@ -215,6 +219,34 @@ def test_a_text_without_reasoning_and_marks_is_the_models(sent: str, stored: str
 
     assert read(events)[1][1] == stored
     assert findings == ()
+
+
+@pytest.mark.parametrize(
+    "calls", [[("write", ARGUMENTS + "}")], [("write", "")], [("", ARGUMENTS)], [("write", ARGUMENTS)] * 2]
+)
+def test_a_reply_that_openclaw_refuses_is_no_difference_to_its_record_of_that(calls: list[Call]) -> None:
+    said = reply("", calls, ids=["same"] * len(calls))
+    asked = {"model": "m1", "messages": [{"role": "user", "content": PROMPT}], "tools": TOOLS}
+    thread = read_thread(read_all([exchange(CHAT, asked, said)]), ())
+
+    refused = event("assistant", [], stopReason="error", errorMessage=FORGED)
+    built = witnessed_transcript(thread, [USER, refused])
+
+    assert built.findings == ()
+    assert FORGED not in json.dumps(built.events)
+
+
+@pytest.mark.parametrize("end", ["length", "stop"])
+def test_calls_that_openclaw_did_not_execute_after_this_end_are_none(end: str) -> None:
+    said = reply("I write.", [("write", ARGUMENTS)]).replace(
+        b'"finish_reason": "tool_calls"', b'"finish_reason": "%s"' % end.encode()
+    )
+    asked = {"model": "m1", "messages": [{"role": "user", "content": PROMPT}], "tools": TOOLS}
+    thread = read_thread(read_all([exchange(CHAT, asked, said)]), ())
+
+    built = witnessed_transcript(thread, [USER, event("assistant", [text("I write.")])])
+
+    assert (read(built.events)[1], built.findings) == ((Role.ASSISTANT, "I write.", []), ())
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ def witnessed(
         silence = f"not one byte of a reply came to {found.facts.calls} requests"
         return (Reason.NO_REPLY if timed_out else Reason.PROVIDER_ERROR), silence
     failure = found.last_failure
-    if failure is not None and failure.end is not ExchangeEnd.CLIENT_LEFT:
+    if failure is not None and (failure.error or failure.end is not ExchangeEnd.CLIENT_LEFT):
         return _after_failure(reason, note, failure, timed_out=timed_out)
     is_silent = found.silent_s >= SILENCE_S and not timed_out
     if (reason is Reason.PROVIDER_ERROR and not is_silent) or (
@@ -182,7 +182,7 @@ def _after_failure(reason: Reason, note: str, failure: FailedCall, *, timed_out:
     situation = situation_of(failure.error, failure.status)
     status = f"{failure.status} " if failure.status >= HTTPStatus.BAD_REQUEST else ""
     said = f"{status}{failure.error or 'the reply had no end'}"
-    if failure.end is not ExchangeEnd.COMPLETE or not situation.is_models:
+    if failure.end is ExchangeEnd.NOT_REACHED or not situation.is_models:
         late = " (still so when the time was up)" if timed_out else ""
         return Reason.PROVIDER_ERROR, note if reason is Reason.PROVIDER_ERROR else f"{said}{late}"
     if reason in (Reason.TIMED_OUT, Reason.MODEL_ERROR):

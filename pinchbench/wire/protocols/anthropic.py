@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 USAGE = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 THINKING = frozenset({"thinking", "redacted_thinking"})
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+# Any other stop reason is an error to OpenClaw 2026.9.6.
+STOPS = frozenset({"end_turn", "stop_sequence", "max_tokens", "tool_use", "pause_turn", "refusal", "sensitive"}) | {
+    *("model_context_window_exceeded", "compaction")
+}
 
 
 class AnthropicMessages(Protocol):
@@ -59,7 +63,7 @@ class AnthropicMessages(Protocol):
                 if text_at(delta, "type") == "input_json_delta":
                     reply.call(index).update(arguments=piece_at(delta, "partial_json"))
             case "message_delta":
-                reply.stop_reason = text_at(object_at(event, "delta"), "stop_reason") or reply.stop_reason
+                _stop(object_at(event, "delta"), reply)
                 _report_usage(object_at(event, "usage"), reply)
             case "message_stop":
                 reply.complete = True
@@ -72,8 +76,18 @@ class AnthropicMessages(Protocol):
         _report_usage(object_at(body, "usage"), reply)
         for index, block in enumerate(objects_at(body, "content")):
             _read_block(block, index, reply, is_start=False)
-        reply.stop_reason = text_at(body, "stop_reason")
+        _stop(body, reply)
         reply.complete = bool(reply.stop_reason)
+
+    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
+        """Return whether a stream without `message_stop` is complete nevertheless."""
+        return closed_cleanly and bool(reply.stop_reason)
+
+
+def _stop(said: Object, reply: ReplyBuilder) -> None:
+    reply.stop_reason = text_at(said, "stop_reason") or reply.stop_reason
+    if reply.stop_reason and reply.stop_reason not in STOPS:
+        reply.error = reply.error or f"stop_reason: {reply.stop_reason}"
 
 
 def _report_usage(reported: Object, reply: ReplyBuilder) -> None:

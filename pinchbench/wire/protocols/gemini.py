@@ -67,7 +67,8 @@ class Gemini(Protocol):
         candidate = next(iter(objects_at(body, "candidates")), EMPTY)
         for part in objects_at(object_at(candidate, "content"), "parts"):
             _read_part(part, reply)
-        refused = text_at(object_at(body, "promptFeedback"), "blockReason")
+        feedback = object_at(body, "promptFeedback")
+        refused = text_at(feedback, "blockReason") or ("PROMPT_BLOCKED" if not candidate and feedback else "")
         reply.stop_reason = text_at(candidate, "finishReason") or refused or reply.stop_reason
         reply.complete = bool(reply.stop_reason)
         for token in objects_at(object_at(candidate, "logprobsResult"), "chosenCandidates"):

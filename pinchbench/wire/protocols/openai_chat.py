@@ -78,15 +78,19 @@ class OpenAIChat(Protocol):
         usage = object_at(event, "usage") or object_at(choice, "usage")
         if usage:
             reply.report_usage(_usage(usage), amount_at(usage, "cost"))
-        self._read_choice(choice, object_at(choice, "delta") or object_at(choice, "message"), reply)
+        said = "message" if choice.get("delta") is None else "delta"
+        self._read_choice(choice, object_at(choice, said), reply)
 
     def _read_choice(self, choice: Object, delta: Object, reply: ReplyBuilder) -> None:
         reply.stop_reason = text_at(choice, "finish_reason") or reply.stop_reason
         if reply.stop_reason and reply.stop_reason not in FINISHES:
-            reply.error = reply.error or error_in(choice) or f"finish_reason: {reply.stop_reason}"
-        reply.add_reasoning(piece_at(delta, *REASONING))
+            why = f"finish_reason: {reply.stop_reason} {text_at(choice, 'native_finish_reason')}"
+            reply.error = reply.error or error_in(choice) or why.strip()
         content = delta.get("content")
-        reply.add_text(content if isinstance(content, str) else text_of(content))
+        parts = [content] if isinstance(content, dict) else content
+        thoughts = [_part_text(one) for one in objects_at(delta, "reasoning_details")] or _thoughts(parts)
+        reply.add_reasoning(piece_at(delta, *REASONING) or "".join(thoughts))
+        reply.add_text(content if isinstance(content, str) else text_of(parts))
         reply.add_text(piece_at(delta, "refusal"))
         legacy = object_at(delta, "function_call")
         for place, call in enumerate(objects_at(delta, "tool_calls") or ([{"function": legacy}] if legacy else [])):
@@ -137,7 +141,7 @@ def _usage(usage: Object) -> Usage:
         prompt=count_at(usage, "prompt_tokens", "input_tokens"),
         output=count_at(usage, "completion_tokens", "output_tokens"),
         cached=count_at(details, "cached_tokens") or count_at(usage, "prompt_cache_hit_tokens"),
-        written=count_at(details, "cache_write_tokens"),
+        written=count_at(details, "cache_write_tokens") or count_at(usage, "cache_creation_input_tokens"),
         total=count_at(usage, "total_tokens"),
     )
 
@@ -189,6 +193,12 @@ def text_of(content: object) -> str:
 
 def _part_text(part: object) -> str:
     return writable(part) if isinstance(part, str) else text_at(part, "text", "refusal")
+
+
+def _thoughts(content: object) -> list[str]:
+    """Return the texts of the parts with which Mistral's models reason."""
+    parts = content if isinstance(content, list) else []
+    return [text_of(one.get("thinking")) for one in parts if isinstance(one, dict) and one.get("type") == "thinking"]
 
 
 def attachments_of(content: object) -> tuple[str, ...]:

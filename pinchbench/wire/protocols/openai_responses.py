@@ -74,7 +74,8 @@ class OpenAIResponses(Protocol):
         """Read one event of a streamed reply."""
         kind = text_at(event, "type")
         place = event.get("output_index")
-        key = place if isinstance(place, int) else text_at(event, "item_id")
+        item = object_at(event, "item")
+        key = place if isinstance(place, int) else text_at(event, "item_id") or text_at(item, "id")
         if kind in TEXT_DELTAS:
             reply.add_text(piece_at(event, "delta"))
             reply.logprobs += read_logprobs(list_at(event, "logprobs"))
@@ -83,7 +84,7 @@ class OpenAIResponses(Protocol):
         elif kind in ARGUMENT_DELTAS:
             reply.call(key).update(arguments=piece_at(event, "delta"))
         elif kind in ("response.output_item.added", "response.output_item.done"):
-            _read_call(object_at(event, "item"), key, reply)
+            _read_call(item, key, reply)
         elif kind == "response.created":
             _read_names(object_at(event, "response"), reply)
         elif kind in ENDS:
@@ -100,7 +101,7 @@ class OpenAIResponses(Protocol):
             reply.report_usage(_usage(usage), amount_at(usage, "cost"))
         status = text_at(body, "status")
         reply.stop_reason = text_at(object_at(body, "incomplete_details"), "reason") or status
-        reply.error = error_in(body) or reply.error or ("failed" if status == "failed" else "")
+        reply.error = error_in(body) or reply.error or (status if status in ("failed", "cancelled") else "")
         reply.complete = status not in ("", "in_progress", "queued")
         if reply.is_empty:
             _read_output(objects_at(body, "output"), reply)

@@ -26,9 +26,9 @@ class CallBuilder:
     arguments: list[str] = field(default_factory=list)
 
     def update(self, *, call_id: str = "", name: str = "", arguments: str = "") -> None:
-        """Add a piece of the arguments; id and name count as first said, as some providers repeat them."""
-        self.id = self.id or call_id
-        self.name = self.name or name
+        """Add a piece of the arguments; id and name count as said last, as they do for OpenClaw."""
+        self.id = call_id or self.id
+        self.name = name or self.name
         if arguments:
             self.arguments.append(arguments)
 

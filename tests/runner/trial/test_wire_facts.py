@@ -50,6 +50,9 @@ BUSY = refused("Too many tokens, please wait")
 GONE = replace(left(body=b""), status=0, end=ExchangeEnd.NOT_REACHED, error="connection refused")
 CUT = replace(left(body=ANSWER[:20]), end=ExchangeEnd.CUT)
 HALF = left(body=ANSWER[:20])
+ENDED, ENDED_SO = (
+    left(body=sse({"error": {"message": words}})) for words in ("Too many requests", "prompt is too long")
+)
 SILENT, IMPATIENT = left(), left(after_s=5.0)
 
 
@@ -71,6 +74,9 @@ SILENT, IMPATIENT = left(), left(after_s=5.0)
         (MODEL, [replied(), CUT], PROVIDER),
         (PROVIDER, [replied(), SILENT], PROVIDER),
         (PROVIDER, [replied(), HALF], MODEL),
+        (PROVIDER, [replied(), ENDED], PROVIDER),
+        (PROVIDER, [replied(), ENDED_SO], MODEL),
+        (PROVIDER, [replied(), replace(ENDED_SO, end=ExchangeEnd.CUT)], MODEL),
         # nothing at all
         (PROVIDER, [], PROVIDER),
         (PROVIDER, [left(1)], PROVIDER),

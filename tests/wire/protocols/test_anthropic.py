@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pinchbench.model.usage import Usage
+from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.protocols.call_facts import Message, ProtocolName, Role, Tool, ToolCall
 from wire.exchanges import MESSAGES, cut, exchange, sse
@@ -115,3 +116,10 @@ def test_where_a_cache_begins_is_no_part_of_a_message() -> None:
 
     assert one == other
     assert one.request.conversation.messages[0].attachments
+
+
+def test_a_stream_without_its_last_event_is_complete_by_its_stop_reason() -> None:
+    begin = STREAM.partition(b'data: {"type": "message_stop"')[0]
+
+    assert facts_of(exchange(MESSAGES, REQUEST, begin)).reply.complete
+    assert not facts_of(exchange(MESSAGES, REQUEST, begin, end=ExchangeEnd.CUT)).reply.complete

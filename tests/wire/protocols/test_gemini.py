@@ -85,6 +85,9 @@ def test_a_reply_without_a_finish_reason_is_not_complete_and_a_refused_prompt_is
     cut_off = facts_of(exchange(GEMINI, REQUEST, sse(*CHUNKS[:3]))).reply
     refused = facts_of(exchange(GEMINI, REQUEST, sse({"promptFeedback": {"blockReason": "SAFETY"}}))).reply
 
+    unnamed = facts_of(exchange(GEMINI, REQUEST, sse({"promptFeedback": {"safetyRatings": []}}))).reply
+
+    assert (unnamed.complete, unnamed.stop_reason) == (True, "PROMPT_BLOCKED")
     assert (cut_off.complete, cut_off.message) == (False, REPLY)
     assert (refused.complete, refused.stop_reason, refused.message) == (True, "SAFETY", None)
 

@@ -190,6 +190,9 @@ CALL = ("write", '{"text":"🚀"}')
         ),
         ([{"choices": [{"index": 1, "delta": {"content": "a"}}]}], "a", (), None),
         ([{"choices": [{"message": {"role": "assistant", "content": "a"}, "finish_reason": "stop"}]}], "a", (), None),
+        ([delta({"content": [{"type": "thinking", "thinking": [{"text": "hm"}]}, {"text": "a"}]})], "a", (), None),
+        ([delta({"content": {"type": "text", "text": "a"}})], "a", (), None),
+        ([delta({"content": "a"}), {"choices": [{"delta": {}, "message": {"content": "a"}}]}], "a", (), None),
         ([{"choices": [{"delta": {"content": "a"}, "usage": {"completion_tokens": 5}}]}], "a", (), 5),
         ([delta({"content": "a"}), {"choices": [], "usage": {"input_tokens": 9, "output_tokens": 5}}], "a", (), 5),
     ],
@@ -202,3 +205,34 @@ def test_an_odd_stream_is_read_as_openclaw_reads_it(
     assert (reply.complete, reply.message.text) == (True, text)
     assert tuple((call.name, call.arguments) for call in reply.message.tool_calls) == calls
     assert (reply.usage.output_tokens if reply.usage else None) == output
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]},
+        {"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+        {"reasoning": "hm", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+    ],
+)
+def test_reasoning_is_read_in_the_forms_of_each_provider(said: object) -> None:
+    reply = facts_of(exchange(CHAT, {}, sse(delta(said), delta({}, "stop"), end="[DONE]"))).reply
+    assert reply.message == Message(role=Role.ASSISTANT, reasoning="hm")
+
+
+@pytest.mark.parametrize(
+    ("stream", "text", "complete"),
+    [
+        (sse(delta({"content": "a"}, "stop"), end="[DONE]") + sse(delta({"content": "b"})), "a", True),
+        (sse(delta({"content": "a"}, "stop"), end=" [DONE]"), "a", False),
+        (sse(delta({"content": "a"}), end="{oops") + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", False),
+        (sse(delta({"content": "a"}), end="null") + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", True),
+    ],
+)
+def test_a_stream_ends_with_its_mark_and_a_broken_event_is_no_doing_of_the_model(
+    stream: bytes, text: str, complete: bool
+) -> None:
+    reply = facts_of(exchange(CHAT, {}, stream)).reply
+    assert reply.message is not None
+    assert (reply.message.text, reply.complete) == (text, complete)
+    assert bool(reply.error) is not complete

@@ -101,3 +101,17 @@ def test_an_incomplete_and_a_failed_reply_say_why() -> None:
     assert (first.complete, first.stop_reason) == (True, "max_output_tokens")
     assert (second.complete, second.error) == (False, "server_error: it broke")
     assert (third.complete, third.error) == (False, "overloaded")
+
+
+def test_a_call_without_a_place_is_known_by_its_item() -> None:
+    item = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "exec", "arguments": '{"a":1}'}
+    events = (
+        {"type": "response.output_item.added", "item": {**item, "arguments": ""}},
+        {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "delta": '{"a":1}'},
+        {"type": "response.output_item.done", "item": item},
+        {"type": "response.completed", "response": {"status": "completed"}},
+    )
+    reply = facts_of(exchange(RESPONSES, REQUEST, sse(*events))).reply
+    assert reply.message == Message(
+        role=Role.ASSISTANT, tool_calls=(ToolCall(id="c", name="exec", arguments='{"a":1}'),)
+    )

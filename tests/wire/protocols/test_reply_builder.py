@@ -7,12 +7,12 @@ from pinchbench.wire.protocols.call_facts import Message, Role, ToolCall
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder
 
 
-def test_id_and_name_of_a_call_count_as_first_said_and_arguments_add_up() -> None:
+def test_id_and_name_of_a_call_count_as_said_last_and_arguments_add_up() -> None:
     reply = ReplyBuilder()
     reply.call(0).update(call_id="a", name="read", arguments="{")
-    reply.call(0).update(call_id="b", name="read", arguments="}")
+    reply.call(0).update(call_id="b", name="write", arguments="}")
 
-    calls = (ToolCall(id="a", name="read", arguments="{}"),)
+    calls = (ToolCall(id="b", name="write", arguments="{}"),)
     assert reply.facts().message == Message(role=Role.ASSISTANT, tool_calls=calls)
 
 
