@@ -20,9 +20,9 @@ from pinchbench.grading.judge.judge_reply import UnreadableReplyError, median_ve
 from pinchbench.grading.judge.kept_replies import AlteredEntryError, JudgeCache, KeptReply
 from pinchbench.grading.judge.prompt import Question
 from pinchbench.http_client import Answer, retry_after_s
+from pinchbench.json_values import MAX_COUNT
 from pinchbench.llm.openai_api import (
     LONGEST_RETRY_AFTER_S,
-    MAX_COUNT,
     Message,
     RequestOptions,
     Role,
