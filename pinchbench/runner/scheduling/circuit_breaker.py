@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pinchbench.model.ending import Ending, Reason
@@ -29,28 +28,6 @@ PAUSES_AT_START = 2  # where nothing has worked yet, a wrong address is as likel
 SHORT_PAUSE = 0.5  # in delays, where somebody has to do something: one more look, as a provider may err as well
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pause:
-    """No new attempt before `until` (monotonic seconds), and then one alone, the probe. `why` is for the user."""
-
-    until: float
-    why: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GiveUp:
-    """The run would measure nothing: its trials fail as infrastructure. `why` is as in `Pause`."""
-
-    why: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Recovered:
-    """Things work again. `why` is for the user."""
-
-    why: str
-
-
 class CircuitBreaker:
     """A circuit breaker over the ends of attempts. Times are monotonic seconds."""
 
@@ -63,11 +40,11 @@ class CircuitBreaker:
         self._delay_s = delay_s
         self._jitter = jitter
         self.works = works  # whether an attempt of the run has said something about the model
-        # closed: go on; paused: nothing starts before `resume_at`, then the probe; probing: the probe runs
-        self.state: Literal["closed", "paused", "probing"] = "closed"
-        self.resume_at = -math.inf  # when the probe may start; `math.inf` once the run was given up
+        # closed: go on; paused: no attempt starts before `resume_at`, and then one alone, the probe; probing: it runs;
+        # given up: the run would measure nothing
+        self.state: Literal["closed", "paused", "probing", "given up"] = "closed"
+        self.resume_at = -math.inf  # `math.inf` once the run was given up
         self.why = ""  # the diagnosis of the last failure that opened it or kept it open; empty while closed
-        self._given_up = False
         self._pauses = 0  # since it was closed
         self._ended = 0  # attempts that ended by themselves
         self._row: list[TrialKey] = []  # the last ones that ended as infrastructure for the same cause
@@ -75,17 +52,17 @@ class CircuitBreaker:
 
     def try_now(self, now: float) -> None:
         """Let the probe start at once, if it is waiting to."""
-        if self.state == "paused" and not self._given_up:
+        if self.state == "paused":
             self.resume_at = now
 
     def probing(self) -> None:
         """Note that the probe has started. Only called while paused."""
         self.state = "probing"
 
-    def ended(self, outcome: Outcome, now: float, *, is_probe: bool) -> Pause | GiveUp | Recovered | None:
-        """Take the end of an attempt, and say what changes: None where nothing does."""
-        if not self._enabled or self._given_up:
-            return None
+    def ended(self, outcome: Outcome, now: float, *, is_probe: bool) -> str:
+        """Take the end of an attempt, and tell the user what has become of `state` by it; empty where nothing has."""
+        if not self._enabled or self.state == "given up":
+            return ""
         # an agent that tampers says nothing about the provider or the machine, nor does a lost node about the others
         is_evidence = (
             outcome.reason.ending not in (Ending.INTERRUPTED, Ending.UNTRUSTED)
@@ -95,20 +72,20 @@ class CircuitBreaker:
         if self.state == "probing" and is_probe and not is_evidence:
             self.state, self.resume_at = "paused", now  # it has shown nothing: another one has to
         if not is_evidence:
-            return None
+            return ""
         if outcome.reason.is_valid:
             return self._counted(outcome)
         if self.state == "closed":
-            return self._open(outcome, now) if self._is_too_much(outcome) else None
-        return self._open(outcome, now) if self.state == "probing" and is_probe else None
+            return self._open(outcome, now) if self._is_too_much(outcome) else ""
+        return self._open(outcome, now) if self.state == "probing" and is_probe else ""
 
-    def _counted(self, outcome: Outcome) -> Recovered | None:
+    def _counted(self, outcome: Outcome) -> str:
         was_open = self.state != "closed"
         self.works = True
         self.state, self.resume_at, self.why = "closed", -math.inf, ""
         self._pauses = 0
         self._row = []
-        return Recovered(why=f"{outcome.key} ran to an end of its own: the run goes on.") if was_open else None
+        return f"{outcome.key} ran to an end of its own: the run goes on." if was_open else ""
 
     def _is_too_much(self, outcome: Outcome) -> bool:
         cause = cause_of(outcome)
@@ -121,23 +98,18 @@ class CircuitBreaker:
                 return True
         return len(self._row) >= ROW and len(set(self._row)) >= ROW_TRIALS
 
-    def _open(self, outcome: Outcome, now: float) -> Pause | GiveUp:
+    def _open(self, outcome: Outcome, now: float) -> str:
         cause = cause_of(outcome)
         self.why = diagnose(outcome)
         pause_s = self._next_pause_s(cause)
         if pause_s is None:
-            self._given_up = True
-            self.state, self.resume_at = "paused", math.inf
+            self.state, self.resume_at = "given up", math.inf
             tries = "one more try" if self._pauses == 1 else f"{self._pauses} more tries"
-            why = f"{self.why} The run was stopped after {tries} in vain; `--no-fail-fast` goes on all the same."
-            return GiveUp(why=why)
+            return f"{self.why} The run was stopped after {tries} in vain; `--no-fail-fast` goes on all the same."
         how = "is paused" if self._pauses == 0 else "stays paused"
         self._pauses += 1
         self.state, self.resume_at = "paused", now + pause_s
-        return Pause(
-            until=self.resume_at,
-            why=f"{self.why} The run {how}; one trial will be tried in {math.ceil(pause_s)} s.",
-        )
+        return f"{self.why} The run {how}; one trial will be tried in {math.ceil(pause_s)} s."
 
     def _next_pause_s(self, cause: Cause) -> float | None:
         if not cause.is_transient:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Ending, Stop
 from pinchbench.model.trial import Attempt
-from pinchbench.runner.scheduling.circuit_breaker import GiveUp, Pause, Recovered
 from pinchbench.runner.scheduling.diagnosis import is_busy
 
 if TYPE_CHECKING:
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 
 BUSY = (
     "The provider has too many requests: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
-)
-LATE_PROBE = (
-    "The trial that shows whether things work again waits until another one has ended: what runs may use up the budget."
 )
 NO_SLOTS = "Every node is lost."
 BETTER = "The provider keeps up: {limit} of {most} trials at once."
@@ -93,7 +89,6 @@ class Dispatcher:
         self._noted: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
         self._probe: TrialKey | None = None
         self._is_paused = False  # by the user
-        self._late_probe = -math.inf  # when it was due, as soon as the user knows that it waits
         self._paces: list[Pace] = []  # these four: what the call that runs has decided so far
         self._notices: list[str] = []
         self._alerts: list[BudgetNearlyUsed] = []
@@ -131,15 +126,11 @@ class Dispatcher:
             self._limited(began, now)
         elif outcome.reason.is_valid and outcome.rate_limits == 0 and self._throttle.passed() and self._is_open:
             self._pace(self._throttle.limit, self._said(BETTER))
-        match self._breaker.ended(outcome, now, is_probe=is_probe):
-            case Pause(why=why):
-                self._pace(0, why)
-            case GiveUp(why=why):
-                self._end(why, Stop.INCONCLUSIVE)
-            case Recovered(why=why):
-                self._pace(0 if self._is_paused else self._throttle.limit, why)
-            case None:
-                pass
+        why = self._breaker.ended(outcome, now, is_probe=is_probe)
+        if why and self._breaker.state == "given up":
+            self._end(why, Stop.INCONCLUSIVE)
+        elif why:
+            self._pace(self._throttle.limit if self._is_open else 0, why)
         self._cap(self.budget.ended(outcome) or self._over(now, outcome.usage))
         if outlook := self.budget.outlook(now, self._schedule.waiting_by_task):
             self._notices.append(outlook)
@@ -268,20 +259,13 @@ class Dispatcher:
         if now < self._breaker.resume_at:
             return self._breaker.resume_at
         if not self._is_paid(coming, now):
-            return None if self.stopped else self._await_budget()
+            return None if self.stopped else math.inf
         attempt = self._schedule.probe()
         if attempt is not None:
             self._breaker.probing()
             self._probe = attempt.key
             self._begin(attempt, now)
         return attempt
-
-    def _await_budget(self) -> float:
-        """Say, once a pause, why its probe is late: no time to ask again but when a trial that runs has ended."""
-        if self._late_probe != self._breaker.resume_at:
-            self._late_probe = self._breaker.resume_at
-            self._notices.append(LATE_PROBE)
-        return math.inf
 
     def _is_paid(self, attempt: Attempt, now: float) -> bool:
         """Return whether the budgets have room for it; if not, and nothing running could change that, the run ends."""

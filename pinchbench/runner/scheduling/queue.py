@@ -86,11 +86,6 @@ class AttemptQueue:
         self._admissions = admissions
 
     @property
-    def waiting(self) -> int:
-        """How many attempts are not given out yet."""
-        return len(self._first) + len(self._retries)
-
-    @property
     def waiting_by_task(self) -> Mapping[str, int]:
         """How many attempts at each task are not given out yet, by task id. Changes with the schedule."""
         return self._waiting
