@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import platform
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ResultsError
@@ -14,12 +13,12 @@ from pinchbench.files.user_data import cache_dir
 from pinchbench.model.finding import Finding
 from pinchbench.process.capacity import (
     GIB,
-    MIN_FREE_BYTES,
-    MIN_FREE_INODES,
     allowed_open_files,
     allowed_tasks,
     available_bytes,
+    find_full,
     raise_open_files,
+    room_of,
     slots_refusal,
     slots_warning,
     suited_slots,
@@ -98,78 +97,46 @@ def of_sandbox(support: Support) -> Finding:
             )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FolderSpace:
-    """A folder that a run writes to. `there` is the folder itself, or the nearest above it that exists.
+def find_room(folder: Path, *, subject: str, needed: int, option: str, executes: bool = False) -> Finding:
+    """Hold a folder, which nobody may have made yet, against the bytes that are needed there. Blocks. Raises OSError.
 
-    `free_inodes` is None where the file system counts none; `refused` says why nothing may be made there.
+    `option` is what names another folder; programs are executed in the folder if `executes`.
     """
-
-    folder: Path
-    there: Path
-    free_bytes: int
-    free_inodes: int | None
-    writable: bool
-    refused: str = ""
-
-
-def read_room(folder: Path, *, option: str, executes: bool = False) -> FolderSpace:
-    """Look at a folder, in which programs will be executed if `executes`; nothing is made. Blocks. Raises OSError."""
     there = next(one for one in (folder, *folder.parents) if one.is_dir())
-    left = os.statvfs(there)
-    refused = ""
+    another = f"name another folder with {option}"
     try:
         refuse_planted(folder, option=option)
         if executes:
             refuse_noexec(there)
     except ResultsError as error:
-        refused = str(error)
-    if not refused and os.path.lexists(folder) and not folder.is_dir():
-        refused = f"{folder} is no folder."
-    return FolderSpace(
-        folder=folder,
-        there=there,
-        free_bytes=(left.f_bfree if os.geteuid() == 0 else left.f_bavail) * left.f_frsize,
-        free_inodes=left.f_ffree if left.f_files else None,
-        writable=os.access(there, os.W_OK | os.X_OK),
-        refused=refused,
-    )
-
-
-def of_room(room: FolderSpace, *, subject: str, needed: int, option: str) -> Finding:
-    """Hold a folder against the bytes that are needed there. `option` is what names another folder."""
-    another = f"name another folder with {option}"
-    if room.refused:
-        return Finding.problem(subject, room.refused, do=f"Remount or remove it, or {another}.")
-    if not room.writable:
-        return Finding.problem(subject, f"{room.there} can't be written.", do=f"Change its permissions, or {another}.")
-    inodes = room.free_inodes
-    said = f"{room.folder}: {size(room.free_bytes)} free"
-    if room.free_bytes < MIN_FREE_BYTES or (inodes is not None and inodes < MIN_FREE_INODES):
-        full = f"{said}, and room for {inodes} more files" if inodes is not None else said
+        return Finding.problem(subject, str(error), do=f"Remount or remove it, or {another}.")
+    if os.path.lexists(folder) and not folder.is_dir():
+        return Finding.problem(subject, f"{folder} is no folder.", do=f"Remove it, or {another}.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Finding.problem(subject, f"{there} can't be written.", do=f"Change its permissions, or {another}.")
+    if full := find_full([there]):
         return Finding.problem(subject, f"{full}: that is full.", do=f"Free some, or {another}.")
-    if room.free_bytes < needed:
-        return Finding.warning(subject, f"{said}; about {size(needed)} are needed.", do=f"Free some, or {another}.")
-    return Finding.ok(subject, f"{said}; about {size(needed)} are needed.")
+    free_bytes = room_of(there)
+    said = f"{folder}: {size(free_bytes)} free; about {size(needed)} are needed."
+    if free_bytes < needed:
+        return Finding.warning(subject, said, do=f"Free some, or {another}.")
+    return Finding.ok(subject, said)
 
 
 def find_run_root(folder: Path, slots: int) -> Finding:
     """The folder of the agents' homes and workspaces against the slots. Blocks."""
-    room = read_room(folder, option="--run-root", executes=True)
-    return of_room(room, subject="run root", needed=SLOT_BYTES * slots, option="--run-root")
+    return find_room(folder, subject="run root", needed=SLOT_BYTES * slots, option="--run-root", executes=True)
 
 
 def find_output(folder: Path) -> Finding:
     """The folder of results. Blocks."""
-    room = read_room(folder, option="--output-dir")
-    return of_room(room, subject="output", needed=RESULT_BYTES, option="--output-dir")
+    return find_room(folder, subject="output", needed=RESULT_BYTES, option="--output-dir")
 
 
 def find_cache() -> Finding:
     """The folder of installed OpenClaws. Blocks."""
-    room = read_room(cache_dir().absolute(), option="PINCHBENCH_CACHE")
     needed = COMPILED_BYTES if any(cache_dir().glob("openclaw-*")) else INSTALL_BYTES
-    return of_room(room, subject="cache", needed=needed, option="PINCHBENCH_CACHE")
+    return find_room(cache_dir().absolute(), subject="cache", needed=needed, option="PINCHBENCH_CACHE")
 
 
 def find_memory(slots: int) -> Finding:

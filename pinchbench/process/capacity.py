@@ -164,15 +164,19 @@ def is_disk_full(error: OSError) -> bool:
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
+def room_of(folder: Path) -> int:
+    """Return the free bytes of a folder's file system that this user can use. Blocks. Raises OSError."""
+    left = os.statvfs(folder)
+    return (left.f_bfree if os.geteuid() == 0 else left.f_bavail) * left.f_frsize  # others can't use root's reserve
+
+
 def find_full(folders: Iterable[Path]) -> str:
     """Describe the first of these folders with too little free space; return an empty string if none. Blocks."""
     for folder in folders:
         try:
-            left = os.statvfs(folder)
+            left, free = os.statvfs(folder), room_of(folder)
         except OSError:  # missing: a different failure, which is reported elsewhere
             continue
-        # other users can't use the blocks that are reserved for root
-        free = (left.f_bfree if os.geteuid() == 0 else left.f_bavail) * left.f_frsize
         if free < MIN_FREE_BYTES:
             return f"{folder} is on a file system with {free} bytes left"
         if left.f_files and left.f_ffree < MIN_FREE_INODES:  # some file systems don't count inodes

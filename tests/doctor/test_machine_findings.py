@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pinchbench.doctor import machine_findings
 from pinchbench.doctor.machine_findings import (
-    FolderSpace,
     find_limits,
     find_memory,
+    find_room,
     of_platform,
-    of_room,
     of_sandbox,
-    read_room,
 )
 from pinchbench.errors import ResultsError
 from pinchbench.model.finding import Finding, Level
@@ -27,7 +24,6 @@ from pinchbench.sandbox.levels import Support
 MIB, GIB = 1024**2, 1024**3
 KEY = "sk-0123456789abcdef-THIS-IS-NOBODYS-KEY"
 NOW = 1_795_000_000.0  # in 2026
-ROOM = FolderSpace(folder=Path("/runs"), there=Path("/runs"), free_bytes=10 * GIB, free_inodes=1000, writable=True)
 
 
 def test_where_there_is_no_guardian_it_is_said_what_can_escape() -> None:
@@ -63,33 +59,33 @@ def test_a_machine_with_landlock_alone_is_noted_with_what_it_does_not_give(abi: 
 
 
 @pytest.mark.parametrize(
-    ("room", "level", "word"),
-    [
-        (ROOM, Level.OK, "10.0 GiB"),
-        (replace(ROOM, free_inodes=None), Level.OK, "10.0 GiB"),
-        (replace(ROOM, free_bytes=50 * MIB), Level.WARNING, "50 MiB"),
-        (replace(ROOM, free_bytes=1 * MIB), Level.PROBLEM, "full"),
-        (replace(ROOM, free_inodes=3), Level.PROBLEM, "3 more files"),
-        (replace(ROOM, writable=False), Level.PROBLEM, "can't be written"),
-        (replace(ROOM, refused="/runs is a link."), Level.PROBLEM, "/runs is a link."),
-    ],
+    ("free_bytes", "level", "word"),
+    [(10 * GIB, Level.OK, "10.0 GiB"), (50 * MIB, Level.WARNING, "50 MiB"), (1 * MIB, Level.PROBLEM, "full")],
 )
-def test_a_folder_is_held_against_what_a_run_writes_there(room: FolderSpace, level: Level, word: str) -> None:
-    found = of_room(room, subject="output", needed=64 * MIB, option="--output-dir")
+def test_a_folder_is_held_against_what_a_run_writes_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_bytes: int, level: Level, word: str
+) -> None:
+    for module in (capacity, machine_findings):
+        monkeypatch.setattr(module, "room_of", lambda _: free_bytes)
+    _judged(tmp_path / "not" / "there", level, word)
+    assert not (tmp_path / "not").exists()
 
-    assert found.level is level
-    assert word in found.said
-    if level in {Level.WARNING, Level.PROBLEM}:
-        assert "--output-dir" in found.do
+
+def _judged(folder: Path, level: Level, word: str, *, executes: bool = False) -> None:
+    found = find_room(folder, subject="output", needed=64 * MIB, option="--output-dir", executes=executes)
+
+    assert (found.level, word in found.said) == (level, True)
+    assert ("--output-dir" in found.do) == (level is not Level.OK)
 
 
-def test_the_room_of_a_folder_that_is_not_there_yet_is_that_of_the_next_one_above(tmp_path: Path) -> None:
-    room = read_room(tmp_path / "a" / "b", option="--run-root")
+def test_a_folder_that_is_none_or_can_not_be_written_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    _judged(tmp_path / "file", Level.PROBLEM, f"{tmp_path}/file is no folder.")
 
-    assert room.there == tmp_path
-    assert room.free_bytes > 0
-    assert room.writable
-    assert not (tmp_path / "a").exists()
+    monkeypatch.setattr("os.access", lambda *_: False)
+    _judged(tmp_path, Level.PROBLEM, "can't be written")
 
 
 def test_a_run_root_in_which_nothing_can_be_executed_is_a_problem(
@@ -99,10 +95,8 @@ def test_a_run_root_in_which_nothing_can_be_executed_is_a_problem(
         raise ResultsError(f"{path} is noexec")
 
     monkeypatch.setattr(machine_findings, "refuse_noexec", refuse)
-    assert read_room(tmp_path, option="--output-dir").refused == ""
-    room = read_room(tmp_path / "runs", option="--run-root", executes=True)
-    assert room.refused == f"{tmp_path} is noexec"
-    assert of_room(room, subject="run root", needed=0, option="--run-root").level is Level.PROBLEM
+    _judged(tmp_path, Level.OK, "free; about 64 MiB are needed")
+    _judged(tmp_path / "runs", Level.PROBLEM, f"{tmp_path} is noexec", executes=True)
 
 
 def test_memory_and_limits_are_answered_as_a_run_answers_them(monkeypatch: pytest.MonkeyPatch) -> None:
