@@ -73,7 +73,7 @@ def _choice(names: tuple[str, ...], folder: Path, *, margin: float, across_suite
     if len(names) == 1:
         files = find_experiment(names[0], folder)
         if files is None:
-            raise ConfigError(f"{names[0]} is no experiment in {folder}: name one, or at least two runs or models.")
+            raise ConfigError(f"{names[0]} is not an experiment in {folder}: name one, or at least two runs or models.")
         return read_experiment_runs(files).choice(margin=margin, across_suites=across_suites)
     return choice_of(find_sides(names, folder), margin=margin, across_suites=across_suites)
 

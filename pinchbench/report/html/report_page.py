@@ -264,7 +264,7 @@ def _unfinished(run: PastRun) -> Iterator[tuple[str, str]]:
     left = f"{run.unfinished} of {many(len(run.facts.plan), 'trial')}"
     how = f"`pinchbench-async resume {run.facts.run_id}`"
     if run.journal.state.finished is None:
-        yield "bad", f"Incomplete: {left} are left. If the run does not work any more, {how} continues it."
+        yield "bad", f"Incomplete: {left} are left. If the run is no longer going on, {how} continues it."
     elif run.data.left_out.not_run or run.data.interrupted:
         ended = f"{run.data.interrupted} ended the run" if run.data.interrupted else "the run has ended"
         yield "bad", f"Incomplete: {ended}, and {left} are left. {how} continues it."

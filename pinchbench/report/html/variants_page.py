@@ -265,8 +265,9 @@ def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]
             f" ({left_out_text(left_out)})"
             for one, left_out in without
         )
-        is_unfinished = any(one.side and one.side.unfinished for one, _ in without)
-        again = " `pinchbench-async resume` runs or grades them." if is_unfinished else ""
+        unfinished = [run for one, _ in without if one.side and one.side.unfinished for run in one.side.runs]
+        which = unfinished[0] if len(unfinished) == 1 else "RUN"
+        again = f" `pinchbench-async resume {which}` runs or grades them." if unfinished else ""
         yield f"Excluded from the scores: {'; '.join(counts)}.{again}"
     for one in variants:
         if one.failed or one.side is None:
