@@ -51,7 +51,9 @@ def test_each_format_has_every_model_and_goes_to_a_file(experiment: Path, tmp_pa
 
 def test_one_name_must_be_an_experiment(tmp_path: Path) -> None:
     done = _choose("mock/m1", "--output-dir", tmp_path)
-    assert str(done.exception) == f"mock/m1 is not an experiment in {tmp_path}: name one, or at least two runs or models."
+    assert (
+        str(done.exception) == f"mock/m1 is not an experiment in {tmp_path}: name one, or at least two runs or models."
+    )
 
 
 def test_runs_that_measure_different_things_are_refused_by_name(tmp_path: Path) -> None:
