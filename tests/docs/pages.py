@@ -20,11 +20,11 @@ def fences(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
-def commands(page: Path) -> list[str]:
+def commands(page: Path, language: str = "console") -> list[str]:
     """Each `$ pinchbench-async …` of a page, without what the shell does with it."""
     lines = [
         line
-        for fence in fences(page, "console")
+        for fence in fences(page, language)
         for line in re.findall(r"pinchbench-async(?: .*)?$", fence, re.MULTILINE)
     ]
     return [re.split(r"\s#\s|\)$| >> | \| ", line)[0].rstrip() for line in lines]

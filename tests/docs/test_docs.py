@@ -19,6 +19,8 @@ import pinchbench
 from docs.generate import pages
 from docs.pages import DOCS, PAGES, ROOT, commands, fences, named
 from pinchbench.cli import cli
+from pinchbench.cli.settings_file import FOLDER_VARIABLE, read_settings
+from pinchbench.experiment.experiment_spec import read_experiment
 from pinchbench.suite.parse import parse_task
 
 MAX_README_LINES = 150
@@ -40,7 +42,10 @@ def test_a_generated_page_is_what_the_code_says(path: Path, text: str) -> None:
     assert path.read_text(encoding="utf-8") == text, "run `make docs`"
 
 
-@pytest.mark.parametrize(("page", "line"), [(named(page), line) for page in PAGES for line in commands(page)])
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [(named(page), line) for page in PAGES for kind in ("console", "sh", "bash") for line in commands(page, kind)],
+)
 def test_a_command_in_the_documentation_names_a_command_and_options_that_exist(page: str, line: str) -> None:
     words = shlex.split(line)[1:]
     command: click.Command = cli
@@ -64,6 +69,36 @@ def test_a_sample_compiles_and_imports_public_names(page: Path) -> None:
         tree = ast.parse(fence, feature_version=(3, 11))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "pinchbench"]
         assert {one.name for node in imports for one in node.names} <= set(pinchbench.__all__)
+
+
+@pytest.mark.parametrize("sample", fences(DOCS / "guides" / "experiments.md", "yaml"))
+def test_a_sample_of_an_experiment_can_be_read(sample: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a judge's")
+    (tmp_path / "my-skills").mkdir()
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "careful.md").write_text("Be careful.\n", encoding="utf-8")
+    shared = "" if "model:" in sample else "model: mock/m1\n"
+    variants = "" if "variants:" in sample else "variants: {a: {}, b: {thinking: high}}\n"
+    (tmp_path / "experiment.yaml").write_text(f"{shared}{variants}{sample}", encoding="utf-8")
+
+    assert len(read_experiment(tmp_path / "experiment.yaml").variants) >= 2
+
+
+def test_the_sample_of_a_settings_file_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    [sample] = fences(DOCS / "guides" / "your-model.md", "yaml")
+    (tmp_path / "pinchbench.yaml").write_text(sample, encoding="utf-8")
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    assert read_settings().endpoints.keys() == {"local"}
+
+
+@pytest.mark.parametrize(
+    "head", [one for one in fences(DOCS / "guides" / "office-service.md", "yaml") if one[0] != " "]
+)
+def test_the_sample_of_a_service_can_be_read(head: str) -> None:
+    rest = "## Prompt\n\nHi.\n\n## Automated Checks\n\n```python\ndef grade(t, w): return {'a': 1}\n```\n"
+    assert parse_task(f"---\nid: task_x\n{head}\n---\n{rest}", path=Path("task.md")).task.services
 
 
 def test_the_sample_of_a_timeline_can_be_read() -> None:
