@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from pinchbench.runner.scheduling.meter import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
@@ -42,56 +43,60 @@ UNREPORTED = (
 )
 
 
-WHOSE = " of the experiment"
+class _Limited(ABC):
+    """What is used, next to its limits. Times are monotonic seconds.
 
+    Sentences name the option and the figures; an empty one says that there is room. Without `limits` all are empty.
+    `deadline` is when this session has used its hours; `math.inf` without a limit.
+    """
 
-class _Hours:
-    """The hours of a session: since when they count, and how many there may be. Times are monotonic seconds."""
+    whose = ""  # follows a limit in sentences
+    taker = "the run"  # whose time passes
 
-    def __init__(self, limits: BudgetLimits, began: float, *, whose: str = "", taker: str = "the run") -> None:
-        """`whose` follows the limit in sentences, and `taker` is whose time passes."""
-        self.began = began
-        self.limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
-        self.deadline = began + self.limit_s
-        self._whose = whose
-        self._taker = taker
+    def __init__(self, limits: BudgetLimits, began: float) -> None:
+        self.limits = limits
+        self._began = began
+        self._limit_s = math.inf if limits.max_hours is None else limits.max_hours * HOUR_S
+        self.deadline = began + self._limit_s
+        self._announced: set[str] = set()  # the options of limits
+
+    @abstractmethod
+    def used(self, resource: Resource) -> float:
+        """Return what is used so far."""
+
+    def nearly_used(self) -> tuple[str, ...]:
+        """Say, once for each limit, that most of it is used."""
+        sentences = {
+            resource.option: sentence
+            for resource in RESOURCES
+            if resource.option not in self._announced
+            and (sentence := resource.nearly_reached(self.limits, self.used(resource), whose=self.whose))
+        }
+        self._announced.update(sentences)
+        return tuple(sentences.values())
 
     def expired(self, now: float) -> str:
         """Say whether the hours are over."""
         if now < self.deadline - TIMER_SLACK_S:
             return ""
-        limit, passed = time_text(self.limit_s), time_text(now - self.began)
-        return f"--max-hours {limit}{self._whose} is reached: {self._taker} has taken {passed}."
+        limit, passed = time_text(self._limit_s), time_text(now - self._began)
+        return f"--max-hours {limit}{self.whose} is reached: {self.taker} has taken {passed}."
 
-    def no_time(self, now: float, usual_s: float) -> str:
+    def _no_time(self, now: float, usual_s: float) -> str:
         """Say why a trial that usually takes so long is too late; empty if it is not."""
         if now + usual_s <= self.deadline:
             return ""
-        limit, passed = time_text(self.limit_s), time_text(now - self.began)
+        limit, passed = time_text(self._limit_s), time_text(now - self._began)
         another = f"another trial would take about {time_text(usual_s)}"
-        return f"--max-hours {limit}{self._whose}: {passed} have passed, and {another}."
+        return f"--max-hours {limit}{self.whose}: {passed} have passed, and {another}."
+
+    def _reached(self) -> str:
+        reached = (resource.reached(self.limits, self.used(resource), whose=self.whose) for resource in RESOURCES)
+        return next(filter(None, reached), "")
 
 
-def announce_once(
-    limits: BudgetLimits, used: Callable[[Resource], float], reported: set[str], *, whose: str = ""
-) -> tuple[str, ...]:
-    """Say that most of a limit is used, unless its option is in `reported`, to which it is added."""
-    sentences = {
-        resource.option: sentence
-        for resource in RESOURCES
-        if resource.option not in reported
-        and (sentence := resource.nearly_reached(limits, used(resource), whose=whose))
-    }
-    reported.update(sentences)
-    return tuple(sentences.values())
-
-
-class Budget:
-    """What a run has used and may still use. Times are monotonic seconds.
-
-    Sentences name the option and the figures; an empty one says that there is room. Without `limits` all are empty.
-    `deadline` is when this session has used its hours; `math.inf` without a limit.
-    """
+class Budget(_Limited):
+    """What a run has used and may still use."""
 
     def __init__(
         self,
@@ -109,17 +114,14 @@ class Budget:
 
         Only this session's hours count, from `began` on.
         """
+        super().__init__(limits, began)
         self._expected_s = {task_id: max(SHORTEST_S, each_s) for task_id, each_s in expected_s.items()}
         self._mean_s = math.fsum(self._expected_s.values()) / len(self._expected_s) if self._expected_s else SHORTEST_S
-        self.limits = limits
         self._meters = {resource: Meter(resource) for resource in RESOURCES}
-        self._hours = _Hours(limits, began)
-        self.deadline = self._hours.deadline
         self._busy_s = Typical()  # how long the attempts took that ended by themselves
         self._called = 0  # those of them that made a model call
         self._most_running = 1  # attempts at once, as far as `may_start` knows
         self._is_outlook_shown = False
-        self._announced: set[str] = set()  # the options of limits
         for outcome in earlier:
             self._add(outcome)
         for grade in judged:
@@ -132,10 +134,6 @@ class Budget:
         self._is_outlook_shown = False
         self._announced -= {f"--{name.replace('_', '-')}" for name in limits}
         return self._reached()
-
-    def nearly_used(self) -> tuple[str, ...]:
-        """Say, once for each limit, that most of it is used."""
-        return announce_once(self.limits, self.used, self._announced)
 
     def uses(self, key: TrialKey, usage: Usage) -> str:
         """Take what the running attempt at a trial has used so far in all; a sentence once a limit is reached."""
@@ -178,10 +176,6 @@ class Budget:
             meter.judged(grade.judge)
         return self._reached()
 
-    def expired(self, now: float) -> str:
-        """Say whether the hours are over."""
-        return self._hours.expired(now)
-
     def may_start(self, now: float, key: TrialKey, *, running: Collection[TrialKey]) -> str:
         """Say why no attempt at a trial is started while those at `running` run; empty when it may be.
 
@@ -196,7 +190,7 @@ class Budget:
             coming, another = self.coming(resource, running), self.another(resource, key.task_id)
             if why := resource.no_room(self.limits, used=self.used(resource), coming=coming, another=another):
                 return why
-        if why := self._hours.no_time(now, self.usual_s(key.task_id)):
+        if why := self._no_time(now, self.usual_s(key.task_id)):
             return why
         self._most_running = max(self._most_running, len(running) + 1)
         return ""
@@ -212,18 +206,15 @@ class Budget:
         count = sum(left.values())
         wholes = {resource: meter.whole(left_s, count) for resource, meter in self._meters.items()}
         passed = [why for resource, whole in wholes.items() if (why := resource.outlook(self.limits, whole))]
-        whole_s = now - self._hours.began + self._busy_s.of_all(left_s) / self._most_running
-        if whole_s > self._hours.limit_s:
-            whole, limit = time_text(whole_s), time_text(self._hours.limit_s)
+        whole_s = now - self._began + self._busy_s.of_all(left_s) / self._most_running
+        if whole_s > self._limit_s:
+            whole, limit = time_text(whole_s), time_text(self._limit_s)
             passed.append(f"At this rate the whole run would take about {whole}; --max-hours is {limit}.")
         self._is_outlook_shown = bool(passed)
         return " ".join(passed)
 
     def _expected(self, task_id: str) -> float:
         return self._expected_s.get(task_id, self._mean_s)
-
-    def _reached(self) -> str:
-        return next((why for resource in RESOURCES if (why := resource.reached(self.limits, self.used(resource)))), "")
 
     def used(self, resource: Resource) -> float:
         """Return what the run has used so far."""
@@ -248,23 +239,22 @@ class _Member:
     running: Collection[TrialKey]
 
 
-class SharedBudget:
-    """What runs use together, and may still use. Times are monotonic seconds.
+class SharedBudget(_Limited):
+    """What runs use together, and may still use.
 
     A trial of any run starts only if there is room for one of each that still has trials: the dearest is not left
-    behind while cheaper ones go on, so that all runs end at about the same trial. `deadline` and the sentences are as
-    those of `Budget`.
+    behind while cheaper ones go on, so that all runs end at about the same trial.
     """
+
+    whose = " of the experiment"
+    taker = "it"
 
     def __init__(self, limits: BudgetLimits, *, began: float) -> None:
         """Only the hours of this session count, from `began` on."""
-        self.limits = limits
-        self._hours = _Hours(limits, began, whose=WHOSE, taker="it")
-        self.deadline = self._hours.deadline
+        super().__init__(limits, began)
         self._members: dict[str, _Member] = {}
         self._active: set[str] = set()
         self._over = ""
-        self._announced: set[str] = set()
 
     @property
     def is_running(self) -> bool:
@@ -291,12 +281,8 @@ class SharedBudget:
         """
         if not self._over and usage is not None and self.limits.max_cost is not None:
             self._over = UNPRICED if usage.has_tokens and usage.known_cost_usd is None else ""
-        self._over = self._over or self._reached() or self._hours.expired(now)
+        self._over = self._over or self._reached() or self.expired(now)
         return self._over
-
-    def nearly_used(self) -> tuple[str, ...]:
-        """Say, once for each limit, that most of it is used."""
-        return announce_once(self.limits, self._used, self._announced, whose=WHOSE)
 
     def may_start(self, now: float, task_id: str) -> str:
         """Say why no trial of a task is started now; empty if it may be.
@@ -307,19 +293,16 @@ class SharedBudget:
             return over
         no_room = (self._no_room(resource, task_id) for resource in RESOURCES)
         usual_s = max((self._members[run].budget.usual_s(task_id) for run in self._active), default=0.0)
-        why = next(filter(None, no_room), "") or self._hours.no_time(now, usual_s)
+        why = next(filter(None, no_room), "") or self._no_time(now, usual_s)
         if why and not self.is_running:
             self._over = why
         return why
 
-    def _reached(self) -> str:
-        reached = (resource.reached(self.limits, self._used(resource), whose=WHOSE) for resource in RESOURCES)
-        return next(filter(None, reached), "")
-
     def _no_room(self, resource: Resource, task_id: str) -> str:
         coming = math.fsum(one.budget.coming(resource, one.running) for one in self._members.values())
         another = max((self._members[run].budget.another(resource, task_id) for run in self._active), default=0.0)
-        return resource.no_room(self.limits, used=self._used(resource), coming=coming, another=another, whose=WHOSE)
+        return resource.no_room(self.limits, used=self.used(resource), coming=coming, another=another, whose=self.whose)
 
-    def _used(self, resource: Resource) -> float:
+    def used(self, resource: Resource) -> float:
+        """Return what all runs have used so far."""
         return math.fsum(one.budget.used(resource) for one in self._members.values())
