@@ -25,7 +25,7 @@ from pinchbench.llm.preflight.ask import ask_all
 from pinchbench.model.finding import Finding, Level
 from pinchbench.openclaw.homes.credentials import places_of_key, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
-from pinchbench.openclaw.model_catalogue import read_catalogue
+from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
 from pinchbench.redaction import known_secrets, mask
 from pinchbench.runner.setup.preflight import (
     ask_served,
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from pinchbench.defaults import SuiteFormat
     from pinchbench.doctor.openclaw_findings import Release
+    from pinchbench.openclaw.homes.credentials import UserState
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,18 +122,23 @@ async def examine(
     `say` hears what is being waited for. Checks are bounded in time and independent: one that fails is a finding. No
     finding holds a key. A cancellation ends what was started. Needs anyio's asyncio backend for the built-in models.
     """
-    doctor = _Doctor(config, show=show, say=say, secrets=await _keys(config))
+    doctor = _Doctor(config, show=show, say=say, user=await _user())
     await doctor.look()
     await doctor.ask()
     return tuple(doctor.findings)
 
 
-async def _keys(config: DoctorConfig) -> tuple[str, ...]:
+async def _user() -> UserState | None:
+    """The user's own OpenClaw; None if it can't be read, which the check of the key reports."""
+    with suppress(OpenClawError, TimeoutError), anyio.fail_after(LOOK_LIMIT_S):
+        return await in_thread(partial(read_user_state, os.environ))
+    return None
+
+
+def _secrets(config: DoctorConfig, user: UserState | None) -> tuple[str, ...]:
     """All that must not be shown: as of a run, or of the environment alone where the user's OpenClaw can't be read."""
     names = (config.api_key_env, *(one.api_key_env for one in config.judges))
-    with suppress(OpenClawError, TimeoutError), anyio.fail_after(LOOK_LIMIT_S):
-        return secrets_of(await in_thread(partial(read_user_state, os.environ)), *names)
-    return known_secrets(os.environ, (name for name in names if name))
+    return secrets_of(user, *names) if user is not None else known_secrets(os.environ, filter(None, names))
 
 
 class _Doctor:
@@ -144,15 +150,17 @@ class _Doctor:
         *,
         show: Callable[[Finding], None],
         say: Callable[[str], None],
-        secrets: tuple[str, ...],
+        user: UserState | None,
     ) -> None:
         self.findings: list[Finding] = []
         self._config = config
         self._show = show
         self._hear = say
-        self._secrets = secrets
+        self._user = user
+        self._secrets = _secrets(config, user)
         self._known = Event()  # which OpenClaw it is, or that there is none
         self._release: Release | None = None
+        self._catalogue = Catalogue()  # of that OpenClaw
         self._misnamed: set[tuple[str, str]] = set()  # options and their models that this OpenClaw does not know
 
     async def look(self) -> None:
@@ -230,31 +238,27 @@ class _Doctor:
 
     async def _openclaw(self) -> list[Finding]:
         try:
-            self._release = await openclaw_findings.find_release(self._config.openclaw)
+            release = await openclaw_findings.find_release(self._config.openclaw)
+            self._catalogue = await in_thread(partial(read_catalogue, release.openclaw.program))
+            self._release = release
         except OpenClawError as error:
             return [openclaw_findings.of_openclaw(error)]
         finally:
             self._known.set()
-        return [openclaw_findings.of_openclaw(self._release), openclaw_findings.of_node(self._release)]
+        return [openclaw_findings.of_openclaw(release), openclaw_findings.of_node(release)]
 
     async def _model_names(self) -> list[Finding]:
         """What a run says before its set-up about names that its OpenClaw does not know."""
         await self._known.wait()
-        if self._release is None:
+        if self._release is None or self._user is None:
             return []
-        try:
-            user = await in_thread(partial(read_user_state, os.environ))
-        except OpenClawError:
-            return []  # the key's own check reports it
         named: list[tuple[str, str]] = []
-        with suppress(ConfigError):  # likewise
+        with suppress(ConfigError):  # the key's own check reports it
             named += names_to_check(self._config.run(), None).items()
         for judge in self._config.judges:
             with suppress(ConfigError):
                 named += names_to_check(None, judge.config()).items()
-        openclaw = self._release.openclaw
-        catalogue = await in_thread(partial(read_catalogue, openclaw.program))
-        machine = Machine(openclaw=openclaw, catalogue=catalogue, user=user)
+        machine = Machine(openclaw=self._release.openclaw, catalogue=self._catalogue, user=self._user)
         found = []
         for option, name in named:
             try:
@@ -271,19 +275,18 @@ class _Doctor:
             return [Finding.ok("key", f"{run.model} is built in, and needs none.")]
         if run is not None and run.base_url is not None:
             return [openclaw_findings.of_endpoint_key(run.base_url, run.api_key_env)]
-        user = await in_thread(partial(read_user_state, os.environ))
+        if (user := self._user) is None:
+            user = await in_thread(partial(read_user_state, os.environ))  # raises what is wrong with it
         if run is None:
             return [openclaw_findings.of_any_keys(user, os.environ)]
         provider, slash, _ = run.model.partition("/")
         if not slash:
             return []  # the name's own check reports it
         await self._known.wait()
-        program = self._release.openclaw.program if self._release is not None else None
-        catalogue = await in_thread(partial(read_catalogue, program))
-        names = catalogue.key_names(provider)
+        names = self._catalogue.key_names(provider)
         is_refused = False
         try:
-            check_model(run, catalogue, user)
+            check_model(run, self._catalogue, user)
         except EndpointError:
             is_refused = True
         places = places_of_key(provider, names, env=os.environ, user=user)
@@ -328,10 +331,10 @@ class _Doctor:
 
         Return the options, with what the endpoint reports about the model.
         """
-        program = self._release.openclaw.program if self._release is not None else None
+        if self._user is None:
+            return run, []
         with suppress(EndpointError):  # there is no key, which is a finding of its own
-            user = await in_thread(partial(read_user_state, os.environ))
-            target = check_model(run, await in_thread(partial(read_catalogue, program)), user)
+            target = check_model(run, self._catalogue, self._user)
             if target is not None:
                 found = await ask_all([target])
                 if found[0].level is not Level.PROBLEM:

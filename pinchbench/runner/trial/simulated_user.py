@@ -59,21 +59,13 @@ class UnreadableUserError(Exception):
     """A reply is no message of a user. The text says why, and is shown to the model."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Exchange:
-    """An answer of the agent, and what the user said to it; empty if the user had nothing left to say."""
-
-    answer: str
-    message: str
-
-
-def question(user: SimulatedUser, prompt: str, exchanges: Sequence[Exchange], answer: str) -> tuple[Message, ...]:
-    """Return what the model is asked after an answer of the agent."""
+def question(user: SimulatedUser, prompt: str, lines: Sequence[UserLine], answer: str) -> tuple[Message, ...]:
+    """Return what the model is asked after an answer of the agent, which followed these lines of the conversation."""
     said = [{"user": prompt}]
-    for one in exchanges:
+    for one in lines:
         said += [{"agent": _shortened(one.answer)}, {"user": one.message}]
     said.append({"agent": _shortened(answer)})
-    left = user.most_messages - len(exchanges)
+    left = user.most_messages - len(lines)
     return (
         Message(role=Role.SYSTEM, text=f"{SYSTEM}\n\nThe script of the user:\n\n{user.script}"),
         Message(
@@ -167,13 +159,13 @@ class AttemptUser:
     source: UserSource
     place: UserPlace
     facts: UserFacts | None = None  # what it said and used so far; None before the agent's first answer
-    _exchanges: list[Exchange] = field(default_factory=list)
+    _lines: list[UserLine] = field(default_factory=list)
     _recorded: tuple[UserLine, ...] | None = None
 
     async def reply_to(self, answer: str) -> UserReply:
         """Return what the user says to an answer, and record it. A cancellation ends the call of the model."""
         facts = self.facts = self.facts or UserFacts()
-        if len(self._exchanges) >= self.place.user.most_messages:
+        if len(self._lines) >= self.place.user.most_messages:
             self.facts = replace(facts, end=UserEnd.LIMIT)
             return UserReply()
         answer = self.place.masked(answer)
@@ -190,8 +182,8 @@ class AttemptUser:
         if not line.message:
             self.facts = replace(self.facts, end=UserEnd.FINISHED)
             return UserReply()
-        self._exchanges.append(Exchange(answer=answer, message=line.message))
-        self.facts = replace(self.facts, messages=len(self._exchanges))
+        self._lines.append(line)
+        self.facts = replace(self.facts, messages=len(self._lines))
         return UserReply(message=line.message)
 
     async def _say(self, answer: str) -> UserLine:
@@ -199,12 +191,12 @@ class AttemptUser:
         line = UserLine(answer=answer, digest=hashlib.sha256(elsewhere.encode()).hexdigest())
         match self.source:
             case ScriptedUser(messages=messages):
-                number = len(self._exchanges)
+                number = len(self._lines)
                 return _with(line, message=messages[number] if number < len(messages) else "")
             case RecordedUser(record=record, endpoint=endpoint):
                 if self._recorded is None:
                     self._recorded = await to_thread.run_sync(read_lines, record)
-                number = len(self._exchanges)
+                number = len(self._lines)
                 known = self._recorded[number] if number < len(self._recorded) else None
                 if known is not None and known.digest == line.digest and not known.failed:
                     return _with(line, message=known.message)
@@ -220,7 +212,7 @@ class AttemptUser:
 
     async def _ask(self, endpoint: Endpoint, line: UserLine) -> UserLine:
         line = _with(line, model=endpoint.model)
-        conversation = list(question(self.place.user, self.place.prompt, self._exchanges, line.answer))
+        conversation = list(question(self.place.user, self.place.prompt, self._lines, line.answer))
         problem = ""
         for _ in range(TRIES):
             began = current_time()
