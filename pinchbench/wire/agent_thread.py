@@ -25,6 +25,7 @@ SESSION_KEY = re.compile(r"\bsession=([^\s|]+)")
 INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
 SENDING = ("message", "sessions_spawn")  # tools
 AUTOMATION = ":cron:"  # in the key of a session that an automation's run has for itself
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*+)"')  # in JSON
 RUN = "#"  # between the key of an automation and the number of its run
 SAME_CHARS = 1000  # of a system prompt: sub-agents and summaries have another beginning, or other tools
 GEMINI_RESULTS = ("output", "error", "result", "content")  # where Google's function responses have their text
@@ -191,13 +192,34 @@ def _of_gemini(text: str) -> str:
 
 
 def _with_results(steps: Sequence[Step]) -> Iterable[Step]:
-    for step, following in zip_longest(steps, steps[1:]):
-        message = step.reply.message
+    for one, following in zip_longest(steps, steps[1:]):
+        message = _promoted(one, following) or one.reply.message
+        step = replace(one, reply=replace(one.reply, message=message))
         is_discarded = following is not None and _is_repeated(step, following)
         is_answered = message is not None and message.tool_calls and not is_discarded
         # a request without results is one after a compaction or of a new session, and says nothing of them
         results = (following.brought or None) if is_answered and following is not None else None
         yield replace(step, is_discarded=is_discarded, results=results)
+
+
+def _promoted(step: Step, following: Step | None) -> Message | None:
+    """Return a reply with the calls that OpenClaw 2026.9.6 found in its text, as with Ollama; None if it found none.
+
+    The next request has them, in the same turn, and all that they say is in the text.
+    """
+    message, seen = step.reply.message, following.replayed if following is not None else None
+    if following is None or seen is None or message is None or message.tool_calls or following.turn != step.turn:
+        return None
+    pieces = [text for call in seen.tool_calls for text in (call.name, *TEXT.findall(call.arguments))]
+    said = "".join(message.text.split())
+    is_said = following.length > step.length and all(_is_in(text, said) for text in pieces)
+    return replace(seen, reasoning=message.reasoning) if pieces and is_said else None
+
+
+def _is_in(text: str, whole: str) -> bool:
+    """Return whether a text without white space has this one, as JSON writes it or as it means."""
+    meant = parse(f'"{text}"'.encode("utf-8", "replace"))
+    return any("".join(one.split()) in whole for one in (text, str(meant)))
 
 
 def _is_repeated(step: Step, following: Step) -> bool:

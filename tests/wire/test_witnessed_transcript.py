@@ -236,6 +236,32 @@ def test_a_reply_that_openclaw_refuses_is_no_difference_to_its_record_of_that(ca
     assert FORGED not in json.dumps(built.events)
 
 
+@pytest.mark.parametrize(
+    ("said", "found", "calls"),
+    [
+        (f"[write]\n{ARGUMENTS}\n[/write]", ARGUMENTS, [WRITE]),
+        (
+            "<function=write><parameter=content>a\nb</parameter></function>",
+            '{"content": "a\\nb"}',
+            [("write", {"content": "a\nb"})],
+        ),
+        (f"[write]\n{ARGUMENTS}\n[/write]", '{"path": "a", "content": "forged"}', []),
+    ],
+    ids=["said", "said in tags", "forged"],
+)
+def test_calls_that_openclaw_found_in_a_text_are_calls_if_the_text_has_them(
+    said: str, found: str, calls: object
+) -> None:
+    first, second = Trial(said="", calls=[("write", found)]).exchanges
+    written = exchange(CHAT, json.loads(first.request), reply(said))
+    store = honest(event("assistant", [part("write", json.loads(found))], stopReason="toolUse"))
+
+    built = witnessed_transcript(read_thread(read_all([written, second]), ("s1",)), store)
+
+    assert read(built.events)[1] == (Role.ASSISTANT, "" if calls else said, calls)
+    assert bool(built.findings) is not bool(calls)
+
+
 @pytest.mark.parametrize("end", ["length", "stop"])
 def test_calls_that_openclaw_did_not_execute_after_this_end_are_none(end: str) -> None:
     said = reply("I write.", [("write", ARGUMENTS)]).replace(
