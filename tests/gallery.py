@@ -1,8 +1,9 @@
-"""Pictures of every page in every state: `python tests/gallery.py FOLDER`, to be looked at before a page is changed.
+"""Pictures of every page in every state: `python tests/gallery.py FOLDER [NAME]`, to be looked at when a page changes.
 
 The states are those that a user meets: a run that has just begun, one that is half done, one that ended well, one that
 ended badly, and one that was interrupted; comparison, choice and experiment are of models that differ and of models
-that do not. Each page is taken on a desk by day and on a phone by night. Scores are made up. Needs a Chromium.
+that do not. Each page is taken on a desk by day and on a phone by night; with a name, only pages that have it in
+theirs. Scores are made up. Needs a Chromium.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def _pages(folder: Path, site: str, files: Mapping[str, RunFiles]) -> Iterator[t
         yield f"choice-{name}", (folder / f"{name}-choice.html").as_uri()
 
 
-def main(browser: Browser, pictures: Path) -> None:
+def main(browser: Browser, pictures: Path, wanted: str) -> None:
     """Write the pictures into a folder, and print their paths."""
     pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
@@ -124,7 +125,7 @@ def main(browser: Browser, pictures: Path) -> None:
         site = stack.enter_context(serving(runs))
         pages = dict(_pages(Path(place), site.url, files))
         for screen, (width, height, is_dark) in SCREENS.items():
-            for name, url in pages.items():
+            for name, url in ((name, url) for name, url in pages.items() if wanted in name):
                 path = pictures / f"{name}-{screen}.png"
                 with opened(browser, url, width=width, height=height, is_dark=is_dark) as watched:
                     shown = min(watched.page.evaluate("document.documentElement.scrollHeight"), MOST_PX)
@@ -135,4 +136,4 @@ def main(browser: Browser, pictures: Path) -> None:
 
 if __name__ == "__main__":
     with chromium() as started:
-        main(started, Path(sys.argv[1]))
+        main(started, Path(sys.argv[1]), "".join(sys.argv[2:]))
