@@ -45,7 +45,7 @@ def check_problem(code: str) -> tuple[int, str] | None:
 
 
 def imported_modules(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the first parts of the modules that those of these nodes import that are import statements.
+    """Yield the first parts of the modules that those of these nodes import that are import statements, or calls.
 
     Imports relative to a package are omitted.
     """
@@ -55,6 +55,11 @@ def imported_modules(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from (alias.name.partition(".")[0] for alias in node.names)
             case ast.ImportFrom() if node.module and not node.level:
                 yield node.module.partition(".")[0]
+            case ast.Call(
+                func=ast.Name(id="__import__" | "import_module") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(value=str(name)), *_],
+            ) if not name.startswith("."):
+                yield name.partition(".")[0]
             case _:
                 pass
 
@@ -70,7 +75,10 @@ PACKAGES = frozenset(
 _CATCHES_IMPORTS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _CHANGES_PATH = re.compile(r"\bsys\.path\b|\bsyspath_prepend\b|\baddsitedir\b")
 _GAP = r"(?:[ \t]|\\\r?\n)+"
-_MAY_IMPORT = re.compile(rf"\bfrom{_GAP}([\w.]+){_GAP}import\b|\bimport{_GAP}((?:[^\\\n;#\"']|\\\r?\n)+)")
+_MAY_IMPORT = re.compile(
+    rf"\bfrom{_GAP}([\w.]+){_GAP}import\b|\bimport{_GAP}((?:[^\\\n;#\"']|\\\r?\n)+)"
+    r"|\b(?:__import__|import_module)\s*\(\s*[\"']([\w.]+)"
+)
 
 
 def needed_modules(code: str, *, own: Collection[str] = ()) -> tuple[str, ...]:
@@ -128,13 +136,20 @@ def own_modules(code: str, folder: Path) -> tuple[Path, ...]:
     waiting = [code] if folder.is_dir() else []
     while waiting:
         for name in _names_after_import(waiting.pop()) - found.keys():
-            if (path := folder / f"{name}.py").is_file():
+            places = (folder / f"{name}.py", folder / name)
+            if (path := next((one for one in places if _source(one).is_file()), None)) is not None:
                 found[name] = path
-                waiting.append(path.read_text(encoding="utf-8", errors="replace"))
-            elif (path := folder / name / "__init__.py").is_file():
-                found[name] = path.parent
-                waiting.append(path.read_text(encoding="utf-8", errors="replace"))
+                waiting.append(module_text(path))
     return tuple(found[name] for name in sorted(found))
+
+
+def _source(module: Path) -> Path:
+    return module if module.suffix else module / "__init__.py"
+
+
+def module_text(module: Path) -> str:
+    """Return the text of a module, which is a file, or the folder of a package. Blocks."""
+    return _source(module).read_text(encoding="utf-8", errors="replace")
 
 
 _DIGITS = 32

@@ -197,6 +197,14 @@ def test_a_check_finds_the_modules_of_its_pack_and_needs_no_others(root: Path, p
     assert only_task(root).digest != task.digest
 
 
+@pytest.mark.parametrize("call", ['__import__("lib_mine")', 'importlib.import_module("lib_mine")'])
+def test_a_module_that_is_imported_by_a_call_is_found_with_what_it_needs(root: Path, call: str) -> None:
+    put(root / "scripts" / "lib_mine.py", "import json\nimport lib_gone\n")
+    put_checked(root / "task_a.md", f"import importlib\nmine = {call}\n{CHECK}")
+    task = only_task(root)
+    assert (task.modules, task.prerequisites) == (root / "scripts", ("module:lib_gone",))
+
+
 def test_a_bad_link_in_a_packs_package_is_a_problem_of_the_task_that_imports_it(root: Path) -> None:
     package = put(root / "scripts" / "lib_mine" / "__init__.py").parent
     (package / "data").symlink_to(root / "gone")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pinchbench.model.task import PINCHBENCH_RULE, Suite, Task, WorkspaceFile
-from pinchbench.suite.check_code import needed_modules, own_modules
+from pinchbench.suite.check_code import module_text, needed_modules, own_modules
 from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash, refuse_unkept
 from pinchbench.suite.parse import ParsedTask, head_id, parse_task
 from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, LoadedSuite, TaskProblem, decoded, read_bounded
@@ -220,7 +220,9 @@ class _FolderReader:
         for path in own:
             name = hashlib.sha256(path.name.encode("utf-8")).digest()
             digest.update(name + fixture_hash(path, without="__pycache__"))  # which appears when somebody imports it
-        needs = needed_modules(code, own={path.stem for path in own})
+        names = {path.stem for path in own}
+        texts = [code, *map(module_text, own)]
+        needs = sorted({name for text in texts for name in needed_modules(text, own=names)})
         stated = {*task.prerequisites}
         return replace(
             task,
