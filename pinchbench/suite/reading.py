@@ -66,9 +66,12 @@ def read_bounded(path: Path) -> bytes:
 
 
 def decoded(data: bytes, path: Path) -> str:
-    """Return UTF-8 data as text. Raises BrokenTaskError, with the line, if it is something else or holds NUL."""
+    """Return UTF-8 data as text, without a byte order mark.
+
+    Raises BrokenTaskError, with the line, if it is something else or holds NUL.
+    """
     try:
-        text = data.decode("utf-8")
+        text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise BrokenTaskError([TaskProblem(path=path, line=line, reason="the file is not UTF-8 text")]) from error

@@ -47,7 +47,9 @@ _CATEGORY = re.compile(r"\d\d_\w+")
 _WORKSPACE_PATH = re.compile(r"^## +Workspace Path[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _HOME_FOLDER = re.compile(r"\bPath\.home\(\) */ *([\"'])(?P<name>\w[\w-]*)\1")
 _OPENAI = re.compile(r"^[ \t]*(?:import|from)[ \t]+openai\b", re.MULTILINE)
-_NOTHING = frozenset({"", "none", "n/a", "-"})
+_NOTHING = frozenset({"", "none", "n/a", "-", "[]", "无"})
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_ITEM = re.compile(r"^[-*] +")
 # What in a check needs the suite's container, each with the reason.
 _NEEDS_CONTAINER = (
     (re.compile(r"/root/(?!skills\b)|\.openclaw"), "its check reads OpenClaw's files in the suite's container"),
@@ -213,9 +215,10 @@ class _TaskReader:
 
 
 def _lines(section: Section) -> list[str]:
-    """Return the lines of a section, in a fence or not, without comments and words for nothing."""
-    lines = (line.strip() for line in section.text.split("\n"))
-    return [line for line in lines if line.lower() not in _NOTHING and not line.startswith(("```", "~~~", "#"))]
+    """Return the lines of a section, in a fence, a list or neither, without comments, marks and words for nothing."""
+    lines = (line.strip() for line in _COMMENT.sub("", section.text).split("\n"))
+    words = (_ITEM.sub("", line, count=1).strip("`") for line in lines if not line.startswith(("```", "~~~", "#")))
+    return [line for line in words if line.lower().rstrip(".") not in _NOTHING]
 
 
 def _home_folders(document: Document) -> tuple[str, ...]:

@@ -62,6 +62,13 @@ def test_a_variable_in_the_prompt_is_the_workspace_too(tasks: Path, tmp_path: Pa
     assert f"Write hello to {tmp_path}/ws/out.txt, not to $WORKSPACES/x." in turn.prompt_in(tmp_path / "ws")
 
 
+@pytest.mark.parametrize("name", ["task.toml", "instruction.md", "verifier/test_output.py", "../../conftest.py"])
+def test_files_may_begin_with_a_byte_order_mark(tasks: Path, name: str) -> None:
+    path = tasks / "mail" / "mail-001-hello" / name
+    path.write_text("\ufeff" + path.read_text("utf-8"), encoding="utf-8")
+    assert "\ufeff" not in load_suite(tasks).suite.by_id["mail-001"].prompt
+
+
 def test_a_solution_is_played_where_there_is_one(tasks: Path) -> None:
     suite = load_suite(tasks).suite
     solution = solution_of(suite, suite.by_id["mail-001"])

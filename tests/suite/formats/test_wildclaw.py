@@ -40,6 +40,20 @@ def test_a_folder_of_the_agents_home_that_the_check_looks_into_is_kept(tmp_path:
     assert (task.home_folders, task.needs_namespaces) == (("skills",), True)
 
 
+@pytest.mark.parametrize("nothing", ["None.", "- None", "<!-- none -->", "[]", "```bash\n```"])
+@pytest.mark.parametrize(
+    "stated", ["- `workspace/01_Office/task_1_minutes`", "`./workspace/01_Office/task_1_minutes/`"]
+)
+def test_sections_may_be_written_as_lists_or_as_code(tmp_path: Path, nothing: str, stated: str) -> None:
+    path = write_wildclaw(tmp_path) / "01_Office" / "01_Office_task_1_minutes.md"
+    text = path.read_text("utf-8").replace("```\nworkspace/01_Office/task_1_minutes\n```", stated)
+    text = text.replace("```\nminutes\ngone\n```", "- `minutes`").replace("```\n```", nothing)
+    path.write_text(text, encoding="utf-8")
+    loaded = load_suite(tmp_path)
+    assert [shown.path for shown in loaded.suite.tasks[0].shown] == ["/root/skills/minutes"]
+    assert [file.dest for file in loaded.suite.tasks[0].workspace_files] == ["notes", "tmp"]
+
+
 BROKEN = [
     # old, new, line, reason
     ("name: Minutes", "name: [Minutes", 4, "not valid YAML"),
