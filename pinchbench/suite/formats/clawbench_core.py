@@ -25,6 +25,7 @@ from pinchbench.suite.reading import (
     yaml_root,
 )
 from pinchbench.suite.solution import ANY_SCORE, load_solution
+from pinchbench.suite.yaml_nodes import setup_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -120,8 +121,9 @@ class _TaskReader:
         fields, path = self._fields, self._fields.path
         root = _root(path)
         top = {key: node for key, node in (root.fields or {}).items() if not node.is_null}
+        asked = {*setup_keys({key: node.value for key, node in top.items()}, (*PARTS, *UNSCORED))}
         for key, node in top.items():
-            if node.fields is not None and key not in (*PARTS, *UNSCORED):
+            if (node.fields is not None or key in asked) and key not in (*PARTS, *UNSCORED):
                 fields.problem(node, f"`{key[:80]}` is not known")
         task_id = fields.text(top, "id")
         if reason := id_problem(task_id):

@@ -159,6 +159,7 @@ BROKEN = [
     (TASK, "  files:\n", "  cron: [{exists: true}]\n  files:\n", "cron: [", "scheduled jobs"),
     (TASK, "  files:\n", "  gateway_assertions: [{method: x}]\n  files:\n", "gateway_as", "asks the gateway"),
     (TASK, "  files:\n", "  screenshots: []\n  files:\n", "screenshots", "`screenshots` of `completion` is not known"),
+    (TASK, "family: tools", "setup_commands: [make]", None, "`setup_commands` is not known"),
     (TASK, "completion:", "expectation:", "  files:", "`expectation` is not known"),
     (TASK, "timeout_seconds: 240", "timeout_seconds: forever", None, "must be a whole number from 1"),
     (TASK, "id: t1-note", "id: t1-other", None, "`id` is 't1-other', but 't1-note' in MANIFEST.yaml"),
