@@ -1,7 +1,5 @@
 """The bundled suite, read once in each process: many modules of tests look at its tasks, some while imported."""
 
-from __future__ import annotations
-
 import json
 import re
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """`pinchbench-async` called as a user calls it, in the process of the test."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

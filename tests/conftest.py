@@ -122,10 +122,14 @@ THREAD_END_S = 20.0  # a thread that was told to end may still be on its way out
 CHILD_WATCHER = "waitpid-"  # asyncio's daemon threads before Python 3.12: one per child, they end with it
 
 
-@pytest.fixture(scope="session")
-def anyio_backend() -> str:
+@pytest.fixture
+def anyio_backend(request: pytest.FixtureRequest) -> str | tuple[str, dict[str, object]]:
     """The program runs on asyncio; a test of code that is neutral parametrises over trio itself."""
-    return "asyncio"
+    if request.node.get_closest_marker("virtual_clock") is None:
+        return "asyncio"
+    from trio.testing import MockClock  # noqa: PLC0415 - few tests need it
+
+    return "trio", {"clock": MockClock(autojump_threshold=0)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,7 +1,5 @@
 """Settings files that name an endpoint, for commands that ask a fake one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

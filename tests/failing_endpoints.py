@@ -1,7 +1,5 @@
 """Endpoints that fail in the ways that users meet, each a real server on loopback or an address where there is none."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import AsyncGenerator, Mapping

@@ -3,8 +3,6 @@
 It speaks OpenAI's chat completions, whole and streamed, so that our own client and an OpenClaw agent can both ask it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A leaderboard behind a real HTTP server on loopback that enforces its rules, and misbehaves as a test asks."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import AsyncGenerator, Iterator

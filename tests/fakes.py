@@ -1,7 +1,5 @@
 """Fake installs of OpenClaw, tiny suites, run configs, and a gate that turns of the fake wait at."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import socket
@@ -19,6 +17,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation, Sandbox
+from pinchbench.events import Event, Notice
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 
@@ -82,6 +81,20 @@ class SeenEvents(TrialEvents):
 
     def used(self, usage: Usage) -> None:
         self.measured.append(usage)
+
+
+class Heard:
+    """An observer of a run, which keeps its events."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    async def __call__(self, events: MemoryObjectReceiveStream[Event]) -> None:
+        self.events.extend([event async for event in events])
+
+    @property
+    def notices(self) -> list[str]:
+        return [event.text for event in self.events if isinstance(event, Notice)]
 
 
 def fake_openclaw(folder: Path, *, store: str = "jsonl", release: str | None = None, **settings: object) -> Path:

@@ -1,7 +1,5 @@
 """A small suite whose program makes fresh forms of one of its two tasks."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 TASK = """---

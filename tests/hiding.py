@@ -1,7 +1,5 @@
 """Agents whose children hide in every way, below a runner of their own, and who of them is still alive."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

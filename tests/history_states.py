@@ -1,7 +1,5 @@
 """States of a user's OpenClaw with conversations in them, in either store, and the workspace that they worked in."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Homes of the fake OpenClaw, as a run makes them."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence

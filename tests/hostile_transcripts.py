@@ -1,7 +1,5 @@
 """Hostile transcripts: torn, spliced, with calls that share ids and numbers beyond floats."""
 
-from __future__ import annotations
-
 import json
 
 AT = "2026-01-02T03:00:0{}.000Z"

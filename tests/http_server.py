@@ -1,7 +1,5 @@
 """A real HTTP server on loopback that records what it is asked, and answers or misbehaves as a test asks."""
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Mapping

@@ -1,7 +1,5 @@
 """Questions to a judge as tests make and read them: tasks, events of a transcript, files, and blocks."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

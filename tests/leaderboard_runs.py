@@ -1,7 +1,5 @@
 """A small suite that plays the bundled one, and runs of it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

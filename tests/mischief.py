@@ -1,7 +1,5 @@
 """Text that would do harm on a page that does not escape it, wherever an agent, a model or a judge can put it."""
 
-from __future__ import annotations
-
 import json
 
 from pinchbench.wire.exchange import Exchange

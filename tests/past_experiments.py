@@ -1,7 +1,5 @@
 """Experiments that have ended, written to disk: runs whose conversations of a task are alike up to some message."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Runs that have ended, written to disk as a runner writes them: for what reads, compares and exports them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """Which processes are alive."""
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

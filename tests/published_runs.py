@@ -1,7 +1,5 @@
 """Runs whose files have digests and hold a name and a key, to be published."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the tests on real OpenClaw share: a home with something in it, and small suites with solutions."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -3,8 +3,6 @@
 The limit is one of a user namespace, so that the program is in one of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Parameters of which `make test` takes a few, and `make test-long` the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 
 import pytest

@@ -1,7 +1,5 @@
 """Programs started in a sandbox, by a separate process as root or as an ordinary user."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A provider on loopback whose connections a test scripts byte by byte."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Judges that are simulated, with a fault planted or without: what they answer about work whose scores are known."""
 
-from __future__ import annotations
-
 import random
 from enum import StrEnum
 

@@ -1,7 +1,5 @@
 """The site of a folder, served by a thread of the test's own process."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator, Mapping

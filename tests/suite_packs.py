@@ -1,7 +1,5 @@
 """Small packs of our own in the formats of other suites, with every feature that their readers know."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from textwrap import dedent
 

@@ -1,7 +1,5 @@
 """The GitHub Action's step that runs, played here with a fake OpenClaw and a fake `gh`: action.yml and its script."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The public Python API: every name is there, and one task can be run by itself."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The provider whose replies are written by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

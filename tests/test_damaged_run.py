@@ -1,7 +1,5 @@
 """A run.json that is damaged is named, with the place and what to do, by every command that meets it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

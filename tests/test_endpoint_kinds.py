@@ -1,7 +1,5 @@
 """Servers of seven kinds: what a run uses of what they say, and whose doing it is when they refuse; as a page says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What is known of an endpoint, for all its clients."""
 
-from __future__ import annotations
-
 import logging
 import math
 from datetime import UTC, datetime

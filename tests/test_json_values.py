@@ -1,7 +1,5 @@
 """Values of JSON that others wrote."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

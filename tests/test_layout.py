@@ -1,7 +1,5 @@
 """The layout: no circle of imports, no name of a module twice, and `pinchbench/a/b.py` has `tests/a/test_b.py`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from graphlib import TopologicalSorter

@@ -1,7 +1,5 @@
 """Every model that the README, the help and the hints name is one that the newest tried OpenClaw knows."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The package as users install it: built from an sdist, next to the libraries that it names and no others."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The table of players: which tasks are played, and what tells two players apart."""
 
-from __future__ import annotations
-
 from bundled_suite import TASKS
 from players import is_played, line_of
 

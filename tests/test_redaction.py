@@ -1,7 +1,5 @@
 """Keys: what counts as one, and that nothing of it is left in a text or a file, however it was written and cut."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """What each command imports: a program that is asked for its help must not wait for what only a run needs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A transcript reads as a conversation, whatever state it is in and whatever a model made up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

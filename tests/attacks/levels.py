@@ -1,7 +1,5 @@
 """Plays attacks at each level of the sandbox, without OpenClaw around them."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

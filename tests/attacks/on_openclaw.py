@@ -1,7 +1,5 @@
 """Attacks by agents of real OpenClaw, and what came of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Runs a program of the tests as an ordinary user, who can see neither root's Python nor root's OpenClaw."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

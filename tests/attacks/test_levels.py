@@ -1,7 +1,5 @@
 """Each attack at each level of the sandbox, as root and as an ordinary user."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What attacks aim at: bait files, processes and servers of the user who runs a benchmark."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """Adding suites from folders, and removing them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tasks tried without an agent: what is not as a script states is found, and nothing stays behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
@@ -25,6 +23,7 @@ from pinchbench.model.task import GradingType
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.suite.loading import load_suite, solution_of
 from pinchbench.suite.solution import load_solution
+from sampling import sampled
 from suite_packs import put, write_claw_bench, write_harbor, write_wildclaw
 
 REFUSED = find_support().reason(Level.NAMESPACES)
@@ -174,7 +173,7 @@ class TestEndingEarly:
                 group.cancel_scope.cancel()
         assert not psutil.pid_exists(pid)
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+    @pytest.mark.parametrize("number", sampled([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], {signal.SIGTERM}))
     async def test_a_signal_says_what_was_done_and_leaves_nothing_behind(
         self, tmp_path: Path, number: signal.Signals
     ) -> None:

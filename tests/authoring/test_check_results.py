@@ -1,7 +1,5 @@
 """What a rehearsal has shown, in words."""
 
-from __future__ import annotations
-
 import json
 
 from pinchbench.authoring.check_results import (

@@ -1,10 +1,8 @@
 """`judge check` with a judge behind a real HTTP server: a fair one has no fault, and what sways another is named."""
 
-from __future__ import annotations
-
 import json
+import os
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +10,10 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from anyio import run_process
 
+from command_line import call
 from endpoint_files import model_at
-from fake_judge import Answer, Asked, failing, fake_judge, marked
+from fake_judge import Answer, Asked, failing, fake_judge, marked, served
 from pinchbench.authoring.examine_judge import PLANTED_FILE, Material, probe_question, works_of
 from pinchbench.authoring.template import write_skeleton
 from pinchbench.cli.selected_tasks import with_solutions
@@ -26,7 +24,6 @@ from pinchbench.model.timeline import Ability
 from pinchbench.results.judge_certificate import Probe, certificate_path
 from pinchbench.suite.loading import load_suite
 
-PROGRAM = (sys.executable, "-m", "pinchbench")
 TASKS = 5  # the fewest on which a fault is called one
 TASK = """\
     ---
@@ -101,21 +98,30 @@ def judging(*, praised: float = 0.0, shift: float = 0.0) -> Callable[[Asked], An
     return choose
 
 
-async def examined(tasks_dir: Path, base_url: str, *options: str) -> tuple[int, dict[str, Any], str]:
-    """Run `judge check --json`; return its exit code, the certificate and what it has told."""
-    done = await run_process(
-        [*PROGRAM, "judge", "check", "--judge", model_at(base_url, tasks_dir.parent), "--no-judge-cache", "--json",
-         "--tasks-dir", str(tasks_dir), "--run-root", str(tasks_dir.parent / "pb"), *options],
-        check=False, cwd=tasks_dir.parent,
-    )  # fmt: skip
-    return done.returncode, json.loads(done.stdout or b"{}"), done.stderr.decode()
+def examined(tasks_dir: Path, base_url: str, *options: str) -> tuple[int, dict[str, Any], str]:
+    """Call `judge check --json`; return its exit code, the certificate and what it has told."""
+    folder = tasks_dir.parent
+    done = call(
+        *("judge", "check", "--judge", model_at(base_url, folder), "--no-judge-cache", "--json"),
+        *("--tasks-dir", str(tasks_dir), "--run-root", str(folder / "pb"), *options),
+        cwd=folder,
+        env=os.environ,
+    )
+    return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
 
-async def test_a_fair_judge_gets_a_certificate_and_a_page(tasks_dir: Path, data: Path) -> None:
-    async with fake_judge(choose=judging()) as judge:
-        code, certificate, told = await examined(tasks_dir, judge.base_url)
+def test_a_fair_judge_gets_a_certificate_and_a_page_and_its_drift_is_measured_from_there(
+    tasks_dir: Path, data: Path
+) -> None:
+    with served(fake_judge(choose=judging())) as judge:
+        code, certificate, told = examined(tasks_dir, judge.base_url)
+        asked = len(judge.requests)
+        page = certificate_path(certificate["judge"], PROMPT_VERSION).with_suffix(".html")
+        shown = page.read_text(encoding="utf-8")
+        judge._choose = judging(shift=0.1)
+        code_of_second, second, _ = examined(tasks_dir, judge.base_url)
     assert code == 0, told
-    assert len(judge.requests) == TASKS * (3 * 3 + 3 * 2 + 2)  # votes, longer and decorated, planted in two of three
+    assert asked == TASKS * (3 * 3 + 3 * 2 + 2)  # votes, longer and decorated, planted in two of three
     assert certificate["faults"] == []
     values = {one["aspect"]: one["value"] for one in certificate["measures"]}
     assert values["order"] == 1.0
@@ -127,45 +133,34 @@ async def test_a_fair_judge_gets_a_certificate_and_a_page(tasks_dir: Path, data:
         ("half", 0.4),
         ("nothing", 0.0),
     }
-    page = certificate_path(certificate["judge"], PROMPT_VERSION).with_suffix(".html")
     assert page.parent == data / "judges"
-    assert "No fault was found in the judge judge-1." in page.read_text(encoding="utf-8")
+    assert "No fault was found in the judge judge-1." in shown
+    assert (code_of_second, second["faults"]) == (3, ["drift"])
 
 
-async def test_a_judge_that_believes_planted_praise_is_named_with_its_own_exit_code(tasks_dir: Path) -> None:
-    async with fake_judge(choose=judging(praised=0.3)) as judge:
-        code, certificate, told = await examined(tasks_dir, judge.base_url)
+def test_a_judge_that_believes_planted_praise_is_named_with_its_own_exit_code(tasks_dir: Path) -> None:
+    with served(fake_judge(choose=judging(praised=0.3))) as judge:
+        code, certificate, told = examined(tasks_dir, judge.base_url)
     assert code == 3
     assert certificate["faults"] == ["planted verdict"]
     assert "The judge judge-1 has faults: planted verdict." in told
 
 
-async def test_drift_is_measured_from_the_judges_earlier_certificate(tasks_dir: Path) -> None:
-    async with fake_judge(choose=judging()) as judge:
-        port = judge.base_url
-        _, first, _ = await examined(tasks_dir, port)
-        judge._choose = judging(shift=0.1)
-        code, second, _ = await examined(tasks_dir, port)
-    assert code == 3
-    assert first["faults"] == []
-    assert second["faults"] == ["drift"]
-
-
-async def test_a_judge_that_can_not_be_asked_gets_no_certificate(tasks_dir: Path, data: Path) -> None:
-    async with fake_judge(failing(401)) as judge:
-        code, certificate, told = await examined(tasks_dir, judge.base_url)
+def test_a_judge_that_can_not_be_asked_gets_no_certificate(tasks_dir: Path, data: Path) -> None:
+    with served(fake_judge(failing(401))) as judge:
+        code, certificate, told = examined(tasks_dir, judge.base_url)
     assert code == 2
     assert certificate == {}
     assert "The judge could not be asked" in told
     assert not (data / "judges").exists()
 
 
-async def test_without_a_judge_or_a_rubric_nothing_is_asked(tasks_dir: Path) -> None:
-    done = await run_process([*PROGRAM, "judge", "check", "--tasks-dir", str(tasks_dir)], check=False)
+def test_without_a_judge_or_a_rubric_nothing_is_asked(tasks_dir: Path) -> None:
+    done = call("judge", "check", "--tasks-dir", str(tasks_dir), cwd=tasks_dir.parent, env=os.environ)
     assert done.returncode == 2
-    assert b"--judge MODEL" in done.stderr
+    assert "--judge MODEL" in done.stderr
     (tasks_dir / "task_0.md").write_text(CHECKED, encoding="utf-8")
-    code, _, told = await examined(tasks_dir, "http://127.0.0.1:9/v1", "--suite", "task_0")
+    code, _, told = examined(tasks_dir, "http://127.0.0.1:9/v1", "--suite", "task_0")
     assert code == 3
     assert "nothing to ask a judge about" in told
 

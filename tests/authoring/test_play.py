@@ -1,7 +1,5 @@
 """Scripts played without an agent: their effects, their transcript, and nothing left of them."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

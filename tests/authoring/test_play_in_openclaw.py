@@ -1,7 +1,5 @@
 """Tasks whose solutions only OpenClaw can play are checked by trials of the built-in model."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Where a task is played: set up, played, graded, and removed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """New tasks to begin with: whole, and nothing of the user's overwritten."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

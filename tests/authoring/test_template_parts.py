@@ -1,7 +1,5 @@
 """What `tasks new --with` writes: working examples, which an idle agent gets nothing for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """When a runner is hit, and with what: drawn at random, waited for in the runner's own progress."""
 
-from __future__ import annotations
-
 import signal
 from dataclasses import dataclass
 from enum import StrEnum

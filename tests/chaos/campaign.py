@@ -1,7 +1,5 @@
 """A run that is hit again and again, and resumed each time, until it is whole."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Runs on file systems that fill up at a random moment, and go on once there is room again."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

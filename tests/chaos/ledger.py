@@ -1,7 +1,5 @@
 """What a run has said was done, held against what its journal says and what is run."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """One runner in a process of its own: what it shows, what it is hit with, and who outlives it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

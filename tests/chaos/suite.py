@@ -1,7 +1,5 @@
 """A suite of short tasks, each with a score of its own, some of whose agents leave something behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 CHECK = """

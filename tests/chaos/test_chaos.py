@@ -1,7 +1,5 @@
 """Runs that are killed, torn and out of room come to their result, and the ledger notices where they do not."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line as a user meets it: what goes where, what is refused, and with which exit code."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

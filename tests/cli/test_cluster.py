@@ -1,7 +1,5 @@
 """What --cluster may be."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.cli.cluster import ChosenCluster, take_cluster

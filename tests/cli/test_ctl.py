@@ -1,7 +1,5 @@
 """`ctl`: what it prints, and the codes that it exits with."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`demo`: OpenClaw is installed once, and the run is the documented one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`pinchbench-async doctor` as a user meets it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`experiment` and several `--model`, as a user calls them."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
@@ -185,6 +183,7 @@ def test_several_models_are_an_experiment(tmp_path: Path) -> None:
 GOOD_AND_BAD = f"  good: {{model: {MODEL}}}\n  bad: {{model: mock/bad}}\n"
 
 
+@pytest.mark.long
 def test_an_experiment_ends_when_it_is_decided_and_tells_the_verdict(tmp_path: Path) -> None:
     path = written(tmp_path, tasks=4, variants=GOOD_AND_BAD, last="runs: 5\nuntil: decided\n")
     done = pinchbench("experiment", path, cwd=tmp_path)

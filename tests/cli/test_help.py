@@ -1,7 +1,5 @@
 """What `--help` tells: commands in the order in which they are needed, options by what they are for, and examples."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """`publish`, and what `verify` and `regrade` say of its bundle on another machine."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A bundle that `regrade` is given becomes a run of the output folder; all else is left to the command."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pinchbench.cli.regrade import unpacked

@@ -1,7 +1,5 @@
 """The page that follows a run, which does not change how the run ended."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

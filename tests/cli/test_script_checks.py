@@ -1,7 +1,5 @@
 """`tasks check --form`: forms are made and played, and what is wrong with them is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`serve` as a user starts and ends it: its address on stdout, refusals that say what to do, and no token anywhere."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """`pinchbench.yaml`: defaults of runs, and endpoints, down to OpenClaw's provider entry and to run.json."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`tasks show` and `tasks list` as a user meets them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from command_line import call, clean_environment

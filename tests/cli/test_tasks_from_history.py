@@ -1,7 +1,5 @@
 """`tasks from-history` as a user meets it: the list, the choice, the suite, a run, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

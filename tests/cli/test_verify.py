@@ -1,7 +1,5 @@
 """What `verify` prints of a run: a line for it, and one for each thing that differs or has no digest."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.cli.verify import verified_lines, verified_record

@@ -1,7 +1,5 @@
 """How a Ray cluster is started in namespaces of its own, which end with it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

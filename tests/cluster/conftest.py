@@ -1,7 +1,5 @@
 """The run in which the nodes of these tests take part."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from pathlib import Path
 

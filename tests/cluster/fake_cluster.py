@@ -1,7 +1,5 @@
 """A cluster whose nodes come and go as a test says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

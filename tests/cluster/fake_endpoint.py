@@ -1,7 +1,5 @@
 """A model that is asked for what a user says, and does what a test wants."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

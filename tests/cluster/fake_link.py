@@ -1,7 +1,5 @@
 """A link to a node that makes every trial at once, if it is not told otherwise."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from dataclasses import dataclass, field

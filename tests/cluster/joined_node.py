@@ -1,7 +1,5 @@
 """A node that has joined a run, over a link that does what a test wants."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path

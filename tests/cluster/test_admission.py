@@ -1,7 +1,5 @@
 """Which runs and which nodes take part, and what is refused by name."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Questions to the model of simulated users, which go from a node to the runner, and their answers."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 

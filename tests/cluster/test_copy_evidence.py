@@ -1,7 +1,5 @@
 """Evidence that is copied from a node in pieces, and checked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -15,15 +13,9 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 
+pytestmark = pytest.mark.virtual_clock
+
 START = StartTrial(slot=1, key=TrialKey(task_id="task_a", repetition=1), attempt=1)
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Return trio with a virtual clock."""
-    from trio.testing import MockClock  # noqa: PLC0415
-
-    return "trio", {"clock": MockClock(autojump_threshold=0)}
 
 
 async def copied(link: FakeLink, folder: Path) -> Outcome:

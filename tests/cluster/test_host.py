@@ -1,7 +1,5 @@
 """The program of a node, behind its host, without Ray."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

@@ -1,7 +1,5 @@
 """The way of a run's files to a node."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

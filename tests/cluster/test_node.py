@@ -1,7 +1,5 @@
 """The program on a node: how long it waits for a word of its runner."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

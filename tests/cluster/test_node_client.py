@@ -1,7 +1,5 @@
 """A node as the runner sees it, over a link that does what a test wants."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 from anyio import create_task_group

@@ -1,7 +1,5 @@
 """Messages and their frames."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """How slots are shared out among nodes, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Runs on a real Ray cluster of three nodes, which is alone in its namespaces."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

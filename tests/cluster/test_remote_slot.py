@@ -1,7 +1,5 @@
 """A slot on a node, whose trials are the run's also when the node is lost."""
 
-from __future__ import annotations
-
 from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path

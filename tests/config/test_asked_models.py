@@ -1,7 +1,5 @@
 """The judge and the model that plays users: their options, and the providers that fill them in."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """The options of a run that is resumed, and of what is graded again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every option's range and rule."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from pathlib import Path

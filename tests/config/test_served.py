@@ -1,7 +1,5 @@
 """Names of endpoints in names of models."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.config.served import Endpoint, EndpointModel, ServedModel, chat_at, run_at

@@ -1,7 +1,5 @@
 """The table of settings fills the configs, and says what is out of range."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 

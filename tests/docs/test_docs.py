@@ -1,7 +1,5 @@
 """The documentation: it builds without a warning, and its commands and samples are those of the program."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex

@@ -1,7 +1,5 @@
 """A check has a time limit, and one that fails is a finding."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

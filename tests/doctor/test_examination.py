@@ -1,14 +1,12 @@
 """An examination with a fake OpenClaw, a judge on loopback and a user of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 from anyio import fail_after
 
 from fake_judge import failing, fake_judge, not_json
-from fakes import MODEL, calls, fake_openclaw, with_models
+from fakes import MODEL, calls, fake_openclaw, make_suite, with_models
 from pinchbench.doctor import machine_findings
 from pinchbench.doctor.examination import DoctorConfig, NamedJudge, examine
 from pinchbench.model.finding import Finding, Level
@@ -19,7 +17,8 @@ KEY = "sk-0123456789abcdef-THIS-IS-NOBODYS-KEY"
 
 
 def _config(folder: Path, program: Path, **options: object) -> DoctorConfig:
-    places = {"output_dir": folder / "out", "run_root": folder / "runs", "openclaw": str(program)}
+    suite = make_suite(folder, {"task_a": "Hi"})  # the bundled one takes a while to read
+    places = {"output_dir": folder / "out", "run_root": folder / "runs", "openclaw": str(program), "tasks_dir": suite}
     return DoctorConfig(**{**places, **options})  # type: ignore[arg-type]
 
 

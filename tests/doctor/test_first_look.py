@@ -1,7 +1,5 @@
 """What is found before anything is asked: servers on loopback, and which model the next command names."""
 
-from __future__ import annotations
-
 import json
 import socket
 from contextlib import closing

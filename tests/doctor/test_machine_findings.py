@@ -1,7 +1,5 @@
 """What a run needs of the machine: verdicts on facts."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

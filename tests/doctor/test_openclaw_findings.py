@@ -1,7 +1,5 @@
 """Verdicts on releases of OpenClaw and Node, and on keys."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

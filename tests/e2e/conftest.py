@@ -1,7 +1,5 @@
 """The pinned releases, and a home folder that must stay as it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Abilities of tasks on real OpenClaw: their tools work offline, in namespaces."""
 
-from __future__ import annotations
-
 import base64
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The user's providers and logins reach the private homes, and the user's own state stays as it is."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

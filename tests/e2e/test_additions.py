@@ -1,7 +1,5 @@
 """What a run adds to its agents, on real OpenClaw: it reaches the model and the commands, at every isolation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Ollama's own API: OpenClaw asks it through the wire, which reads tool calls, usage and the window that is sent."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Attacks by agents of real OpenClaw: prevented or named; none changes a score silently."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Real OpenClaw on two nodes of a Ray cluster: what one machine comes to, and a replay of that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """An experiment on real OpenClaw: killed, out of budget and resumed, it comes to the figures of separate runs."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

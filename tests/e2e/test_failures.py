@@ -1,7 +1,5 @@
 """Providers that fail on real OpenClaw: no failure of theirs is one of the model, and the note tells which it was."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Grades of trials on real OpenClaw: solutions, and an OpenClaw judge."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Collection

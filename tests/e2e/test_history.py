@@ -1,7 +1,5 @@
 """A suite of a history that real OpenClaw has written: conversations of all kinds."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

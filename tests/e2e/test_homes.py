@@ -1,7 +1,5 @@
 """On real OpenClaw: a home made from the cache is the one that `openclaw agents add` makes."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Awaitable

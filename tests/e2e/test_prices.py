@@ -1,7 +1,5 @@
 """Prices of an endpoint of the run's own: stated, they make the cost and its limit; without them it is unknown."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import replace

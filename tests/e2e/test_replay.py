@@ -1,7 +1,5 @@
 """Replays on real OpenClaw that diverge from their recording, or go on from it with another model."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

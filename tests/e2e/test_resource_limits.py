@@ -1,7 +1,5 @@
 """A run on real OpenClaw whose agents use too much: each is ended alone, counted and graded; a normal one is not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

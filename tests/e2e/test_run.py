@@ -1,7 +1,5 @@
 """Trials side by side on real OpenClaw: nobody sees another's, everything adds up, nothing is left."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Real OpenClaw in namespaces: its only way out is the wire's Unix socket."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

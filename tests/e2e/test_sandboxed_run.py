@@ -1,7 +1,5 @@
 """Whole runs on real OpenClaw in namespaces: the same scores and conversations, and nothing else in reach."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from dataclasses import replace

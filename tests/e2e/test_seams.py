@@ -3,8 +3,6 @@
 The first five tests look at one run, in which a task with a service and a follow-up works next to one that never ends.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

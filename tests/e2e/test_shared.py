@@ -1,7 +1,5 @@
 """`--isolation shared`: what the seed document says, in the user's own OpenClaw and through the user's gateway."""
 
-from __future__ import annotations
-
 import json
 import socket
 from pathlib import Path

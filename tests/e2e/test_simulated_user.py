@@ -1,7 +1,5 @@
 """A simulated user on real OpenClaw, played by its solution or by a model, and its replay without either."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

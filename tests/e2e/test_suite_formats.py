@@ -1,7 +1,5 @@
 """Suites of other formats on real OpenClaw: their solutions scored by their own rules."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

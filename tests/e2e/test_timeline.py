@@ -1,7 +1,5 @@
 """A timeline on real OpenClaw: chat, an automation over a change to summer time, an interrupt, sub-agents, a forger."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tutorial, typed line by line on real OpenClaw; of the core suite, two tasks."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

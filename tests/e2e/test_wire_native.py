@@ -1,7 +1,5 @@
 """Providers that OpenClaw knows: the wire reads requests to their own hosts, and changes nothing in them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """An experiment's file: what it means, and every problem with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Blocks of experiments that end when they are decided: who makes which trial, and what no trial can hold up."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -301,6 +299,7 @@ async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_lose
     assert last.stop is Stop.DECIDED
 
 
+@pytest.mark.long
 async def test_a_budget_that_is_reached_leaves_it_open_until_it_is_raised(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path, ("mock/good", "mock/bad"))
     experiment = replace(experiment, budget=BudgetLimits(max_tokens=1000))  # 220 for each trial

@@ -1,7 +1,5 @@
 """An experiment: runs side by side in shared slots, each complete in itself, whatever happens to another."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Sequential experiments: which blocks are made, and what they decide."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Snapshots: whatever is in a workspace comes back as it was, and nothing else happens."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import io

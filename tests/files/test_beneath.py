@@ -1,7 +1,5 @@
 """Files in folders in which others can place anything: nothing but regular files is opened, and no link is followed."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

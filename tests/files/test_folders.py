@@ -1,7 +1,5 @@
 """Folders of our own: made for the user alone, removed whatever is in them."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

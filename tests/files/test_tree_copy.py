@@ -1,7 +1,5 @@
 """Copies of a folder: like it again, whatever has become of them."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable

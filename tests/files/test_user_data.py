@@ -1,7 +1,5 @@
 """Where what the user keeps is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

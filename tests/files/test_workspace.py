@@ -1,7 +1,5 @@
 """Workspaces: filled with exactly the task's files, and nothing leaves them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

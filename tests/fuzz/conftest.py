@@ -1,7 +1,5 @@
 """Counts the examples that ran and says so at the end: a figure that can be checked."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 
 import pytest

@@ -1,7 +1,5 @@
 """How many examples each property of these tests gets, and how many have run."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Callable

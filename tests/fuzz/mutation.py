@@ -1,7 +1,5 @@
 """Valid documents made hostile: cut, doubled, spliced, and with junk in the worst places."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What judges, their endpoints, the cache of their replies and a check's child answer, in any state."""
 
-from __future__ import annotations
-
 import json
 import math
 from datetime import UTC, datetime

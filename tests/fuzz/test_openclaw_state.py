@@ -1,7 +1,5 @@
 """The user's own OpenClaw in any state: what it says of itself, its config, its logins and its `.env`."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

@@ -1,7 +1,5 @@
 """The files of a run in any state: whole records are kept, all else is named, and the numbers stay numbers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from io import StringIO

@@ -1,7 +1,5 @@
 """Task files, manifests and solutions in any state: a value or a list of problems, and nothing else."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text of agents, judges and providers on a terminal: it can say anything, and do nothing."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

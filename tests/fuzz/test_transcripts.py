@@ -1,7 +1,5 @@
 """Transcripts and the stores they lie in, in any state: events, damage that is counted, memory that stays flat."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Kept evidence of a trial, and checks that are run on it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from pathlib import Path
@@ -89,11 +87,16 @@ def _count(transcript: Path) -> int:
 
 
 REFUSED = find_support().reason(Level.NAMESPACES)
+BARE = pytest.param(None, id="none", marks=() if REFUSED else pytest.mark.long)
 IN_NAMESPACES = pytest.param(
     CheckSandbox(), id="namespaces", marks=pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")
 )
 
 
-@pytest.fixture(params=[pytest.param(None, id="none"), IN_NAMESPACES])
+BOTH = pytest.mark.parametrize("desk", [pytest.param(None, id="none"), IN_NAMESPACES], indirect=True)
+
+
+@pytest.fixture(params=[BARE, IN_NAMESPACES])
 def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Desk:
+    """Return a place for checks, which `make test` runs as most machines do; the tests of `BOTH` are also run bare."""
     return Desk(tmp_path, f"test-check/{uuid4().hex}", request.param)

@@ -1,7 +1,5 @@
 """Assertions on files and commands: which hold, and that nothing the agent left stands in for the check's own files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a check means by numbers that are no shares, and which of them is its total."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.grading.check_totals import shares

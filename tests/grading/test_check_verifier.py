@@ -1,7 +1,5 @@
 """Verifiers that are scripts: the reward that they write, and when there is none."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checks in a process of their own: what they are given, what their answers are worth, and how they end."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

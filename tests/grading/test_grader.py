@@ -1,7 +1,5 @@
 """Parts of a grade into one."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field, replace
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Checks that mean harm, or run code that does: the outcome has a name, the runner is unharmed, nothing is left."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal
@@ -12,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from grading.conftest import Desk
+from grading.conftest import BOTH, Desk
 from pinchbench.grading import checks
 from pinchbench.model.grade import CheckGrade, Ungraded
 from pinchbench.process.spec import EndReason, ProcessEnd
@@ -53,6 +51,7 @@ def is_good(grade: CheckGrade) -> bool:
     return (grade.score, grade.ungraded, grade.breakdown) == (1.0, None, GOOD.breakdown)
 
 
+@BOTH
 class TestSecrets:
     async def test_keys_of_the_runner_cannot_be_seen(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("OPENAI_API_KEY", "PINCHBENCH_JUDGE_KEY", "AWS_SECRET_ACCESS_KEY", "LANGUAGE_TOKEN", "HOME"):
@@ -111,6 +110,7 @@ class TestSecrets:
         assert is_good(await desk.check(later))
 
 
+@BOTH
 class TestEscapes:
     async def test_writing_outside_changes_no_evidence(self, desk: Desk) -> None:
         (desk.workspace / "a.txt").write_text("theirs", encoding="utf-8")
@@ -364,6 +364,7 @@ if os.fork() == 0:
 """
 
 
+@BOTH
 class TestForging:
     """The check runs a program that the agent wrote, which does not work but wants another score."""
 

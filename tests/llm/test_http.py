@@ -1,7 +1,5 @@
 """The judge's client against a real server on loopback: what it asks, what it reads, how it fails."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import AsyncGenerator, Callable

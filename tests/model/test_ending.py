@@ -1,7 +1,5 @@
 """Which reasons count, which are final, and which are no attempt at all."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.model.ending import Ending, Reason, Status

@@ -1,7 +1,5 @@
 """What was measured of the load during an attempt."""
 
-from __future__ import annotations
-
 from pinchbench.model.facts import LoadFacts
 
 

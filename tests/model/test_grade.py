@@ -1,7 +1,5 @@
 """How long grading took, and which grades may be had later."""
 
-from __future__ import annotations
-
 from msgspec import json
 
 from pinchbench.defaults import FailureEvent

@@ -1,7 +1,5 @@
 """What an outcome says of its attempt."""
 
-from __future__ import annotations
-
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import WireFacts
 from pinchbench.model.outcome import Outcome

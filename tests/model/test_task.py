@@ -1,7 +1,5 @@
 """When a turn is sent, what its prompt says, and which suite a task belongs to."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What happens in a trial besides the user's turns, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.model.timeline import Advance, ChatMessage, Interrupt, ServiceEvent, TimelineEvent

@@ -1,7 +1,5 @@
 """How a trial is named."""
 
-from __future__ import annotations
-
 from pinchbench.model.trial import TrialKey
 
 

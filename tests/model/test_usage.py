@@ -1,7 +1,5 @@
 """Sums of usage, and a cost that is not known."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

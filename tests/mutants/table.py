@@ -1,7 +1,5 @@
 """The mutants: small wrong edits of the package from which a user would suffer."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

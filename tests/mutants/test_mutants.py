@@ -1,7 +1,5 @@
 """The mutants of `tests/mutants` fit the package as it is."""
 
-from __future__ import annotations
-
 import pytest
 
 from mutants.run import files_with_tests, module_of

@@ -1,7 +1,5 @@
 """One task through the agent: limits, turns, and the end of everything it started."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

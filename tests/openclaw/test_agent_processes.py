@@ -1,7 +1,5 @@
 """The processes of a task's agent: what they are called with, and what they see."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from fakes import fake_openclaw

@@ -1,7 +1,5 @@
 """How long a trial has waited for others, which is not time of its own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Command lines and names."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

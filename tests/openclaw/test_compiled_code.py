@@ -1,7 +1,5 @@
 """The compiled code that sandboxed turns read: made by one turn of ours, put into place whole, or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

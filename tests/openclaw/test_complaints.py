@@ -1,7 +1,5 @@
 """What OpenClaw says on stderr: real lines of both releases, and what must not be taken for one."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.openclaw.complaints import ComplaintReader, Complaints, is_rate_limit

@@ -1,7 +1,5 @@
 """The user who answers an agent: only answers are answered, and a stop does not wait for the user."""
 
-from __future__ import annotations
-
 from typing import cast
 
 import anyio

@@ -1,7 +1,5 @@
 """The connection of a trial's gateway, with a real socket and a gateway that says what a test wants."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

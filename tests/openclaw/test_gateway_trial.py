@@ -1,7 +1,5 @@
 """A gateway's trial from its start to its end, with a program in place of OpenClaw that obeys the link."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What manifests of OpenClaw's plugins say of providers and models, and which names of models are refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

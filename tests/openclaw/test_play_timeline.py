@@ -1,7 +1,5 @@
 """The steps of a timeline, against a link that writes down what it is asked for."""
 
-from __future__ import annotations
-
 import json
 import time
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The authoritative read: what it keeps of a session, and what it says about the place where OpenClaw worked."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Both session stores, as real files: growing, locked, torn, absent."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Short commands of OpenClaw: bounded in time, and nothing of them is left running."""
 
-from __future__ import annotations
-
 import os
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The reason of a trial's end, and the seed's ten keys."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

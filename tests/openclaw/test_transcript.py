@@ -1,7 +1,5 @@
 """Transcripts in any state: whole records are found, the rest is kept, the numbers are right."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The simulated clock of a trial."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """A place to run real processes in, and a roll call that shows when the last of them is gone."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Time awake and time asleep, from made-up clocks and from this system's."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -10,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pinchbench.process.awake import AwakeTime, AwakeTimer, Clocks, Reading, read_clocks
+
+pytestmark = pytest.mark.virtual_clock
 
 TIMES = st.floats(min_value=-1e9, max_value=1e9)
 READINGS = st.builds(lambda awake_s, passed_s: Reading(awake_s=awake_s, passed_s=passed_s), TIMES, TIMES)
@@ -56,14 +56,6 @@ def test_this_systems_clocks_go_on_and_the_awake_one_is_the_event_loops() -> Non
     before, first, second, after = time.monotonic(), read_clocks(), read_clocks(), time.monotonic()
     assert before <= first.awake_s <= second.awake_s <= after
     assert first.passed_s <= second.passed_s
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Return trio with a virtual clock."""
-    from trio.testing import MockClock  # noqa: PLC0415
-
-    return "trio", {"clock": MockClock(autojump_threshold=0)}
 
 
 async def test_time_in_which_others_were_waited_for_does_not_count() -> None:

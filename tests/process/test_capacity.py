@@ -1,7 +1,5 @@
 """Limits of open files and processes: raised where that is possible, refused where it is not."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A file system without room left."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

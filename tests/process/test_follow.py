@@ -1,7 +1,5 @@
 """Tailing a file that grows, and one that does not behave."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Awaitable, Callable

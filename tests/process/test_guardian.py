@@ -1,7 +1,5 @@
 """The guardian by itself: its functions, and the protocol it speaks as a plain script."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

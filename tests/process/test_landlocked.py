@@ -1,7 +1,5 @@
 """Agents under Landlock and a guardian: what they may not do is refused, and all that they started is ended."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """Finding and ending processes by their marker."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

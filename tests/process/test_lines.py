@@ -1,7 +1,5 @@
 """Bytes into lines."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The check in `tests/conftest.py` that every test is put under, put to the test."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

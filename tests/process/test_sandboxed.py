@@ -1,7 +1,5 @@
 """Agents in namespaces of their own under a guardian: what they start ends with them, however it hides."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """A judge's certificate in words, on the terminal and as a page."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is said of models to choose from."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The sentences of a comparison: what is left out, who passes what, and how to read the tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run

@@ -1,7 +1,5 @@
 """Why a model costs what it costs: of one run, and of the dearer of two."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

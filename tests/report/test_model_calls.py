@@ -1,7 +1,5 @@
 """What is said of the calls of the model: only what OpenClaw hides, and where the time went."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a reader of a run's score must know."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Sentences on a run: what they say, and when there is nothing to say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Text for the terminal is safe and short."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The failure sheet in words: of a run, of a task, and of models next to each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run

@@ -1,7 +1,5 @@
 """Which infrastructure failures an agent may have caused, and where a reader sees it."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

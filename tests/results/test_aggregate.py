@@ -1,7 +1,5 @@
 """The aggregate is a function of the outcomes and grades, not of their order; no trial counts that should not."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The resampling of scores: bit by bit what NumPy gives, as the results of earlier releases were computed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a user has asked of a run, folded from its journal."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

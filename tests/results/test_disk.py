@@ -1,7 +1,5 @@
 """Disks that fail and places that change: each a clear error or a survived event, and never a corrupt journal."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

@@ -1,7 +1,5 @@
 """Digests of what an attempt leaves: of regular files alone, and each change of one has its sentence."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Events of trials, added up: the sums, and intervals that know that occasions in one trial are alike."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

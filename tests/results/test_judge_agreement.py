@@ -1,7 +1,5 @@
 """Krippendorff's alpha, against values computed by hand and published examples."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """What is measured of a judge: planted faults are found, a fair judge has none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

@@ -1,7 +1,5 @@
 """run.json, written once and read by everybody."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A node is compared with the others by the same tasks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import msgspec

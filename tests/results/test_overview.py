@@ -1,7 +1,5 @@
 """A run at a glance: rows, what is hidden, and which failures come first."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.model.ending import Reason

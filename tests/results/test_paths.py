@@ -1,7 +1,5 @@
 """The files of a run: made once, written whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import secrets

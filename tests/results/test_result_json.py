@@ -1,7 +1,5 @@
 """The result JSON has one type: what an older release wrote is read, and written again, byte for byte."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """The list of runs of an output folder: from the results file if it is up to date, else from the journal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The state of a run: which attempts and grades count, what is left, and when runners worked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """`verify`, and what other commands do about a run whose files are not what the runner wrote."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Every test here has a user of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 

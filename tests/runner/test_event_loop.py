@@ -1,7 +1,5 @@
 """The event loop is never blocked: no slow call and no long calculation in a callback, over whole runs."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import os
@@ -16,17 +14,16 @@ from types import FrameType
 import pytest
 from anyio import fail_after, to_thread
 from anyio.lowlevel import checkpoint
-from anyio.streams.memory import MemoryObjectReceiveStream
 
 import pinchbench
 from fake_judge import fake_judge, good
-from fakes import fake_openclaw, run_config
+from fakes import Heard, fake_openclaw, run_config
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import ResumeConfig
-from pinchbench.events import Event
 from pinchbench.files.folders import make_private
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
+from sampling import sampled
 
 RUN_LIMIT_S = 120
 PACKAGE = f"{Path(pinchbench.__file__).parent}{os.sep}"
@@ -128,24 +125,20 @@ def write_tasks(root: Path) -> None:
         (root / f"task_{number}.md").write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("store", ["jsonl", "sqlite"])
+@pytest.mark.parametrize("store", sampled(["jsonl", "sqlite"], {"sqlite"}))
 async def test_a_whole_run_and_its_resumption_never_block_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store: str
 ) -> None:
-    seen: list[Event] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        seen.extend([event async for event in events])
-
+    seen = Heard()
     config = run_config(tmp_path, fake_openclaw(tmp_path, store=store), {})
     write_tasks(tmp_path / "tasks")
     async with fake_judge(good(0.5)) as judge:
         asked = JudgeConfig(model="judge-1", base_url=judge.base_url, concurrency=2)
         config = replace(config, concurrency=3, verbose=True, judge=asked)
         with fail_after(2 * RUN_LIMIT_S), watching(monkeypatch) as loop:
-            whole = await run_benchmark(config, observer=observer)
+            whole = await run_benchmark(config, observer=seen)
             await to_thread.run_sync(_cut_in_half, whole.folder / "journal.jsonl")
-            rest = await resume(ResumeConfig(run=None, output_dir=config.output_dir), observer=observer)
+            rest = await resume(ResumeConfig(run=None, output_dir=config.output_dir), observer=seen)
     assert whole.complete
     assert rest.complete
     assert len(loop.busy) > 200, "nobody was watching"

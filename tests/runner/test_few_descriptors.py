@@ -1,7 +1,5 @@
 """Tests that a shortage of file descriptors is refused or reported as lost evidence, and never scored 0."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -61,7 +59,7 @@ def test_a_limit_that_is_too_low_is_refused_with_what_to_do(tmp_path: Path) -> N
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize("most", sampled([16, 20, 24, 28, 30, 36], {24, 36}))
+@pytest.mark.parametrize("most", sampled([16, 20, 24, 28, 30, 36], {24}))
 def test_no_shortage_of_descriptors_is_scored_0(tmp_path: Path, most: int) -> None:
     ended = _run(tmp_path, most, asks=False)
 

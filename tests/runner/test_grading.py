@@ -1,7 +1,5 @@
 """Grading while agents run: what is graded when, by whom, and what becomes of it when something is wrong."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -16,13 +14,13 @@ from anyio import create_memory_object_stream, create_task_group, fail_after
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from fake_judge import failing, fake_judge, good
-from fakes import fake_openclaw, run_config
+from fakes import Heard, fake_openclaw, run_config
 from past_runs import as_older_release
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import RegradeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ConfigError, ResultsError, SuiteError
-from pinchbench.events import Event, Notice, TrialEnded, TrialGraded
+from pinchbench.events import Event, TrialEnded, TrialGraded
 from pinchbench.files.archive import Kept
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.model.ending import Reason
@@ -164,14 +162,10 @@ async def test_grading_again_adds_records_and_keeps_the_old_ones(tmp_path: Path)
         first = await run_benchmark(config)
     before = read_journal(first.folder / "journal.jsonl").records
     again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
-    heard: list[Event] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        heard.extend([event async for event in events])
-
+    heard = Heard()
     async with fake_judge(good(1.0)) as judge:
         with fail_after(RUN_LIMIT_S):
-            second = await regrade(replace(again, judge=judged_by(judge.base_url)), observer=observer)
+            second = await regrade(replace(again, judge=judged_by(judge.base_url)), observer=heard)
         assert "scenario" not in json.dumps([asked.json for asked in judge.requests])
     assert scores(second) == {"task_a": 0.75, "task_b": 0.8125}
     assert second.path == first.path
@@ -180,7 +174,7 @@ async def test_grading_again_adds_records_and_keeps_the_old_ones(tmp_path: Path)
     assert journal.records[: len(before)] == before
     added = journal.records[len(before) :]
     assert [type(record) for record in added] == [RegradeStarted, GradeGiven, GradeGiven]
-    assert [event.grade.score for event in heard if isinstance(event, TrialGraded)] == [
+    assert [event.grade.score for event in heard.events if isinstance(event, TrialGraded)] == [
         record.grade.score for record in added if isinstance(record, GradeGiven)
     ]
 
@@ -222,16 +216,12 @@ async def test_a_mended_check_grades_what_was_kept_and_the_change_is_reported(tm
     for workspace in (config.run_root / first.run_id).iterdir():
         (workspace / "out.txt").write_text("changed since", encoding="utf-8")
     write_task(tmp_path / "tasks", "task_a", GradingType.AUTOMATED)
-    heard: list[str] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        heard.extend([event.text async for event in events if isinstance(event, Notice)])
-
+    heard = Heard()
     again = RegradeConfig(run=str(first.path), run_root=config.run_root, only_ungraded=True)
     with fail_after(RUN_LIMIT_S):
-        second = await regrade(again, observer=observer)
+        second = await regrade(again, observer=heard)
     assert scores(second) == {"task_a": 0.75, "task_b": 0.75}
-    assert heard == ["Changed since the run, and graded as they are now: task_a."]
+    assert heard.notices == ["Changed since the run, and graded as they are now: task_a."]
     assert second.grades[TrialKey(task_id="task_a", repetition=1)].digest != first.outcomes[0].digest
     assert second.complete
 
@@ -255,17 +245,13 @@ async def test_a_failure_to_grade_takes_no_score_away_and_is_reported(tmp_path: 
     async with fake_judge(good(0.25)) as judge:
         with fail_after(RUN_LIMIT_S):
             first = await run_benchmark(replace(config, judge=judged_by(judge.base_url)))
-    heard: list[str] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        heard.extend([event.text async for event in events if isinstance(event, Notice)])
-
+    heard = Heard()
     again = RegradeConfig(run=first.run_id, output_dir=config.output_dir, run_root=config.run_root)
     async with fake_judge(failing(401)) as refuses:
         with fail_after(RUN_LIMIT_S):
-            second = await regrade(replace(again, judge=judged_by(refuses.base_url)), observer=observer)
+            second = await regrade(replace(again, judge=judged_by(refuses.base_url)), observer=heard)
     assert scores(second) == scores(first) == {"task_a": 0.625, "task_b": 0.75}
-    assert heard == ["task_a: judge_refused; its earlier score of 0.62 stays."]
+    assert heard.notices == ["task_a: judge_refused; its earlier score of 0.62 stays."]
     assert second.complete
 
     # the judge that gave a score is the one that is asked next, not the one that refused; its answer is cached

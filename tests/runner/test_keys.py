@@ -1,7 +1,5 @@
 """Keys that agents, checks, judges and OpenClaw itself give away: nothing that a run writes or shows holds them."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Whole runs with the fake OpenClaw: each situation has its name, and nothing is lost or left."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +12,7 @@ import pytest
 from anyio import fail_after
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from fakes import Guest, fake_openclaw, make_suite, open_gate, run_config
+from fakes import Guest, Heard, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason, Status
@@ -260,24 +258,20 @@ def test_runs_of_scripted_models_are_no_history_of_real_ones_nor_the_other_way_r
 
 
 async def test_an_observer_hears_the_run_in_order(tmp_path: Path) -> None:
-    heard: list[Event] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        heard.extend([event async for event in events])
-
+    heard = Heard()
     prompts = {"task_a": "scenario: print one two"}
     config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), verbose=True)
     with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config, observer=observer)
+        result = await run_benchmark(config, observer=heard)
     key = TrialKey(task_id="task_a", repetition=1)
-    began = next(event for event in heard if isinstance(event, RunBegan))
+    began = next(event for event in heard.events if isinstance(event, RunBegan))
     assert (began.run_id, began.trials, began.slots, began.folder) == (result.run_id, 1, 1, result.folder)
-    assert TrialBegan(slot=1, key=key, timeout_s=30) in heard
-    shown = [event.text for event in heard if isinstance(event, OutputLine) and event.stream == "stdout"]
+    assert TrialBegan(slot=1, key=key, timeout_s=30) in heard.events
+    shown = [event.text for event in heard.events if isinstance(event, OutputLine) and event.stream == "stdout"]
     assert shown == ["one", "two", "All done."]
-    activity = [event for event in heard if isinstance(event, TrialActivity)]
+    activity = [event for event in heard.events if isinstance(event, TrialActivity)]
     assert {event.text for event in activity} <= {WAITING, "write out.txt", "All done."}
-    assert heard[-2:] == [TrialEnded(outcome=result.outcomes[0]), TrialGraded(grade=result.grades[key])]
+    assert heard.events[-2:] == [TrialEnded(outcome=result.outcomes[0]), TrialGraded(grade=result.grades[key])]
 
 
 async def test_an_observer_that_fails_or_never_reads_does_no_harm(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 """Who hears of a run: an observer that is too slow misses what agents say before it misses what is counted."""
 
-from __future__ import annotations
-
 from anyio import create_task_group, wait_all_tasks_blocked
 from anyio.lowlevel import checkpoint
 from anyio.streams.memory import MemoryObjectReceiveStream
 
+from fakes import Heard
 from pinchbench.events import Event, Notice, OutputLine, TrialActivity
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
@@ -16,12 +15,8 @@ KEY = TrialKey(task_id="task_a", repetition=1)
 
 
 async def test_agents_that_say_too_much_leave_room_for_what_is_counted() -> None:
-    seen: list[Event] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        seen.extend([event async for event in events])
-
-    run_observer = RunObserver(observer, Redactor())
+    seen = Heard()
+    run_observer = RunObserver(seen, Redactor())
     async with create_task_group() as group:
         group.start_soon(run_observer.attend)
         for number in range(EVENTS_HELD):
@@ -32,9 +27,9 @@ async def test_agents_that_say_too_much_leave_room_for_what_is_counted() -> None
         await checkpoint()
         run_observer.close()
 
-    told = [event.text for event in seen if isinstance(event, Notice)]
+    told = seen.notices
     assert told == [str(number) for number in range(EVENTS_HELD - CHATTER_HELD)]
-    assert len(seen) == EVENTS_HELD
+    assert len(seen.events) == EVENTS_HELD
 
 
 async def test_listeners_hear_each_event_before_the_observer_and_also_when_it_has_failed() -> None:

@@ -1,7 +1,5 @@
 """What a run lets out: no key in any event that is shown, nor in any record that is written."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.events import Event, Notice, OutputLine, PaceChanged, SetUpStep, TrialActivity, TrialEnded, TrialWaits

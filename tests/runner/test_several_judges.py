@@ -1,7 +1,5 @@
 """Several judges of a run, through the command line: real HTTP judges on loopback, and a fake OpenClaw."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator

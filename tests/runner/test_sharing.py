@@ -1,7 +1,5 @@
 """Slots that several runs share: each round starts one trial of every run that can start one."""
 
-from __future__ import annotations
-
 import math
 
 from pinchbench.runner.sharing import Rotation

@@ -1,7 +1,5 @@
 """Runs of suites of other formats: with the fake agent, whole, scored by their own rule."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

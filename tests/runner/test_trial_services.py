@@ -1,7 +1,5 @@
 """A trial whose task has services: what a service does to its outcome, with real namespaces and an agent of ours."""
 
-from __future__ import annotations
-
 import os
 import sys
 from dataclasses import dataclass, replace

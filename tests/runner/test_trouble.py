@@ -1,7 +1,5 @@
 """Runs in trouble: retries, outages, a budget that is used up, and what their results say."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +9,7 @@ import pytest
 from anyio import fail_after
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from fakes import fake_openclaw, run_config
+from fakes import Heard, fake_openclaw, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ResultsError
@@ -62,13 +60,9 @@ async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_wh
         task_b=f"scenario: outage {tmp_path / 'b'} 2 503 unavailable",
         task_c=f"scenario: outage {tmp_path / 'c'} 9 503 unavailable",
     )
-    seen: list[Event] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        seen.extend([event async for event in events])
-
+    seen = Heard()
     with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(replace(config, fail_fast=False), observer=observer)
+        result = await run_benchmark(replace(config, fail_fast=False), observer=seen)
     told = {outcome.key.task_id: (outcome.reason, outcome.attempt) for outcome in result.outcomes}
     assert told == {
         "task_a": (Reason.COMPLETED, 1),
@@ -89,7 +83,7 @@ async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_wh
         assert (result.folder / outcome.evidence / "stdout.log").is_file()
     ended = [
         (event.outcome.key.task_id, event.outcome.attempt, event.retried)
-        for event in seen
+        for event in seen.events
         if isinstance(event, TrialEnded)
     ]
     assert ended[:3] == [("task_a", 1, False), ("task_b", 1, True), ("task_c", 1, True)]
@@ -98,13 +92,9 @@ async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_wh
 
 async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Path) -> None:
     prompts = {f"task_{number}": "scenario: refused\nscenario: silent" for number in range(20)}
-    seen: list[Event] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        seen.extend([event async for event in events])
-
+    seen = Heard()
     with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(a_run(tmp_path, **prompts), observer=observer)
+        result = await run_benchmark(a_run(tmp_path, **prompts), observer=seen)
     assert result.stop is Stop.INCONCLUSIVE
     assert "is it set, valid" in result.stopped
     data = data_of(result)
@@ -114,10 +104,10 @@ async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Pat
         (0, False),
         (0, True),
     ]
-    told = [event for event in seen if isinstance(event, PaceChanged)]
+    told = [event for event in seen.events if isinstance(event, PaceChanged)]
     assert [(event.limit, event.is_end) for event in told] == [(0, False), (0, True)]
     assert told[-1].why == result.stopped
-    assert isinstance(seen[seen.index(told[0]) - 1], TrialEnded)  # the reason comes first
+    assert isinstance(seen.events[seen.events.index(told[0]) - 1], TrialEnded)  # the reason comes first
     assert sum(isinstance(record, TrialFinished) for record in records) == 2
     assert isinstance(records[-1], RunFinished)
     assert records[-1].stop is Stop.INCONCLUSIVE

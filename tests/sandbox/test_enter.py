@@ -1,7 +1,5 @@
 """Nothing but what the plan lists exists in a sandbox, and nothing of it outlives its owner."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -14,6 +12,7 @@ import pytest
 
 from pinchbench.files.workspace import unnamed
 from pinchbench.sandbox.sandbox_spec import Mount
+from sampling import sampled
 from sandbox_programs import Trial, trial_of, users
 
 # Each hides from being found in its own way, and holds a connection for as long as it lives.
@@ -34,7 +33,7 @@ held.recv(1)
 """
 
 
-@pytest.fixture(params=users())
+@pytest.fixture(params=sampled(users(), users()[-1:]))
 def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
     yield from trial_of(request.param)
 

@@ -1,7 +1,5 @@
 """A program that is started in a sandbox: its own session and signal handlers, or an error."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The wrappers of system calls raise errors that name the action, and their numbers are those of this machine."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Attempts are found in commands; ordinary work is not one."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.sandbox.ledger import Attempt, Facts, examine

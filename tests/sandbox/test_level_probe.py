@@ -1,7 +1,5 @@
 """The probe says whether a level works by its exit code."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The strongest level that works is chosen; one that was asked for and does not work is an error."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A trial's description is validated, and names nothing about the runner or the task."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

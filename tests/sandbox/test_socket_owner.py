@@ -1,7 +1,5 @@
 """The process at the client's end of a connection on loopback is found, with IPv4 and mapped into IPv6."""
 
-from __future__ import annotations
-
 import os
 import socket
 

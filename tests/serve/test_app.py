@@ -1,7 +1,5 @@
 """The site by its addresses: every page, names that lead nowhere, streams, and answers of bounded size."""
 
-from __future__ import annotations
-
 import errno
 import json
 import threading

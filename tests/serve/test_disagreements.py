@@ -1,7 +1,5 @@
 """Where judges disagree: in a run as it is read, and on the pages of the site."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

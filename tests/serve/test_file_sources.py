@@ -1,7 +1,5 @@
 """The task's own files, downloads, and images and tables as a page may show them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from urllib.parse import urlencode
 

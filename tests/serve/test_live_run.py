@@ -1,7 +1,5 @@
 """A run as its page shows it: the terminal's numbers, at each event, while real processes work on it."""
 
-from __future__ import annotations
-
 import fcntl
 import re
 from contextlib import ExitStack, nullcontext

@@ -1,7 +1,5 @@
 """What is read of a folder, and how often."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Who is let in, and what every answer forbids: each attack on a local server has its case."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

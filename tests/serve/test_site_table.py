@@ -1,7 +1,5 @@
 """Which rows of a large table a page shows, and where its links lead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from urllib.parse import parse_qsl
 

@@ -1,7 +1,5 @@
 """What a page shows of a trial's folder: its workspace against the task's files, logs, replies; no links, no excess."""
 
-from __future__ import annotations
-
 import json
 import os
 from base64 import b64encode

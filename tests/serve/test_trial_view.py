@@ -1,7 +1,5 @@
 """A trial on its page: one that runs as far as its files go, one that ended as in the report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run

@@ -1,7 +1,5 @@
 """What is shown of grades by hand and of notes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from past_runs import Made, PlannedRun, write_run

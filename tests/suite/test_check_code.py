@@ -1,7 +1,5 @@
 """What checks import, and canaries, which show that an agent has seen what it must not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The comparison of a suite with what is known about it, on packs of our own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The check of task 57 on a made-up journal: what the list does not name stays as it is."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Paths at which a task can have files, and how much it can give."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Fresh forms of a suite: made once by its own program, with the tasks that have none left out by name."""
 
-from __future__ import annotations
-
 import json
 from importlib import import_module
 from pathlib import Path

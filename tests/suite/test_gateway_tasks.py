@@ -1,7 +1,5 @@
 """The checks of bundled tasks that only OpenClaw can play, on made-up evidence: each criterion sees its own failure."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

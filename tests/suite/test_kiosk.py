@@ -1,7 +1,5 @@
 """Task 72 without sandbox and sockets: what each kind of carelessness costs, and what a fair player may vary."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

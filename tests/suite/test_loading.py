@@ -1,7 +1,5 @@
 """A folder of task files in, a suite out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The suite as a table, and the one in tasks/README.md."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

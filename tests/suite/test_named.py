@@ -1,7 +1,5 @@
 """What `--suite NAME` stands for, and the records of added suites."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

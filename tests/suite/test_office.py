@@ -1,7 +1,5 @@
 """The office that tasks can have as a service: what its calls do, how it misbehaves when asked to, and its journal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from runpy import run_path

@@ -1,7 +1,5 @@
 """Task Markdown in, task out."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

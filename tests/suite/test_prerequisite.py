@@ -1,7 +1,5 @@
 """What tasks need, out of the words for it."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.suite.prerequisite import Kind, parse_prerequisite

@@ -1,7 +1,5 @@
 """Values of YAML mappings: their types, and the lines of those that have another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`--suite` in, tasks out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The services of a task's head: what they become, and what is wrong with them, with its line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Solutions: the tool calls that solve a task."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent

@@ -1,7 +1,5 @@
 """The check of task 67 on made-up evidence, since only OpenClaw can play its sub-agents."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Abilities, clock and timeline of a task's head: what they become, and what is wrong with them, with its line."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the tests of the wire share: exchanges of each protocol, as a provider sends them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 

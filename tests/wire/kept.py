@@ -1,7 +1,5 @@
 """A recorder for the tests of the wire."""
 
-from __future__ import annotations
-
 from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.recording import RecordingWriter
 

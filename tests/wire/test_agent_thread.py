@@ -1,7 +1,5 @@
 """The trial's own conversation is distinguished from others that the wire saw."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.wire import agent_thread

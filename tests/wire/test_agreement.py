@@ -1,7 +1,5 @@
 """What OpenClaw stored is compared with what was sent; tests of the transcript have the table of odd replies."""
 
-from __future__ import annotations
-
 import pytest
 
 from hostile_transcripts import nested

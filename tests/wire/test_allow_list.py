@@ -1,7 +1,5 @@
 """The wire passes requests to the model's own endpoints on, for the run's model, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.wire.allow_list import (

@@ -1,7 +1,5 @@
 """An exchange between agent and model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

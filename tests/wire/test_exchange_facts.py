@@ -1,7 +1,5 @@
 """What an exchange says, when its bodies are not as they should be."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What a provider asks to wait is read in all its forms; redirects are followed within the provider."""
 
-from __future__ import annotations
-
 import h11
 import pytest
 

@@ -1,7 +1,5 @@
 """Heads and bodies are read as they arrive, and their framing is passed on as it is."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass, field
 

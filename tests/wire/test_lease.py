@@ -1,7 +1,5 @@
 """Whose a connection is."""
 
-from __future__ import annotations
-
 import socket
 import sys
 

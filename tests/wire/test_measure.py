@@ -1,7 +1,5 @@
 """What the exchanges of a trial measure."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec.structs import replace
 

@@ -1,7 +1,5 @@
 """What differs between two runs of the same trial by its nature is normalised, and nothing else."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Pacing admits fairly, follows what a provider allows, and is simulated against one that changes its mind."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
@@ -9,16 +7,11 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
-import trio.testing
 from anyio import create_task_group
 
 from pinchbench.wire.pacing import Pacer, Window
 
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    # a simulated clock, which jumps to the next moment at which something happens
-    return "trio", {"clock": trio.testing.MockClock(autojump_threshold=0)}
+pytestmark = pytest.mark.virtual_clock
 
 
 def test_the_window_stays_between_one_and_its_maximum() -> None:

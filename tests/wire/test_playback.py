@@ -1,7 +1,5 @@
 """A trial's requests get the replies of a recording, until it forks or diverges."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

@@ -1,7 +1,5 @@
 """Planted changes of a prompt's beginning: each is named at its call, with its cause, in all four protocols."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

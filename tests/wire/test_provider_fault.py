@@ -1,7 +1,5 @@
 """Whose doing a failed call is: replies of the four protocols, judged as a person judges them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The proxy as a process: it starts, serves leases, keeps the key, and ends with the runner."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import suppress

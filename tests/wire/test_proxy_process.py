@@ -1,7 +1,5 @@
 """The proxy's process obeys the runner, and answers what it can not do."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager

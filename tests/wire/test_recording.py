@@ -1,7 +1,5 @@
 """Recordings: what is written is read back, whatever ends their writer, and they are small."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Exchanges that are kept hold no keys, wherever those were."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """Recorded replies are served to the same requests of another run, and other requests are named."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import permutations
 
@@ -209,9 +207,9 @@ def test_hostile_requests_are_matched_or_diverge(path: str, body: bytes) -> None
 
 
 def test_large_texts_that_differ_are_compared_in_bounded_time() -> None:
-    replay = Replay(recorded(request("a", results=["\n".join(f"line {n}" for n in range(200_000))])))
+    replay = Replay(recorded(request("a", results=["\n".join(f"line {n}" for n in range(50_000))])))
 
-    found = diverged(match(replay, request("a", results=["\n".join(f"Line {n}" for n in range(200_000))])))
+    found = diverged(match(replay, request("a", results=["\n".join(f"Line {n}" for n in range(50_000))])))
 
     assert len(found.note.details) < 15_000
     assert "more lines" in found.note.details

@@ -1,7 +1,5 @@
 """Addresses of slots lead to providers, with the key where the client sent the token."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.wire.request_route import (

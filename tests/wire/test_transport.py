@@ -1,7 +1,5 @@
 """Streams pass bytes on to each other: as they come, no faster than they are taken, and until one of them ends."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import ssl

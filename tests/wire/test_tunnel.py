@@ -1,7 +1,5 @@
 """The tunnel: requests to providers at their own hosts are read, and other connections are passed on."""
 
-from __future__ import annotations
-
 import ssl
 from base64 import b64encode
 from collections.abc import AsyncGenerator

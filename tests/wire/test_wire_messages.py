@@ -1,7 +1,5 @@
 """Messages between runner and proxy are read as they were written."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 

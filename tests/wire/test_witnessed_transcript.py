@@ -1,7 +1,5 @@
 """Graders read what the wire saw, whatever OpenClaw's store says of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field

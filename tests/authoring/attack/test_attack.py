@@ -1,7 +1,5 @@
 """Checks under attack: a weak check is found out, a sound one is not, and nothing stays behind."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """The table of attacked checks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pinchbench.authoring.attack.attack_results import (

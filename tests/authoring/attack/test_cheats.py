@@ -1,7 +1,5 @@
 """What an agent can leave that has not done the work."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """One wrong value."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The mutants of a solution's workspace."""
 
-from __future__ import annotations
-
 from pinchbench.authoring.attack.data_mutants import MutantKind
 from pinchbench.authoring.attack.mutants import Mutant, choose, file_mutants
 from pinchbench.authoring.attack.workspace_files import NoFile

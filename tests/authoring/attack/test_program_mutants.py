@@ -1,7 +1,5 @@
 """Mistakes in programs."""
 
-from __future__ import annotations
-
 import ast
 
 from pinchbench.authoring.attack.program_mutants import python_mutants, shell_mutants, sql_mutants

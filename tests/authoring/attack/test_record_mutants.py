@@ -1,7 +1,5 @@
 """Mistakes in chats, services' logs and sessions: each has one thing wrong, and what agents don't choose stays."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 

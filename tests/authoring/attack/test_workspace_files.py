@@ -1,7 +1,5 @@
 """The files of a workspace as values, and changes to them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pinchbench.authoring.attack.workspace_files import NoFile, SymbolicLink, read_files, write_changes

@@ -1,7 +1,5 @@
 """What of a history can be asked again, why the rest can't, and which stand for all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from history_states import BEGAN, Call, Said, UserState, transcript

@@ -1,7 +1,5 @@
 """What is recognised in a transcript: requests, and what keeps them from being asked again."""
 
-from __future__ import annotations
-
 import pytest
 
 from history_states import BEGAN, Said, transcript

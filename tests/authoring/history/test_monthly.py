@@ -1,7 +1,5 @@
 """Scores and costs, weighted by how often the user asks for what a task stands for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Keys, folders, names and addresses are masked, in the same way everywhere."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.authoring.history.privacy import Masker

@@ -1,7 +1,5 @@
 """What a conversation settles: corrections, kept files, repaired tests, thanks; and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from history_states import BEGAN, Said, transcript

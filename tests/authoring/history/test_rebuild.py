@@ -1,7 +1,5 @@
 """The files that a conversation began with and left: from git, from the disk, and from what its tools showed."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

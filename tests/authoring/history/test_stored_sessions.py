@@ -1,7 +1,5 @@
 """Sessions in either store, read as they are, and hostile ones, which harm nothing."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

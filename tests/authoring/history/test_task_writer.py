@@ -1,7 +1,5 @@
 """Tasks that are written: as ordinary ones, with the old conversation as the solution, and without secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a workspace held, by its git history and its files' times."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

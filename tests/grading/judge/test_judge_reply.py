@@ -1,7 +1,5 @@
 """Replies of judges: a judge's own verdict is read, everything else is unreadable, and nothing takes long."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Kept replies: found again by everything that went in, and never in the way."""
 
-from __future__ import annotations
-
 import json
 import stat
 from dataclasses import replace

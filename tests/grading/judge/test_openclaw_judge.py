@@ -1,7 +1,5 @@
 """An OpenClaw agent as a judge: its words are the reply, and nothing of it stays."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import AsyncGenerator, Callable

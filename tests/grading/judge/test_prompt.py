@@ -1,7 +1,5 @@
 """The question: all that matters is in it, nothing that must not be, it is bounded, and nobody gets out of a block."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

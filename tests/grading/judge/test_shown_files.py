@@ -1,7 +1,5 @@
 """What a judge sees of files: those of the agent whole, those given with the task as far as the grading needs them."""
 
-from __future__ import annotations
-
 import pytest
 
 from judge_questions import blocks_of, file, task

@@ -1,7 +1,5 @@
 """What a judge sees of a transcript: what was said and done, bounded, and nothing that tells the model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A judge's votes: what every kind of reply comes to, and how many votes make a grade."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -46,6 +44,7 @@ from pinchbench.llm.http import open_endpoint
 from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Message, Reply
 from pinchbench.model.grade import JudgeGrade, Ungraded
 from pinchbench.model.usage import Usage
+from sampling import sampled
 
 QUESTION = Question(system="You judge.", material="The agent did well.", criteria=(), cut=())
 ATTEMPTS = 3
@@ -109,7 +108,7 @@ BEHAVIOURS: Mapping[str, tuple[Sequence[Answer], float | Ungraded, int, int]] = 
 }
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+@pytest.mark.parametrize("anyio_backend", sampled(["asyncio", "trio"], {"asyncio"}))
 @pytest.mark.parametrize(("answers", "outcome", "calls", "paid"), BEHAVIOURS.values(), ids=BEHAVIOURS.keys())
 async def test_whatever_a_judge_does_has_a_name_and_a_count(
     anyio_backend: str, answers: Sequence[Answer], outcome: float | Ungraded, calls: int, paid: int

@@ -1,7 +1,5 @@
 """Clients of the scripted model, as OpenClaw is one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

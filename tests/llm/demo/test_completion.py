@@ -1,7 +1,5 @@
 """The wire format of the scripted model's replies."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the scripted model says next, turn by turn."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The scripted model over real loopback connections."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -1,7 +1,5 @@
 """What servers of each kind say of their models, asked over HTTP, and what a run uses of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

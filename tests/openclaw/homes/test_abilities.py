@@ -1,7 +1,5 @@
 """Which tools agents get: by the task's abilities, the release, the model and the run's own settings."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

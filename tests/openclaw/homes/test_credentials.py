@@ -1,7 +1,5 @@
 """The user's settings and logins are read, and their folder stays byte for byte as it was."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The config of a private OpenClaw: the user's providers, and nothing that has effects outside the trial."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

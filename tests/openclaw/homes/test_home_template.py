@@ -1,7 +1,5 @@
 """The template of private homes: made by OpenClaw once, or from the cache, with the user's logins."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """A turn under Landlock: paths are those outside, and only its own folders can be written."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Private homes: cloned, pointed at a workspace; nothing reaches from one trial to the next."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A turn in namespaces: the paths that OpenClaw is given exist there, and none tells of the user or the task."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """A process that gets an input and answers on a channel of its own."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The pipes of a job's output: no descriptor leads to the files, which hold what came up to a limit."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

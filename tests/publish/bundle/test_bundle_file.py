@@ -1,7 +1,5 @@
 """A bundle's file: the same files give the same bytes, and each byte counts."""
 
-from __future__ import annotations
-
 import io
 import tarfile
 from pathlib import Path

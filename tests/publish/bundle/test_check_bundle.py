@@ -1,7 +1,5 @@
 """A bundle is checked as a file and as a run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pinchbench.publish.bundle.bundle_file import write_bundle

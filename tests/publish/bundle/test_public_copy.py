@@ -1,7 +1,5 @@
 """The copy of a run that is published: nothing private is in it, it verifies, and says what is gone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Keys and private names are overwritten where they count, and counted."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.publish.bundle.taken_out import TextRemover

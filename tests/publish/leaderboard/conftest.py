@@ -1,7 +1,5 @@
 """A small bundled suite, and a user whose leaderboard is nowhere but on loopback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

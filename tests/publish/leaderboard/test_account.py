@@ -1,7 +1,5 @@
 """Where the leaderboard is and who we are there: what is refused, what is kept, and who may read it."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """`register` and `upload` as a user meets them, on the real bundled suite, and what the end of a run does."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What is sent of a run: every leaf of it, and nothing that is anybody's own."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

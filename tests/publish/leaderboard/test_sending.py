@@ -1,7 +1,5 @@
 """A run's way to the leaderboard, against a real server: faults, retries, one entry, and no key anywhere."""
 
-from __future__ import annotations
-
 import json
 import logging
 import stat

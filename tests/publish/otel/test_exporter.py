@@ -1,7 +1,5 @@
 """Traces on their way to a real HTTP server, which takes them, refuses them, or never answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

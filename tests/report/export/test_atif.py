@@ -1,7 +1,5 @@
 """A run as ATIF trajectories, checked against the rules of the format."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from math import fsum

@@ -1,7 +1,5 @@
 """Conversations fit for the documents of other tools."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

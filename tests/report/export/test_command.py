@@ -1,7 +1,5 @@
 """`export`: what goes to stdout, what into files, and what is refused."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The summary for GitHub tells what matters, fits, and takes nothing from outside for markup."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a sample of Inspect AI's log says of a trial's judge; the other facts are read back from whole logs."""
 
-from __future__ import annotations
-
 from pinchbench.model.grade import JudgeGrade
 from pinchbench.model.usage import Usage
 

@@ -1,7 +1,5 @@
 """JUnit's XML says of each trial what a test would say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree as ET
 

@@ -1,7 +1,5 @@
 """Training data: what is recorded in each protocol is read back from the lines."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from collections.abc import Mapping

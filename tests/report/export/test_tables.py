@@ -1,7 +1,5 @@
 """Tables hold one row a planned trial, and read back as they were."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """The calls of the model on a trial's page: what was new in each, what came back, and what does not fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The card of models to choose from, in a real browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from browser import chromium, opened

@@ -12,6 +12,7 @@ from pinchbench.experiment.experiment_page import read_experiment_runs
 from pinchbench.report.choice_text import answers, columns
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.variants_page import choice_page
+from sampling import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,8 @@ def choice(tmp_path_factory: pytest.TempPathFactory) -> Choice:
     return read_experiment_runs(files).choice()
 
 
-@pytest.mark.parametrize(("width", "is_dark"), [(1280, False), (1280, True), (360, False), (360, True)])
+@pytest.mark.parametrize("width", sampled([1280, 360], {360}))
+@pytest.mark.parametrize("is_dark", sampled([False, True], {True}))
 def test_a_phone_and_a_desk_show_the_answers_and_the_table_without_scrolling_sideways(
     browser: Browser, choice: Choice, tmp_path: Path, width: int, is_dark: bool
 ) -> None:

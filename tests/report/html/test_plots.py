@@ -1,7 +1,5 @@
 """Bars, points, differences and trade-offs, in pixels."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.report.html.plots import (

@@ -1,7 +1,5 @@
 """`pinchbench-async report`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from click.testing import CliRunner

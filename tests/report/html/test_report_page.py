@@ -1,7 +1,5 @@
 """What a report is made of: its numbers, its bounds, and that the same run gives the same page."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Text from outside on a page: safe and short."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Two trials of a task side by side."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The timeline of a run's slots: what is where, what is cut out, and the sums."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

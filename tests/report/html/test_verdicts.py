@@ -1,7 +1,5 @@
 """What the page of an experiment says of comparisons, gates and tasks."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A comparison in the terminal and as a page."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The terminal's writer: in order when it is read, and never in the way when it is not."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """What a person sees while an experiment goes on."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +9,6 @@ from pathlib import Path
 import pytest
 from anyio import create_memory_object_stream, create_task_group, sleep
 from rich.console import Console
-from trio.testing import MockClock
 
 from pinchbench.events import Event, GradedBefore, RunBegan, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason
@@ -22,7 +19,6 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.experiment_table import LEGEND, ExperimentView
 
-VIRTUAL = pytest.mark.parametrize("anyio_backend", [("trio", {"clock": MockClock(autojump_threshold=0)})], ids=["trio"])
 TASKS = 8
 SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\r")  # of a terminal
 
@@ -88,7 +84,7 @@ def _fields(line: str) -> list[str]:
     return re.split(r"\s{2,}", line)
 
 
-@VIRTUAL
+@pytest.mark.virtual_clock
 async def test_a_pipe_gets_the_variants_side_by_side_once_a_minute_while_they_change() -> None:
     runs = {
         "low": _events([0.2, 0.3] * (TASKS // 2)),
@@ -112,7 +108,7 @@ async def test_a_pipe_gets_the_variants_side_by_side_once_a_minute_while_they_ch
     assert "\x1b" not in screen.getvalue()
 
 
-@VIRTUAL
+@pytest.mark.virtual_clock
 @pytest.mark.parametrize("is_terminal", [False, True])
 async def test_a_row_fits_into_80_columns_with_everything_that_matters(is_terminal: bool) -> None:
     runs = {
@@ -130,7 +126,7 @@ async def test_a_row_fits_into_80_columns_with_everything_that_matters(is_termin
     assert table[3:] == ["no room for: running, tokens", LEGEND]
 
 
-@VIRTUAL
+@pytest.mark.virtual_clock
 async def test_a_terminal_is_redrawn_in_one_write_and_only_if_something_changed() -> None:
     runs = {"low": _events([0.2, 0.3]), "high": _events([0.9, 0.8])}
     short, long = [await _shown(runs, seconds=seconds, is_terminal=True) for seconds in (2, 600)]

@@ -1,7 +1,5 @@
 """Rows in columns: aligned, cut, and left out."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.report.terminal.line_format import Column, aligned

@@ -1,7 +1,5 @@
 """Lists: the runs of a folder."""
 
-from __future__ import annotations
-
 import io
 import json
 from datetime import UTC

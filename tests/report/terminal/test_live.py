@@ -1,7 +1,5 @@
 """What a person sees while a run goes on, and before it."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace
@@ -13,7 +11,6 @@ from anyio import create_memory_object_stream, create_task_group, fail_after, sl
 from anyio.lowlevel import checkpoint
 from rich.console import Console, ConsoleDimensions
 from rich.live import Live
-from trio.testing import MockClock
 
 from pinchbench.events import (
     Event,
@@ -219,7 +216,7 @@ class _Screen(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("anyio_backend", [("trio", {"clock": MockClock(autojump_threshold=0)})], ids=["trio"])
+@pytest.mark.virtual_clock
 async def test_a_log_gets_the_totals_each_minute_in_which_something_goes_on() -> None:
     console = Console(file=io.StringIO(), width=160)
     sender, receiver = create_memory_object_stream[Event](10)

@@ -1,7 +1,5 @@
 """What is known of a run while it goes on, from its events alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

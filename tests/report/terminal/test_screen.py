@@ -1,7 +1,5 @@
 """What is drawn of a run: it fits, whatever the terminal and whatever the agents say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a person sees at the end of a run."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Mapping, Sequence

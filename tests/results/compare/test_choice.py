@@ -1,7 +1,5 @@
 """Models to choose from: what is ranked, what a solved task takes, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs compared: which tasks are paired, what is pooled, what is said of it, and its JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The public form of a model's tasks against fresh forms: what is paired, pooled and left out."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Differences of scores paired by task: against SciPy, brute force and simulation."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from random import Random

@@ -1,7 +1,5 @@
 """Verdicts of sequential comparisons, in words."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict, sentence

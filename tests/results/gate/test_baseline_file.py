@@ -1,7 +1,5 @@
 """Which tasks of a baseline are stable."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

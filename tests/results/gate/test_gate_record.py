@@ -1,7 +1,5 @@
 """A gate's verdict, kept next to the run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

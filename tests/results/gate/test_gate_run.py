@@ -1,7 +1,5 @@
 """A gate applied to stored runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

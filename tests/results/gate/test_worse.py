@@ -1,7 +1,5 @@
 """The test of a run against its baseline: by hand, by its symmetries, and by simulation."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest
@@ -15,6 +13,7 @@ from pinchbench.results.compare.paired_difference import Difference, Pair
 from pinchbench.results.gate.baseline_file import Stability
 from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.gate.worse import GateEvidence, verdict_of, weigh
+from sampling import sampled
 
 SCORE = st.one_of(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.floats(0, 1))
 SCORES = st.lists(SCORE, min_size=1, max_size=6).map(tuple)
@@ -114,7 +113,7 @@ def test_the_order_changes_nothing_and_everything_is_in_its_range(
 # By simulation; tests/bench/gate.py prints the whole table
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
+@pytest.mark.parametrize("shape", sampled(SHAPES, SHAPES[:2]), ids=lambda shape: shape.name)
 def test_the_same_model_fails_in_at_most_5_percent(shape: Shape) -> None:
     """The seed is fixed; of 150 pairs, 5 % are 14 or fewer in 99 of 100 seeds."""
     found = gate_shares(shape, tasks=12, runs=2, worse=0.0, pairs=150, stability=Stability())

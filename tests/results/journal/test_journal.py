@@ -1,7 +1,5 @@
 """The journal: what was acknowledged is there, whatever became of its writer."""
 
-from __future__ import annotations
-
 import gc
 import math
 import os

@@ -1,7 +1,5 @@
 """The chain of a journal: whatever is changed in it is noticed and named, and a writer's death is no change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

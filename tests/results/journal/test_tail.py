@@ -1,7 +1,5 @@
 """A run that somebody else writes: its journal read while it grows, and told again as events."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

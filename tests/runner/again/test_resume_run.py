@@ -1,7 +1,5 @@
 """Going on with a run: finished trials stay, the others start afresh, and the result is as if nothing had happened."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
@@ -15,7 +13,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from chaos.ledger import timeless
 from fake_judge import fake_judge, good
-from fakes import calls, fake_openclaw, make_suite, open_gate, run_config
+from fakes import Heard, calls, fake_openclaw, make_suite, open_gate, run_config
 from past_runs import as_older_release
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import RegradeConfig, ResumeConfig
@@ -107,22 +105,18 @@ async def test_a_run_that_died_goes_on_where_it_was_and_comes_to_the_same_result
         first = await run_benchmark(config)
     die_after(config, is_end_of("task_b"))
     first.path.unlink()
-    seen: list[Event] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        seen.extend([event async for event in events])
-
+    seen = Heard()
     with fail_after(RUN_LIMIT_S):
-        result = await resume(again(config), observer=observer)
+        result = await resume(again(config), observer=seen)
     assert result.run_id == first.run_id
     assert result.complete
     assert told(result) == told(whole)
     assert started(config) == ["task_a", "task_b", "task_c", "task_c"]
-    [begun] = [event for event in seen if isinstance(event, RunBegan)]
+    [begun] = [event for event in seen.events if isinstance(event, RunBegan)]
     assert (begun.trials, begun.done) == (3, 2)
     earlier = begun.earlier
     assert earlier.passed + earlier.failed + earlier.ungraded + len(begun.to_grade) == 2
-    assert [event.key.task_id for event in seen if isinstance(event, TrialBegan)] == ["task_c"]
+    assert [event.key.task_id for event in seen.events if isinstance(event, TrialBegan)] == ["task_c"]
     records = read_journal(journal_of(config)).records
     assert [type(record) for record in records].count(RunResumed) == 1
     assert isinstance(records[-1], RunFinished)

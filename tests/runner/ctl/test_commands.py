@@ -1,7 +1,5 @@
 """The lines that commands and their replies are."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

@@ -1,7 +1,5 @@
 """Which record a command comes to, and what a refused one says."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

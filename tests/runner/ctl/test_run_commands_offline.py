@@ -1,7 +1,5 @@
 """Commands for a run that nobody works on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The socket of a run's commands: who is served, and that no client holds up or ends anything."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

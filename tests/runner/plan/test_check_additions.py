@@ -1,7 +1,5 @@
 """What a run adds to its agents: it reaches them, is recorded with digests, and a change of it is noticed."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

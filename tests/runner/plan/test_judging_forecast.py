@@ -1,7 +1,5 @@
 """What judging a plan will use, going by earlier grades of the same judges."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

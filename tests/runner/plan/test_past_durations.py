@@ -1,7 +1,5 @@
 """Durations from earlier runs: the newest ones, with journals in any state, within limits."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

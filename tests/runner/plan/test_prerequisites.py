@@ -1,7 +1,5 @@
 """What a task needs and the machine lacks: the task is not run, which is counted and named, and never a score."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

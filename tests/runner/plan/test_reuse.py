@@ -1,7 +1,5 @@
 """Trials of an earlier run that count in another one: only where all is the same, each once, and always marked."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial
@@ -14,7 +12,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from command_line import call, clean_environment
 from fake_judge import fake_judge, good
-from fakes import SCORED_BY_MODEL, calls, fake_openclaw, make_suite, open_gate, run_config
+from fakes import SCORED_BY_MODEL, Heard, calls, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
@@ -146,36 +144,30 @@ async def test_more_repetitions_reuse_those_that_were_made(tmp_path: Path) -> No
     assert sum(len(task.scores) for task in pooled.tasks.values()) == 6, "what several runs count is taken once"
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"thinking": "high"}, "--thinking: not given → high"),
-        ({"model": "mock/m2"}, "--model: mock/m1 → mock/m2"),
-        ({"infra_retries": 1}, "--infra-retries: 0 → 1"),
-        ({"max_disk": 3.0}, "--max-disk: 10.0 → 3.0"),
-        ({"env": {"LEVEL": "2"}}, "--env: {} → {'LEVEL': '2'}"),
-    ],
-)
-async def test_nothing_is_reused_if_a_setting_differs_that_a_trial_may_depend_on(
-    tmp_path: Path, changes: dict[str, object], why: str
-) -> None:
+SETTINGS: dict[str, dict[str, object]] = {
+    "--thinking: not given → high": {"thinking": "high"},
+    "--model: mock/m1 → mock/m2": {"model": "mock/m2"},
+    "--infra-retries: 0 → 1": {"infra_retries": 1},
+    "--max-disk: 10.0 → 3.0": {"max_disk": 3.0},
+    "--env: {} → {'LEVEL': '2'}": {"env": {"LEVEL": "2"}},
+}
+
+
+async def test_nothing_is_reused_if_a_setting_differs_that_a_trial_may_depend_on(tmp_path: Path) -> None:
     config = a_run(tmp_path)
     with fail_after(RUN_LIMIT_S):
         first = await run_benchmark(config)
-    planned = planned_reuse(prepare(reusing(config, first, **changes)))
-    assert (len(planned.reused), len(planned.attempts)) == (0, 3)
-    assert planned.run_anew == {why: 3}
+    for why, changes in SETTINGS.items():
+        planned = planned_reuse(prepare(reusing(config, first, **changes)))
+        assert (len(planned.reused), len(planned.attempts)) == (0, 3)
+        assert planned.run_anew == {why: 3}
 
-
-async def test_a_run_that_was_resumed_with_other_settings_is_not_reused(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        with JournalWriter(files_of(first).journal, go_on=True) as journal:
-            options = {**past(first).facts.config, "infra_retries": 3}
-            journal.append([RunResumed(at=9.0, trials=0, config=options, versions=past(first).facts.versions)])
-    for changes, why in (({}, "--infra-retries: 3 → 0"), ({"infra_retries": 3}, "--infra-retries: 0 → 3")):
-        assert planned_reuse(prepare(reusing(config, first, **changes))).run_anew == {why: 3}
+    # nor is a run that was resumed with another setting
+    with JournalWriter(files_of(first).journal, go_on=True) as journal:
+        options = {**past(first).facts.config, "infra_retries": 3}
+        journal.append([RunResumed(at=9.0, trials=0, config=options, versions=past(first).facts.versions)])
+    for retries, why in ((0, "--infra-retries: 3 → 0"), (3, "--infra-retries: 0 → 3")):
+        assert planned_reuse(prepare(reusing(config, first, infra_retries=retries))).run_anew == {why: 3}
 
 
 async def test_a_dry_run_plans_and_forecasts_the_rest_alone(tmp_path: Path) -> None:
@@ -190,17 +182,13 @@ async def test_a_dry_run_plans_and_forecasts_the_rest_alone(tmp_path: Path) -> N
 
 async def test_another_openclaw_makes_all_trials_anew_and_says_so(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    said: list[str] = []
-
-    async def listen(events: MemoryObjectReceiveStream[Event]) -> None:
-        said.extend([event.text async for event in events if isinstance(event, Notice)])
-
+    said = Heard()
     with fail_after(RUN_LIMIT_S):
         first = await run_benchmark(config)
         fake_openclaw(tmp_path, release="2026.7.1")
-        second = await run_benchmark(reusing(config, first), observer=listen)
+        second = await run_benchmark(reusing(config, first), observer=said)
     assert "reused" not in json.loads(second.path.read_bytes())
-    assert "Run anew: 3 (openclaw: 2026.6.5 → 2026.7.1)." in said
+    assert "Run anew: 3 (openclaw: 2026.6.5 → 2026.7.1)." in said.notices
 
 
 async def test_an_interrupted_run_that_reuses_is_resumed_and_keeps_what_it_reuses(tmp_path: Path) -> None:
@@ -247,30 +235,24 @@ async def test_another_judge_grades_reused_work_again(tmp_path: Path) -> None:
     assert [check_run(files_of(run)).state for run in (same, second)] == [State.VERIFIED] * 2
 
 
-@pytest.mark.parametrize("is_linked", [False, True])
-async def test_a_run_whose_evidence_was_changed_or_linked_is_not_reused(tmp_path: Path, *, is_linked: bool) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-    transcript = first.folder / first.outcomes[0].evidence / "transcript.jsonl"
-    if is_linked:  # the sender of a run could name any file in this way
-        transcript.rename(tmp_path / "elsewhere")
-        transcript.symlink_to(tmp_path / "elsewhere")
-    else:
-        transcript.write_text("{}\n", encoding="utf-8")
-    with pytest.raises(AlteredRunError):
-        prepare(reusing(config, first))
-
-
-async def test_what_is_without_its_evidence_a_score_or_a_plan_is_run_anew(tmp_path: Path) -> None:
+async def test_a_trial_counts_again_with_a_score_and_its_evidence_as_it_was_written(tmp_path: Path) -> None:
     config = a_run(tmp_path)
     make_suite(tmp_path, {"task_b": "Write out.txt."})  # needs a judge
     with fail_after(RUN_LIMIT_S):
         first = await run_benchmark(config)
-    (first.folder / "trials" / "task_a" / "1" / "transcript.jsonl").unlink()
+    transcript = first.folder / "trials" / "task_a" / "1" / "transcript.jsonl"
+    transcript.rename(tmp_path / "elsewhere")
     planned = planned_reuse(prepare(reusing(config, first, runs=2)))
     assert [one.key for one, _ in planned.reused] == [TrialKey(task_id="task_c", repetition=1)]
     assert planned.run_anew == {"its evidence is not all there": 1, "without a score there": 1, "not run there": 3}
+
+    transcript.symlink_to(tmp_path / "elsewhere")  # the sender of a run could name any file in this way
+    with pytest.raises(AlteredRunError):
+        prepare(reusing(config, first))
+    transcript.unlink()
+    transcript.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(AlteredRunError):
+        prepare(reusing(config, first))
 
 
 async def test_comparing_with_the_run_that_is_reused_warns_of_the_trials_on_both_sides(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """The order in which trials are started: longest expected first, the same each time, and a short tail."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -9,7 +7,6 @@ from statistics import median
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trio.testing import MockClock
 
 from bench.start_order import high, ratios
 from pinchbench.model.task import GradingType, Task
@@ -17,17 +14,10 @@ from pinchbench.model.trial import Attempt
 from pinchbench.runner.plan.past_durations import PastTrial
 from pinchbench.runner.plan.trial_plan import expected_durations, plan_trials, start_order
 
+pytestmark = pytest.mark.virtual_clock
+
 GOAL = 1.05  # of the lower bound
 SEEDS = range(40)
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Time passes at once where everybody waits for it."""
-    from trio.testing import MockClock  # noqa: PLC0415
-
-    clock: MockClock = MockClock(autojump_threshold=0)
-    return "trio", {"clock": clock}
 
 
 def attempts(limits_s: Mapping[str, float], *, runs: int = 1) -> list[Attempt]:

@@ -1,7 +1,5 @@
 """What is read back of an earlier run: its suites, of which each has its own score, and nothing that came with it."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What trials are expected to take and cost, going by what earlier ones did."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pinchbench.model.task import GradingType, Task

@@ -1,7 +1,5 @@
 """What a run may use is not passed: forecasts hold trials back, caps end them, and sentences name the figures."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """A run whose trials fail alike is paused and tried; one that works is left alone."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Why an attempt infrastructure failure: what providers write is distinguished, and every reason has its advice."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

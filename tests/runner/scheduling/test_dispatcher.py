@@ -1,7 +1,5 @@
 """Attempts on their way to the slots: retries, pauses, the provider's limits and the budget, on a virtual clock."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
@@ -11,7 +9,6 @@ from itertools import pairwise
 import anyio
 import pytest
 from anyio import create_task_group
-from trio.testing import MockClock
 
 from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Reason, Stop
@@ -34,19 +31,12 @@ from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.signals import Interrupt
 
+pytestmark = pytest.mark.virtual_clock
+
 DELAY_S = 10.0
 TRIAL_S = 60.0
 REFUSED = "401 invalid api key"
 BUSY = "429 too many requests"
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Time passes at once where everybody waits for it."""
-    from trio.testing import MockClock  # noqa: PLC0415
-
-    clock: MockClock = MockClock(autojump_threshold=0)
-    return "trio", {"clock": clock}
 
 
 def attempts(count: int) -> list[Attempt]:

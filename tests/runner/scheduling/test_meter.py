@@ -1,7 +1,5 @@
 """What attempts use: money and tokens, what a few tell about the next, and the sentences about limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from pinchbench.model.ending import Reason

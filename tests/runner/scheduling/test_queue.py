@@ -1,7 +1,5 @@
 """Which attempt is next: the plan's order, retries after the rest, and nothing twice or never."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import replace

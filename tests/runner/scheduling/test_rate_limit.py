@@ -1,7 +1,5 @@
 """How many trials run at once: near to what the provider serves, and back to all of them when it can."""
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass, field
 from random import Random

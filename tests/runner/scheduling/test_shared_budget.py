@@ -1,7 +1,5 @@
 """A budget of several runs: reached by one it is reached by all, and the dearest of them decides what may start."""
 
-from __future__ import annotations
-
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey

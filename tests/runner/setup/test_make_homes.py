@@ -1,7 +1,5 @@
 """The slots' homes: whose they are, what goes into them, and that they go away."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """When requests go through the wire, and what of the key is left for the agent."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
@@ -47,11 +45,6 @@ MACHINE = Machine(openclaw=OpenClaw(program=Path("openclaw"), version=""), catal
 TRIAL = TrialKey(task_id="task_a", repetition=1)
 KEY = "sk-planted-0123456789abcdef"
 ENTRY: Json = {"baseUrl": "http://direct", "apiKey": "${KEY}", "api": "openai-completions"}
-
-
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
 
 
 @pytest.mark.parametrize(

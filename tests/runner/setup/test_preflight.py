@@ -1,21 +1,17 @@
 """The question before a run: each way in which an endpoint fails is reported as what it is, and nothing is set up."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from anyio import fail_after
-from anyio.streams.memory import MemoryObjectReceiveStream
 
 from failing_endpoints import CASES, endpoint
 from fake_judge import failing, fake_judge
-from fakes import calls, fake_openclaw, run_config
+from fakes import Heard, calls, fake_openclaw, run_config
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import EndpointError
-from pinchbench.events import Event, Notice
 from pinchbench.llm.preflight.ask import ask_all
 from pinchbench.llm.preflight.question import Target, request_of
 from pinchbench.model.finding import Level
@@ -108,19 +104,15 @@ async def test_a_run_starts_with_a_warning_where_waiting_may_help(
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     program = fake_openclaw(tmp_path)
-    told: list[str] = []
-
-    async def observer(events: MemoryObjectReceiveStream[Event]) -> None:
-        told.extend([event.text async for event in events if isinstance(event, Notice)])
-
+    told = Heard()
     with fail_after(LIMIT_S):
         async with endpoint(CASES[name]) as base_url:
             config = run_config(tmp_path, program, {"task_a": "hi"})
             config = replace(config, model="mock/m1", base_url=base_url, api_key_env="MY_KEY", preflight=True)
-            result = await run_benchmark(config, observer=observer)
+            result = await run_benchmark(config, observer=told)
 
     assert [str(one.reason) for one in result.outcomes] == ["completed"]
-    assert [text for text in told if CASES[name].words[0] in text] != []
+    assert [text for text in told.notices if CASES[name].words[0] in text] != []
 
 
 async def test_a_judge_that_refuses_ends_the_run_before_openclaw_is_started(tmp_path: Path) -> None:

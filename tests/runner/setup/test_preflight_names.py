@@ -1,7 +1,5 @@
 """A model that OpenClaw does not know ends a run before anything is set up."""
 
-from __future__ import annotations
-
 import re
 from contextlib import nullcontext
 from dataclasses import replace

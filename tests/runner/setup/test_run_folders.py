@@ -1,7 +1,5 @@
 """The homes of a run that was killed a moment ago are taken over, though its agents may still write into them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

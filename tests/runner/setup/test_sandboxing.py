@@ -1,7 +1,5 @@
 """Whether trials are sandboxed, and what they reach: as asked, as possible, and said."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is read of this machine for a run, and what is left alone."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an attempt's circumstances make of its outcome."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an agent attempted is read from its tool calls, told with the trial and kept in its ledger."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Canaries in what a trial leaves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tasks with a simulated user: runs with the fake OpenClaw, whose user is a model behind a real server on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

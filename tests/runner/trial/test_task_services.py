@@ -1,7 +1,5 @@
 """Services of a task: reached by every turn, waited for, kept apart, recorded, and ended with the trial."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Set-up scripts: what they get, what they may reach, and how they end."""
 
-from __future__ import annotations
-
 from pathlib import Path, PurePath
 
 import anyio

@@ -1,7 +1,5 @@
 """Whose doing the end of an attempt is, and what graders read, by what the wire saw of its calls."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -24,6 +22,8 @@ from pinchbench.wire.measure import Measurements, measure
 from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, RequestRefused
 from wire.exchanges import CHAT, exchange, sse
+
+pytestmark = pytest.mark.virtual_clock
 
 ANSWER = sse({"choices": [{"delta": {"content": "ok"}, "finish_reason": "stop"}]}, end="[DONE]")
 FORGED = "503 Service Unavailable"
@@ -213,14 +213,6 @@ def test_graders_get_what_the_wire_saw_if_the_store_is_gone(tmp_path: Path) -> N
     assert [one.text for one in read_conversation(evidence.transcript)] == ["Test it.", "\ufffd 41 passed"]
     assert not evidence.store.exists()
     assert {one.kind for one in read.findings} == {FindingKind.MISSING}
-
-
-@pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, object]]:
-    """Return trio with a virtual clock."""
-    from trio.testing import MockClock  # noqa: PLC0415
-
-    return "trio", {"clock": MockClock(autojump_threshold=0)}
 
 
 def calls(tokens: int) -> CallUsed:

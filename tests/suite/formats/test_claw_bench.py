@@ -1,7 +1,5 @@
 """claw-bench's folders: what a task is made of them, and what is wrong with one."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

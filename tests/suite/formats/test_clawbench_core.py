@@ -1,7 +1,5 @@
 """clawbench Core: what a task is made of its YAML and its packs, and what is refused, with file and line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Background services of clawbench Core: ports, addresses, and what stands for them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

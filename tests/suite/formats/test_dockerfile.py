@@ -1,7 +1,5 @@
 """Dockerfiles that make nothing but a folder with files."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 
 import pytest

@@ -1,7 +1,5 @@
 """Harbor's tasks: what is read without a container, and that all else is refused with file and line."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """QwenClawBench's format: its sources, weights and rule, and what is wrong with a file of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """WildClawBench's tasks: read if they need nothing of their container but a path, and refused otherwise."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Anthropic's messages: what requests and replies say."""
 
-from __future__ import annotations
-
 from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import facts_of

@@ -1,7 +1,5 @@
 """Bodies that are compressed are read chunk by chunk."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """OpenAI's chat completions: what requests and replies say."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """OpenAI's responses: what requests and replies say."""
 
-from __future__ import annotations
-
 import json
 
 from pinchbench.model.usage import Usage

@@ -1,7 +1,5 @@
 """A reply is put together from pieces."""
 
-from __future__ import annotations
-
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Message, Role, ToolCall
 from pinchbench.wire.protocols.reply_builder import ReplyBuilder
