@@ -330,19 +330,19 @@ class _Events(TrialEvents):
         self._redacted = serving.run.redactor.text
 
     def activity(self, text: str, usage: Usage) -> None:
-        self._chat(Seen(slot=self._slot, method="activity", arguments=(self._redacted(text), usage)))
+        self._chat(Seen(slot=self._slot, method="activity", text=self._redacted(text), usage=usage))
 
     def output(self, stream: str, text: str) -> None:
-        self._chat(Seen(slot=self._slot, method="output", arguments=(stream, self._redacted(text))))
+        self._chat(Seen(slot=self._slot, method="output", stream=stream, text=self._redacted(text)))
 
     def waits(self, text: str, next_s: float) -> None:
-        self._chat(Seen(slot=self._slot, method="waits", arguments=(self._redacted(text), next_s)))
+        self._chat(Seen(slot=self._slot, method="waits", text=self._redacted(text), next_s=next_s))
 
     def rate_limited(self) -> None:
         self._put(Seen(slot=self._slot, method="rate_limited"))
 
     def used(self, usage: Usage) -> None:
-        self._put(Seen(slot=self._slot, method="used", arguments=(usage,)))
+        self._put(Seen(slot=self._slot, method="used", usage=usage))
 
 
 async def _make_attempt(serving: _Slots, slot: int, attempt: Attempt) -> None:

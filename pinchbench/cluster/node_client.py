@@ -129,10 +129,18 @@ class _Running:
             self.outcome = message.outcome
             self.ended.set()
             return
-        for argument in message.arguments:
-            if isinstance(argument, Usage):
-                self.used = self.used.at_least(argument)
-        getattr(self.events, message.method)(*message.arguments)
+        self.used = self.used.at_least(message.usage)
+        match message.method:
+            case "activity":
+                self.events.activity(message.text, message.usage)
+            case "output":
+                self.events.output(message.stream, message.text)
+            case "waits":
+                self.events.waits(message.text, message.next_s)
+            case "rate_limited":
+                self.events.rate_limited()
+            case "used":
+                self.events.used(message.usage)
 
 
 class NodeClient:

@@ -137,12 +137,15 @@ class NodeReady(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     hardware: Hardware  # what the node is made of
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """What is seen of a running trial: a call of a method of `TrialEvents`."""
+class Seen(msgspec.Struct, frozen=True, kw_only=True, tag=True, omit_defaults=True):
+    """What is seen of a running trial: a call of a method of `TrialEvents`, with the arguments that it has."""
 
     slot: int
     method: Literal["activity", "output", "waits", "rate_limited", "used"]
-    arguments: tuple[str | float | Usage, ...] = ()
+    text: str = ""
+    usage: Usage = Usage()
+    stream: str = ""
+    next_s: float = 0.0
 
 
 class UserAsked(msgspec.Struct, frozen=True, kw_only=True, tag=True):

@@ -75,7 +75,7 @@ class FakeLink:
             case Begin():
                 self.put(self.answer)
             case StartTrial() if not self.is_silent:
-                self.put(Seen(slot=decoded.slot, method="activity", arguments=("works", Usage(requests=1))))
+                self.put(Seen(slot=decoded.slot, method="activity", text="works", usage=Usage(requests=1)))
                 self.put(Ended(slot=decoded.slot, outcome=self.outcome(decoded)))
             case End():
                 self.ended = True

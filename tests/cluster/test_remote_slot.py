@@ -39,8 +39,8 @@ async def test_the_trials_of_a_lost_node_say_so_and_keep_what_they_are_known_to_
             group.start_soon(make)
             while not any(isinstance(message, StartTrial) for message in link.sent):
                 await anyio.lowlevel.checkpoint()
-            link.put(Seen(slot=2, method="used", arguments=(Usage(requests=3, total_tokens=40),)))
-            link.put(Seen(slot=2, method="activity", arguments=("works", Usage(requests=2, total_tokens=50))))
+            link.put(Seen(slot=2, method="used", usage=Usage(requests=3, total_tokens=40)))
+            link.put(Seen(slot=2, method="activity", text="works", usage=Usage(requests=2, total_tokens=50)))
             await until(lambda: [text for text, _ in seen.activities] == ["works"])
             link.lost = True
             link.changed.set()
