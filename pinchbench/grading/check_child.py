@@ -318,7 +318,7 @@ def _tally(returned: object, total: CheckTotal) -> Answer:
             continue
         point = 0.0 if math.isnan(given) else min(max(given, 0.0), 1.0)
         is_clamped = total is CheckTotal.CLAMPED_MEAN or not math.isfinite(given)
-        if is_clamped and point != given:
+        if is_clamped and point != given and own in ("", key):
             notes.say(f"`{_name(key)}` was {given:g}, which is not in 0–1: counted as {point:g}")
         points.append(point if is_clamped else given)
         if len(breakdown) < MAX_CRITERIA:

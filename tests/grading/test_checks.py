@@ -170,6 +170,10 @@ class TestTally:
         said = "the check gives two totals: `score` is 0.25 and `total` is 0.75"
         assert tally({"score": 0.25, "total": 0.75}).notes == (said,)
 
+    def test_numbers_next_to_a_total_are_not_remarked_on(self) -> None:
+        answer = tally({"passed": 3, "failed": 2, "total": 5})
+        assert (answer.score, answer.notes) == (0.6, ())
+
     def test_events_are_counted_apart_from_the_score(self) -> None:
         answer = tally({"a": 0.5, "events": {"false_claim": [2, 30], "harmed": (0, 0)}})
         assert (answer.score, answer.breakdown, answer.notes) == (0.5, {"a": 0.5}, ())
