@@ -601,7 +601,7 @@ Goran: I was against it. I'll still pay my quarter.
 Carla: Seeds for the veg beds. The gardeners this year are Ana, Dirk, Mrs Odell (who's been paying in beans since the flood) and me, so the {x} I spent is split in three. || x~27/3; seeds=pay Carla x Ana+Dirk+Carla
 Dirk: Pumpkins this time, please, not marrows
 
-Dirk: Carla, I've put a tenner and some coins in your jar for the seeds. || see seeds
+Dirk: Carla, I've put some money in your jar for the seeds. || see seeds
 Carla: Dirk's money for the seeds is in my jar, to the cent. || give Dirk Carla seeds/3; see seeds
 
 Ana: Scrap what I said about the gas bottle. I dreamt it, or it was last year. Bruno had already paid and there's only one bottle. || drop gas2; see gas
