@@ -71,7 +71,7 @@ class Tally:
     """What the notes behind the messages come to.
 
     An entry has what was paid, by whom, and the shares of those it was for; `shown` has the messages that are about it, with
-    those before them in the same exchange, which begins at `first`.
+    all others of the same exchange; the one that is going on begins at `first`.
     """
 
     def __init__(self) -> None:
@@ -135,6 +135,12 @@ class Tally:
     def _show(self, key: str, place: int) -> None:
         self.shown[key] = sorted({*self.shown[key], *range(self.first, place + 1)})
 
+    def end_exchange(self, end: int) -> None:
+        """What is said after a message in the same exchange is about the same entry."""
+        for key, places in self.shown.items():
+            if places[-1] >= self.first:
+                self.shown[key] = sorted({*places, *range(self.first, end)})
+
     def _change(self, place: int, text: str) -> None:
         """Correct an entry that is there."""
         key, sign, rest = re.fullmatch(r"(\w+)([.+-])(.+)", text).groups()
@@ -193,6 +199,7 @@ class Year:
             for line in block.split("\n"):
                 self._say(when, line)
                 when += timedelta(minutes=self.dice.between(1, 6))
+            self.tally.end_exchange(len(self.lines))
 
     def _say(self, when: datetime, line: str) -> None:
         text, _, notes = line.partition(" || ")
@@ -201,7 +208,9 @@ class Year:
         self.numbers.append(f"#{last + self.dice.pick((1, 1, 2, 3)):04d}")
         for note in filter(None, notes.split("; ")):
             if slot := re.fullmatch(r"(\w+)~([\d.]+)/(\d+)(w?)", note):
-                step = Fraction(int(slot[3])) if slot[4] else Fraction(int(slot[3]), 20)
+                step = (
+                    Fraction(int(slot[3])) if slot[4] else Fraction(1, 20)
+                )  # whole cents must not show how many share
                 rough = Fraction(slot[2]) * self.dice.between(80, 124) / 100
                 self.tally.sums[slot[1]] = max(1, round(rough / step)) * step
             else:
@@ -593,7 +602,7 @@ Elif: Ana, Bruno and I had the attic window resealed. The man wanted {x} and I t
 Leo: New lead for Rosa. {x}. Femke will want half of it and the dog all of it. || x~22/2; dog3=pay Leo x dog
 
 Jonas: I owe my sister for the phone repair. She paid {x:w} for it and it's my phone, so that's all mine. || x~45/1w; phone=pay Hanna x Jonas
-Hanna: Screen like new. Till Thursday.
+Hanna: Screen like new, and all my pocket money's in it. Till Thursday.
 
 Femke: Had the van in for its inspection. {x}, which I've paid. Goran wants it said that he was against it. || x~112/4; inspect=pay Femke x van
 Goran: I was against it. I'll still pay my quarter.
@@ -641,7 +650,7 @@ Katia: The organist's hair, though.
 Hanna: I'm selling my old desk for 60 if any of you know somebody. Not to us, we've no room.
 Hanna: Sold, to a very tall man.
 
-Ana: The clocks go forward and so does my despair.
+Ana: The clocks go forward soon, and so does my despair.
 
 Goran: I've been quoted 4,500 for a new roof on the barn. I laughed till I had to sit down.
 Leo: And then?
@@ -1062,7 +1071,7 @@ Elif: The small room snores now
 
 Goran: Marathon: I've finished. Last but one. The last one was a man dressed as a fridge.
 
-Leo: Longest day! We're at the fire till it isn't.
+Leo: It's light till ten! We're at the fire till it isn't.
 
 Hanna: If any of you has a driving licence and 6 hours: my bed's in Linz.
 Ivo: I've got neither
@@ -1297,14 +1306,14 @@ Hanna: My half of the hammock is coming when I've slept in it. || see hammock
 Elif: Leeks have arrived and so has the lad. I've paid for the box. || veg16=pay Elif veg veg
 
 #
-Ivo: Perseids tonight. Blankets on the barn roof at eleven. Don't step on Goran.
+Ivo: First shooting stars tonight. Blankets on the barn roof at eleven. Don't step on Goran.
 
 Carla: With half of you gone it's so quiet that I can hear the jam.
 
 Bruno: A fox has taken the brown hen. I'm sorry, Femke.
 Femke: She was on strike anyway. I'm fine. I'm not fine.
 
-Hanna: Ham's finished. Dirk finished it. It took him eleven days.
+Hanna: Ham's finished. Dirk finished it. It took him a month.
 
 Elif: Found 4 euros in the loom. Finally it pays.
 
@@ -1425,7 +1434,7 @@ Goran: Aye.
 Elif: I've paid for the box, you may kiss my hand. || veg18=pay Elif veg veg
 
 #
-Carla: The house is too big since yesterday. Somebody be Katia for an hour.
+Carla: The house is too big. Somebody be Katia for an hour.
 
 Ivo: I set four alarms this morning, in her honour.
 
@@ -1433,7 +1442,7 @@ Femke: Apple fair: we've sold 31 jars and been paid 93, and Bruno's put that tow
 
 Goran: Somebody's sleeping in the barn and it's not me or Dirk. It has a tail.
 
-Leo: Equinox. From now on it's downhill till soup.
+Leo: September. From now on it's downhill till soup.
 
 Jonas: Rehearsals again. I'm a tree. A speaking tree.
 
@@ -1494,7 +1503,7 @@ Bruno: I'm leaving the film club. I keep on chewing and you keep on looking. || 
 Elif: We'll miss the chewing
 
 Jonas: I surrender. COFFEE. Put me back on the list, write it on a flag. || in coffee Jonas
-Ivo: 214 days. Respect.
+Ivo: More than half a year. Respect.
 
 Jonas: And to make peace I've bought the sack myself, {x}, to be split as usual between all that drink it, me too, oh yes. || x~66/6; coffee10=pay Jonas x coffee
 
@@ -1561,7 +1570,7 @@ Leo: My mother's moving to the seaside, the flat's 1,300, she says it includes t
 
 Ana: I've been asked whether I'd like to lead the department. For 90 more a month. I said that I'd rather keep goat calves.
 
-Mirjam: The clocks went back and Kevin doesn't accept it.
+Mirjam: The clocks will go back, and Kevin doesn't accept it.
 
 Elif: I'm weaving again! It's grey! It's meant to be!
 
@@ -1682,7 +1691,7 @@ Hanna: Rent the marten's moved to the van.
 
 Carla: My hands want to hold a cup. They've been given an apple.
 
-Ivo: Leonids! Three an hour, if you believe.
+Ivo: Taurids! Three an hour, if you believe.
 
 Elif: The loom's left a pale patch on the floor, in the shape of a loom. I'm weaving with my memory.
 
