@@ -772,7 +772,7 @@ Katia: Box. I paid. It has asparagus!!! || veg8=pay Katia veg veg
 Ana: Hanna has just given me the money for her bit of the trailer. Carla, don't be cross, I'll bring it up to you.
 Carla: Ana's brought it up. So that's Hanna's third settled with me, yours is still open, dear. || give Hanna Carla trailer1/3; see trailer1
 
-Femke: New bulb for the van and a can of oil, {x}. Receipt's in the glovebox with the wrappers. || x~28/4; bulb=pay Femke x van
+Femke: I've paid for a new bulb for the van and a can of oil, {x}. Receipt's in the glovebox with the wrappers. || x~28/4; bulb=pay Femke x van
 
 #
 Leo: April fool was a success, three of you tried to pay the "stair tax". I've given it all back. Nobody owes a thing.
