@@ -111,7 +111,7 @@ def find_room(folder: Path, *, subject: str, needed: int, option: str, executes:
     except ResultsError as error:
         return Finding.problem(subject, str(error), do=f"Remount or remove it, or {another}.")
     if os.path.lexists(folder) and not folder.is_dir():
-        return Finding.problem(subject, f"{folder} is no folder.", do=f"Remove it, or {another}.")
+        return Finding.problem(subject, f"{folder} is not a folder.", do=f"Remove it, or {another}.")
     if not os.access(there, os.W_OK | os.X_OK):
         return Finding.problem(subject, f"{there} can't be written.", do=f"Change its permissions, or {another}.")
     if full := find_full([there]):

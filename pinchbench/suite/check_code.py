@@ -27,9 +27,8 @@ def check_problem(code: str) -> tuple[int, str] | None:
             # Nearly every check defines it with `def`, and parsing a second time takes as long as the first.
             grades = [one for one in compiled.co_consts if isinstance(one, CodeType) and one.co_name == "grade"]
             if grades and grades[-1].co_flags & CO_COROUTINE:
-                return grades[
-                    -1
-                ].co_firstlineno, "`grade` is asynchronous, and nothing would await it: write `def grade`"
+                reason = "`grade` is asynchronous, and nothing would await it: write `def grade`"
+                return grades[-1].co_firstlineno, reason
             if grades:
                 return None
             names = symtable.symtable(code, "<check>", "exec")

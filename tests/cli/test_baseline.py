@@ -202,7 +202,7 @@ def _alter(folder: Path) -> None:
         (lambda _: None, ("20260101-000000-ffff",), 6, "has no run"),
         (lambda _: None, (A, "--min-trials", "6"), 6, "No task is stable enough for a baseline: 2 of 2"),
         (_alter, (A,), 10, "is not what the runner wrote"),
-        (lambda folder: shutil.rmtree(folder / "results"), (A,), 6, "is not a folder"),
+        (lambda folder: shutil.rmtree(folder / "results"), (A,), 6, "There is no folder"),
         (lambda folder: (folder / "b.json").mkdir(), (A,), 2, "is a directory"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_folder_that_is_none_or_can_not_be_written_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    _judged(tmp_path / "file", Level.PROBLEM, f"{tmp_path}/file is no folder.")
+    _judged(tmp_path / "file", Level.PROBLEM, f"{tmp_path}/file is not a folder.")
 
     monkeypatch.setattr("os.access", lambda *_: False)
     _judged(tmp_path, Level.PROBLEM, "can't be written")

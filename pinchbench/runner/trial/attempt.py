@@ -96,9 +96,8 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
         outcome = replace(outcome, reason=Reason.RUNNER_BUG, note=traceback.format_exc()[-MAX_NOTE:])
     finally:
         if making.user is not None:
-            outcome = replace(
-                outcome, user=making.user.facts
-            )  # whatever became of the attempt, its model has used that
+            # whatever became of the attempt, its model has used that
+            outcome = replace(outcome, user=making.user.facts)
         try:
             with move_on_after(FINISH_LIMIT_S, shield=True):
                 files = await to_thread.run_sync(

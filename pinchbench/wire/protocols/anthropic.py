@@ -28,9 +28,12 @@ USAGE = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens
 THINKING = frozenset({"thinking", "redacted_thinking"})
 CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 # Any other stop reason is an error to OpenClaw 2026.9.6.
-STOPS = frozenset({"end_turn", "stop_sequence", "max_tokens", "tool_use", "pause_turn", "refusal", "sensitive"}) | {
-    *("model_context_window_exceeded", "compaction")
-}
+STOPS = frozenset(
+    {
+        *("end_turn", "stop_sequence", "max_tokens", "tool_use", "pause_turn", "refusal", "sensitive"),
+        *("model_context_window_exceeded", "compaction"),
+    }
+)
 
 
 class AnthropicMessages(Protocol):
