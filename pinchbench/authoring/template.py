@@ -87,7 +87,7 @@ def grade(transcript: list[dict], workspace_path: str) -> dict[str, float]:
 _RUBRIC = """\
 ## LLM Judge Rubric
 
-Judge `letter.md` as the book-keeper who gets it. Two different orders were sent, 122.40 euros together; A-3 stands in the
+Judge `letter.md` as the book-keeper who gets it. Two different orders were sent, 122.40 euros together; A-3 is in the
 list twice. Without `letter.md`, every criterion is 0.0.
 
 ### Facts (weight 50 %)
@@ -111,7 +111,7 @@ list twice. Without `letter.md`, every criterion is 0.0.
 _NOTES = """\
 ## Additional Notes
 
-`orders.csv` was written by hand. It has 4 rows and 3 different orders; A-2 is cancelled and A-3 stands twice, so that only
+`orders.csv` was written by hand. It has 4 rows and 3 different orders; A-2 is cancelled and A-3 is there twice, so that only
 an agent that looks at both gets 2.
 """
 
@@ -131,7 +131,7 @@ _WRITE_LETTER = """\
             with open("letter.md", "w", encoding="utf-8") as file:
                 file.write(
                     f"Dear colleague,\\n\\nwe sent {len(sent)} orders, which come to {sum(sent.values()):.2f} euros. "
-                    "Order A-3 stands in the list twice; please take out one row.\\n\\nKind regards\\n"
+                    "Order A-3 is in the list twice; please take out one row.\\n\\nKind regards\\n"
                 )
 """
 

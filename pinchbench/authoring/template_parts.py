@@ -112,7 +112,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         ),
         "memory": Part(
             ask="Write to `checker.txt` who checks our orders, as I said some time ago.",
-            criterion="`checker.txt` names Zoe, who stands in a note of the agent's memory",
+            criterion="`checker.txt` names Zoe, who is in a note of the agent's memory",
             point='"checker": float("Zoe" in read("checker.txt")),',
             steps="""\
       - {tool: memory_search, args: {query: who checks orders}}

@@ -261,7 +261,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  default=DEFAULT_PASS_THRESHOLD, least=0, is_above=True, most=1, scope=Scope.EXPERIMENT,
                  is_measured=True),
         _declare("user-model", Kind.TEXT, Section.USER,
-                 "Who plays the user of tasks that have a simulated one; written as for --judge.", _RUNS,
+                 "Who plays the user of tasks that have a simulated one: PROVIDER/MODEL, as for --judge.", _RUNS,
                  metavar="MODEL", scope=Scope.USER, field="model", is_basic=True, is_measured=True),
         _declare("skills", Kind.PATH, Section.AGENTS, "A folder of skills that the agents have in addition to"
                  " OpenClaw's own."),
