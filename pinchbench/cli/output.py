@@ -34,7 +34,7 @@ def print_result(text: object, *, stands_in: Path | None = None) -> None:
         abandon_stdout()
         if isinstance(error, BrokenPipeError):
             return
-        kept = f"; it stands in {stands_in}" if stands_in else ""
+        kept = f"; it is in {stands_in}" if stands_in else ""
         raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
 
 

@@ -28,7 +28,7 @@ TIME = re.compile(
     rf"|\b{DAYS}[a-z]*\b|\b{MONTHS}[a-z]* \d\d?(?:st|nd|rd|th)?\b(?:,? \d{{4}}\b)?|\b[AP]M\b"
 )
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-SUMMARY = re.compile(r"compact|summar", re.IGNORECASE)  # what stands in place of the messages that a compaction removed
+SUMMARY = re.compile(r"compact|summar", re.IGNORECASE)  # what takes the place of the messages that a compaction removed
 HEADING_CHARS = 60
 
 

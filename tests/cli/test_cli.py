@@ -184,7 +184,7 @@ def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
 
     assert done.returncode == 6
     [path] = (tmp_path / "out").glob("*.json")
-    sentence = f"Error: The result could not be printed: No space left on device; it stands in {path}."
+    sentence = f"Error: The result could not be printed: No space left on device; it is in {path}."
     assert done.stderr.splitlines()[-1] == sentence
 
 

@@ -141,7 +141,7 @@ def _is_known(folder: Path) -> bool:
 
 
 def _recorded(path: Path, files: RunFiles, *, name: str) -> Path:
-    """Return the path of a suite that stands in a run's files; if it is not here, that of the suite of this name.
+    """Return the path of a suite in a run's files; if it is not here, that of the suite of this name.
 
     Raises ConfigError if it may have come with the run's files, and SuiteError.
     """

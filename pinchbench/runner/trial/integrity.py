@@ -68,7 +68,7 @@ def find_contamination(evidence: Evidence) -> str:
     }
     for name, chunks in places.items():
         if (canary := find_canary(chunks)) is not None:
-            return f"{name} holds {canary}, which stands in the check and the solution of a task only"
+            return f"{name} holds {canary}, which only the check and the solution of a task have"
     return ""
 
 
