@@ -126,10 +126,11 @@ def changed_run_json(files: RunFiles, journal: Journal) -> Iterator[str]:
 class Result:
     """What a run came to.
 
-    `path` is the file of the aggregate, which `data` is; `folder` holds the journal, run.json and each trial's evidence.
-    `outcomes` and `grades` have the attempt of each trial that counts, `titles` the titles of tasks by their ids.
-    `unfinished` says how many trials `resume` would run or grade. `interrupted` names the signal that ended the run early,
-    `stopped` says why it ended itself early, and `stop` of which kind that was; `problems` what was wrong with the journal.
+    `path` is the file of the aggregate, which `data` is; `folder` holds the journal, run.json and the evidence of each
+    trial. `outcomes` and `grades` have the attempt of each trial that counts, `titles` the titles of tasks by their
+    ids. `unfinished` says how many trials `resume` would run or grade. `interrupted` names the signal that ended the
+    run early, `stopped` says why it ended itself early, and `stop` of which kind that was; `problems` what was wrong
+    with the journal.
     """
 
     run_id: str
