@@ -170,7 +170,7 @@ def error_in(value: object) -> str:
 
 
 def error_text(body: bytes, status: int) -> str:
-    """Return the text of a reply that is none: of JSON its message, of HTML what a browser shows, said to be a page."""
+    """Return the text of a body that is no reply: the message of JSON, or "web page: " and what a browser shows."""
     value = parse(body)
     said = error_in(value)
     if not said and isinstance(value, Mapping) and text_at(value, "message", "detail"):

@@ -111,7 +111,7 @@ list twice. Without `letter.md`, every criterion is 0.0.
 _NOTES = """\
 ## Additional Notes
 
-`orders.csv` was written by hand. It has 4 rows and 3 different orders; A-2 is cancelled and A-3 is there twice, so that only
+`orders.csv` was written by hand. It has 4 rows and 3 different orders; A-2 is cancelled, and A-3 is there twice: only
 an agent that looks at both gets 2.
 """
 

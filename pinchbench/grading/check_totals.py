@@ -58,7 +58,7 @@ def shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object], 
 
 
 def _part_of(key: str, names: Mapping[str, str], amounts: Mapping[str, float], earned: list[str]) -> str:
-    """Return the key of which `key` is the maximum; empty if it is none."""
+    """Return the key of which `key` is the maximum; empty if it is the maximum of nothing."""
     whole = amounts.get(key, 0.0)
     if MOST.search(key):
         of = _plain(MOST.sub("", key, count=1))

@@ -283,7 +283,7 @@ def _why_ungraded(grade: Grade | None) -> str:
     alone = grade.check_alone
     check = f" (its check alone gives {alone:.2f})" if alone is not None else ""
     why = words(grade.ungraded) if grade.ungraded is not None else "its score is not in 0-1"
-    notes = [told for note in grade.notes[:MAX_NOTES] if (told := plain(note, width=300))]
+    notes = [shown for note in grade.notes[:MAX_NOTES] if (shown := plain(note, width=300))]
     return f"ungraded, {why}{check}{': ' if notes else ''}{'; '.join(notes)}"
 
 
@@ -291,5 +291,5 @@ def why_so_low(grade: Grade) -> str:
     """Return the criteria that cost most, and the first note."""
     lost = [f"{criterion_text(name, width=60)} {points:.2f}" for name, points in lost_points(grade)]
     more = [f"{len(lost) - MAX_CRITERIA} more"] if len(lost) > MAX_CRITERIA else []
-    note = next((told for note in grade.notes if (told := plain(note, width=160))), "")
+    note = next((shown for note in grade.notes if (shown := plain(note, width=160))), "")
     return "; ".join(filter(None, (", ".join([*lost[:MAX_CRITERIA], *more]), note)))

@@ -56,9 +56,8 @@ WORKSPACE_VARIABLES = (
     *("CLAW_WORKSPACE", "WORKSPACE", "WORKSPACE_DIR", "WORKSPACE_PATH", "WORKSPACE_ROOT"),
     *("OPENCLAW_WORKSPACE", "TASK_WORKSPACE"),
 )
-_WORKSPACE = re.compile(
-    rf"(?<![\w-])(?:\./|/)?workspace/|\$(?:(?:{'|'.join(WORKSPACE_VARIABLES)})\b|\{{(?:{'|'.join(WORKSPACE_VARIABLES)})\}})/?"
-)
+_NAMES = "|".join(WORKSPACE_VARIABLES)
+_WORKSPACE = re.compile(rf"(?<![\w-])(?:\./|/)?workspace/|\$(?:(?:{_NAMES})\b|\{{(?:{_NAMES})\}})/?")
 
 
 def recognises(folder: Path) -> bool:
