@@ -123,8 +123,8 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
         port: that of 127.0.0.1.
         socket: the path of its Unix socket.
         tunnel_port: the port of 127.0.0.1 for HTTPS by CONNECT; 0 if the provider has no host.
-        tunnel_socket: the path of a Unix socket for the same, but to the provider alone; empty as above.
-        certificate: the authority that clients of the tunnel have to trust, as PEM; empty as above.
+        tunnel_socket: the path of a Unix socket for the same, but to the provider alone; empty without that port.
+        certificate: the authority that clients of the tunnel have to trust, as PEM; empty without that port.
     """
 
     port: int

@@ -60,7 +60,7 @@ class CircuitBreaker:
         self.state = "probing"
 
     def ended(self, outcome: Outcome, now: float, *, is_probe: bool) -> str:
-        """Take the end of an attempt, and tell the user what has become of `state` by it; empty where nothing has."""
+        """Take the end of an attempt; return how that changed `state`, in words for the user. Empty if it did not."""
         if not self._enabled or self.state == "given up":
             return ""
         # an agent that tampers says nothing about the provider or the machine, nor does a lost node about the others
@@ -105,7 +105,7 @@ class CircuitBreaker:
         if pause_s is None:
             self.state, self.resume_at = "given up", math.inf
             tries = "one more try" if self._pauses == 1 else f"{self._pauses} more tries"
-            return f"{self.why} The run was stopped after {tries} in vain; `--no-fail-fast` goes on all the same."
+            return f"{self.why} The run was stopped after {tries} failed; `--no-fail-fast` continues anyway."
         how = "is paused" if self._pauses == 0 else "stays paused"
         self._pauses += 1
         self.state, self.resume_at = "paused", now + pause_s

@@ -160,8 +160,7 @@ def test_pauses_grow_and_then_the_run_is_given_up(jitter: float) -> None:
         answer = probe(one, outcome(LOST), now)
     assert waits == pytest.approx([10 * jitter * factor for factor in PAUSES])
     said = (
-        f"{diagnose(outcome(LOST))} The run was stopped after 4 more tries in vain; `--no-fail-fast` goes on "
-        f"all the same."
+        f"{diagnose(outcome(LOST))} The run was stopped after 4 more tries failed; `--no-fail-fast` continues anyway."
     )
     assert answer == said
     assert (one.state, one.resume_at) == ("given up", math.inf)
@@ -172,7 +171,7 @@ def test_what_somebody_has_to_mend_is_looked_at_once_more_and_soon() -> None:
     one = breaker(jitter=1.5)
     feed(one, FULL, FULL, FULL)
     assert (one.state, one.resume_at) == ("paused", 105)
-    assert "after one more try in vain" in probe(one, outcome(FULL))
+    assert "after one more try failed" in probe(one, outcome(FULL))
     assert one.state == "given up"
 
 
