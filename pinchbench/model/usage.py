@@ -46,7 +46,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             cost_usd=self.cost_usd + other.cost_usd,
         )
 
-    def witnessed(self, seen: Usage) -> Usage:
+    def completed_by(self, seen: Usage) -> Usage:
         """Return what the provider reported, `seen`, where OpenClaw has stored fewer calls than were made.
 
         OpenClaw stores no summary of a compaction and only the last run of an automation. The calls that it has not

@@ -33,11 +33,11 @@ SEEN = Usage(requests=5, input_tokens=1300, output_tokens=200, total_tokens=1500
 
 
 def test_calls_that_openclaw_has_not_stored_count_and_are_priced_as_those_that_it_has() -> None:
-    assert STORED.witnessed(SEEN) == msgspec.structs.replace(SEEN, cost_usd=0.015)
-    assert STORED.witnessed(msgspec.structs.replace(SEEN, cost_usd=0.02)).cost_usd == 0.02
-    assert Usage().witnessed(SEEN) == SEEN
+    assert STORED.completed_by(SEEN) == msgspec.structs.replace(SEEN, cost_usd=0.015)
+    assert STORED.completed_by(msgspec.structs.replace(SEEN, cost_usd=0.02)).cost_usd == 0.02
+    assert Usage().completed_by(SEEN) == SEEN
 
 
 @pytest.mark.parametrize("changed", [{"requests": 3}, {"total_tokens": 1000}])
 def test_a_wire_that_saw_no_more_than_openclaw_stored_changes_nothing(changed: dict[str, int]) -> None:
-    assert STORED.witnessed(msgspec.structs.replace(SEEN, **changed)) is STORED
+    assert STORED.completed_by(msgspec.structs.replace(SEEN, **changed)) is STORED

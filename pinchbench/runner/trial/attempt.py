@@ -290,7 +290,7 @@ class _Making:
             outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
             facts = read.found.facts
             outcome = replace(
-                outcome, usage=outcome.usage.witnessed(facts.usage), models=outcome.models or facts.models
+                outcome, usage=outcome.usage.completed_by(facts.usage), models=outcome.models or facts.models
             )
             outcome = _without_excuse(outcome, read.found, is_ours=result.is_ours)
         if wire.has_failed:
