@@ -8,6 +8,7 @@ import secrets
 import symtable
 import sys
 import warnings
+from functools import lru_cache
 from inspect import CO_COROUTINE
 from types import CodeType
 from typing import TYPE_CHECKING
@@ -20,17 +21,15 @@ if TYPE_CHECKING:
 def check_problem(code: str) -> tuple[int, str] | None:
     """Return the line (from 1, within the code) and the reason why a check can't run; None if it can."""
     try:
+        # Nearly every check defines it with `def`, and parsing a second time takes as long as the first.
+        grades = [one for one in _inner(_compiled(code)) if one.co_name == "grade"]
+        if grades and grades[-1].co_flags & CO_COROUTINE:
+            reason = "`grade` is asynchronous, and nothing would await it: write `def grade`"
+            return grades[-1].co_firstlineno, reason
+        if grades:
+            return None
         with warnings.catch_warnings():
-            # Warnings, such as for an invalid escape in a regular expression, must not reach the terminal.
             warnings.simplefilter("ignore")
-            compiled = compile(code, "<check>", "exec", dont_inherit=True)
-            # Nearly every check defines it with `def`, and parsing a second time takes as long as the first.
-            grades = [one for one in compiled.co_consts if isinstance(one, CodeType) and one.co_name == "grade"]
-            if grades and grades[-1].co_flags & CO_COROUTINE:
-                reason = "`grade` is asynchronous, and nothing would await it: write `def grade`"
-                return grades[-1].co_firstlineno, reason
-            if grades:
-                return None
             names = symtable.symtable(code, "<check>", "exec")
     except SyntaxError as error:
         lines = code.count("\n") + 1
@@ -41,6 +40,23 @@ def check_problem(code: str) -> tuple[int, str] | None:
     if grade is None or not (grade.is_assigned() or grade.is_imported()):
         return 1, "the check defines no function `grade(transcript, workspace_path)`"
     return None
+
+
+@lru_cache(maxsize=1)  # whether a check can run and what it needs are asked in turn
+def _compiled(code: str) -> CodeType:
+    with warnings.catch_warnings():
+        # Warnings, such as for an invalid escape in a regular expression, must not reach the terminal.
+        warnings.simplefilter("ignore")
+        return compile(code, "<check>", "exec", dont_inherit=True)
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    return (one for one in code.co_consts if isinstance(one, CodeType))
+
+
+def _names(code: CodeType) -> set[str]:
+    """Return all names in compiled code; of a dotted one, such as an imported module's, the first part."""
+    return {name.partition(".")[0] for name in code.co_names}.union(*map(_names, _inner(code)))
 
 
 def imported_modules(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -74,6 +90,7 @@ PACKAGES = frozenset(
 _CATCHES_IMPORTS = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 _CHANGES_PATH = re.compile(r"\bsys\.path\b|\bsyspath_prepend\b|\baddsitedir\b")
 _GAP = r"(?:[ \t]|\\\r?\n)+"
+_CALL = re.compile("__import__|import_module")
 _MAY_IMPORT = re.compile(
     rf"\bfrom{_GAP}([\w.]+){_GAP}import\b|\bimport{_GAP}((?:[^\\\n;#\"']|\\\r?\n)+)"
     r"|\b(?:__import__|import_module)\s*\(\s*[\"']([\w.]+)"
@@ -86,13 +103,17 @@ def needed_modules(code: str, *, own: Collection[str] = ()) -> tuple[str, ...]:
     An import that may fail is no need, unless it is one of PACKAGES without another import in its place. Where code
     changes `sys.path`, what its functions import may be the agent's.
     """
-    if _names_after_import(code) <= sys.stdlib_module_names:
+    may_need = _names_after_import(code) - sys.stdlib_module_names
+    if not may_need:
         return ()
     try:
+        # Most of them are in comments and texts. The name of a module is a text too where a call imports it.
+        if not _CALL.search(code) and may_need.isdisjoint(_names(_compiled(code))):
+            return ()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return ()
     nodes = list(ast.walk(tree))
     guards = [node for node in nodes if isinstance(node, ast.Try) and any(map(_catches_imports, node.handlers))]

@@ -195,7 +195,7 @@ def _is_section(key: str) -> bool:
 
 
 def _fence_opening(line: str) -> re.Match[str] | None:
-    opening = _FENCE_OPEN.fullmatch(line)
+    opening = _FENCE_OPEN.fullmatch(line) if "```" in line or "~~~" in line else None
     # More backticks on the same line mean inline code, not a fence.
     return None if opening and opening["marks"][0] == "`" and "`" in opening["info"] else opening
 
@@ -210,9 +210,12 @@ def _read_fence(lines: Sequence[str], start: int, opening: re.Match[str]) -> tup
             return False
         return closing.start("marks") < indent + _FIRST_INDENTED_CODE_COLUMN
 
-    end = next((number for number in range(start + 1, len(lines)) if ends(lines[number])), None)
+    end = next(
+        (number for number in range(start + 1, len(lines)) if marks in lines[number] and ends(lines[number])), None
+    )
     stop = len(lines) if end is None else end
-    content = "\n".join(_unindented(line, indent) for line in lines[start + 1 : stop])
+    inner = lines[start + 1 : stop]
+    content = "\n".join([_unindented(line, indent) for line in inner] if indent else inner)
     words = opening["info"].lower().split()
     language = words[0] if words else ""
     return CodeFence(line=start + 1, language=language, text=content, closed=end is not None), stop + 1

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -183,18 +184,20 @@ def misspelt(names: Iterable[str], *, known: Collection[str]) -> list[tuple[str,
     ignored. The beginning of a known name stands for it if it is unambiguous.
     """
     names = tuple(names)
-    missing = {_folded(one): one for one in reversed(tuple(known)) if one not in names}
-    found: list[tuple[str, str]] = []
-    for name in names:
-        if name in known:
-            continue
-        folded = _folded(name)
-        near = get_close_matches(folded, missing, n=1, cutoff=SIMILARITY)
-        swapped = [one for one in missing if sorted(one) == sorted(folded)]
-        longer = [one for one in missing if len(folded) >= SHORTEST_PREFIX and one.startswith(folded)]
-        if meant := near or swapped or (longer if len(longer) == 1 else []):
-            found.append((name, missing[meant[0]]))
-    return found
+    unknown = [name for name in names if name not in known]
+    missing = tuple(one for one in known if one not in names) if unknown else ()
+    return [(name, meant) for name in unknown if (meant := _meant(name, missing))]
+
+
+@lru_cache(maxsize=1000)  # the tasks of a suite have nearly the same keys
+def _meant(name: str, missing: tuple[str, ...]) -> str:
+    """Return which of the missing names an unknown one resembles; empty if none."""
+    folded, known = _folded(name), {_folded(one): one for one in reversed(missing)}
+    near = get_close_matches(folded, known, n=1, cutoff=SIMILARITY)
+    swapped = [one for one in known if sorted(one) == sorted(folded)]
+    longer = [one for one in known if len(folded) >= SHORTEST_PREFIX and one.startswith(folded)]
+    meant = near or swapped or (longer if len(longer) == 1 else [])
+    return known[meant[0]] if meant else ""
 
 
 def _folded(name: str) -> str:

@@ -24,6 +24,10 @@ from pinchbench.suite.check_code import check_problem, find_canary, needed_modul
         ("try: import tomllib\nexcept ImportError: import tomli", ()),
         ("import sys\ndef grade(t, w):\n    sys.path.insert(0, w)\n    import theirs, numpy\n", ("numpy",)),
         ("TEXT = 'import gone'", ()),
+        ("def grade(t, w):\n    def inner():\n        import gone.deep\n", ("gone",)),
+        ("def grade(t, w, load=None):\n    return __import__('gone.deep')", ("gone",)),
+        ("import importlib\ndef grade(t, w):\n    return importlib.import_module('gone.deep')", ("gone",)),
+        ("return\nimport gone", ()),  # it parses, and does not compile
         ("import gone\ndef (", ()),
     ],
 )
