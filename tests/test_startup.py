@@ -44,6 +44,7 @@ print(*(set(sys.modules) - before), file=sys.stderr)
 ADDED_SUITES = {"msgspec", "typing_extensions"}
 # of the standard library, what takes as long to import as a library of others
 HEAVY = {"asyncio", "concurrent", "email", "http", "multiprocessing", "sqlite3", "ssl"}
+NOT_FOR_HELP = {"difflib", "pinchbench.config.asked_models", "pinchbench.config.served"}
 
 
 def _imported(*arguments: str, cwd: Path, program: str = PROGRAM, **environment: str) -> set[str]:
@@ -73,6 +74,7 @@ def test_the_help_of_the_program_and_of_a_run_waits_for_click_alone(tmp_path: Pa
 
     assert _libraries(modules) == {"click"}
     assert not {name.partition(".")[0] for name in modules} & HEAVY
+    assert not modules & NOT_FOR_HELP
 
 
 def test_the_help_of_every_command_waits_for_nothing_that_its_work_needs(tmp_path: Path) -> None:

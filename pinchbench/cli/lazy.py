@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +74,11 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; an unknown one is an error that names the most similar."""
         known = self.list_commands(ctx)
-        if args[0] not in known and (near := get_close_matches(args[0], known, n=1)):
-            raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near[0]!r}?", ctx=ctx)
+        if args[0] not in known:
+            from difflib import get_close_matches  # help does not wait for it
+
+            if near := get_close_matches(args[0], known, n=1):
+                raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near[0]!r}?", ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -12,8 +12,6 @@ from click.core import ParameterSource
 
 from pinchbench.cli.options import SettingsCommand
 from pinchbench.cli.output import say
-from pinchbench.config.asked_models import JudgeConfig, UserModelConfig, several_judges
-from pinchbench.config.served import chat_at, run_at
 from pinchbench.config.settings import SETTINGS, Kind
 from pinchbench.errors import ConfigError
 from pinchbench.files.user_data import config_dir
@@ -21,6 +19,7 @@ from pinchbench.files.user_data import config_dir
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
     from pinchbench.config.served import Endpoint
     from pinchbench.experiment.file_reader import FileReader
     from pinchbench.suite.yaml_nodes import YamlNode
@@ -148,12 +147,17 @@ def model_settings(options: Mapping[str, Any], model: str) -> dict[str, Any]:
     stated = {name: value for name, value in options.items() if name != "api" or value is not None}
     if options["base_url"] is not None:
         return stated
+    from pinchbench.config.served import run_at
+
     at = run_at(read_settings().endpoints, model)
     return {**stated, **{name: value for name, value in at.items() if options.get(name) is None}}
 
 
 def take_judge(options: dict[str, Any]) -> JudgeConfig | None:
     """Remove the judges' options from a command's and return them as a config; None if no judge is named."""
+    from pinchbench.config.asked_models import JudgeConfig, several_judges  # help does not wait for them
+    from pinchbench.config.served import chat_at
+
     models = options.pop("judge")
     base_url, key = options.pop("judge_base_url"), options.pop("judge_api_key_env")
     cache = not options.pop("no_judge_cache")
@@ -186,6 +190,9 @@ def _refuse_alone(names: Sequence[str]) -> None:
 
 def take_user(options: dict[str, Any]) -> UserModelConfig | None:
     """Remove the option of the user's model and return it as a config; None if no model is named."""
+    from pinchbench.config.asked_models import UserModelConfig
+    from pinchbench.config.served import chat_at
+
     model = options.pop("user_model")
     if model is None:
         return None
