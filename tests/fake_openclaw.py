@@ -17,7 +17,6 @@ from _json import encode_basestring_ascii, make_encoder, make_scanner
 TYPE_CHECKING = False  # instead of importing `typing`, which takes as long as a turn
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable
 
 Json = dict[str, object]
 
@@ -295,19 +294,23 @@ class Turn:
                 actions.append(words(rest))
         early = [one for one in actions if one[0] in EARLY]
         late = [one for one in actions if one[0] not in EARLY]
-        for action in early:
-            ACTIONS[action[0]](self, *action[1:])
+        for name, *arguments in early:
+            self.act(name, *arguments)
         if self.code:
             return self.code
         if self.answers or late:
             self.begin()
-        for action in late:
-            ACTIONS[action[0]](self, *action[1:])
+        for name, *arguments in late:
+            self.act(name, *arguments)
         if self.answers:
             self.work()
             self.say("All done.")
         sys.stdout.write("All done.\n")
         return self.code
+
+    def act(self, name: str, *arguments: str) -> None:
+        """Play an action of a scenario."""
+        getattr(self, EARLY.get(name, name))(*arguments)
 
     def workspace(self) -> str:
         assert self.entry is not None
@@ -389,7 +392,7 @@ class Turn:
             sys.stdout.buffer.write(line)
         sys.stdout.flush()
 
-    def print_lines(self, *lines: str) -> None:
+    def print(self, *lines: str) -> None:
         for line in lines:
             sys.stdout.write(line + "\n")
         sys.stdout.flush()
@@ -558,57 +561,17 @@ class Turn:
         sys.stdout.flush()
 
 
-EARLY = frozenset(
-    {
-        "no_session",
-        "only_once",
-        "slow_start",
-        "plain",
-        "exit_early",
-        "ignore_term",
-        "gate_early",
-        "mutter_early",
-        "think_unwritten",
-    }
-)
-ACTIONS: dict[str, Callable[..., None]] = {
-    "ask_again": Turn.ask_again,
-    "big": Turn.big,
-    "daemonise": Turn.daemonise,
-    "damaged": Turn.damaged,
-    "die": Turn.die,
-    "exit": Turn.exit,
-    "exit_early": Turn.exit,
-    "failed_call": Turn.failed_call,
-    "fallback": Turn.fallback,
-    "fallback_note": Turn.fallback_note,
-    "flood": Turn.flood,
-    "gate": Turn.gate,
-    "gate_early": Turn.gate,
-    "hold_stdout": Turn.hold_stdout,
-    "kill_guardian": Turn.kill_guardian,
-    "ignore_term": Turn.ignore_term,
-    "leave_state": Turn.leave_state,
-    "linger": Turn.linger,
-    "mutter": Turn.mutter,
-    "mutter_early": Turn.mutter,
-    "no_session": Turn.silent,
-    "only_once": Turn.only_once,
-    "outage": Turn.outage,
-    "plain": Turn.plain,
-    "print": Turn.print_lines,
-    "record": Turn.record,
-    "refused": Turn.refused,
-    "retry": Turn.retry,
-    "remove": Turn.remove,
-    "silent": Turn.silent,
-    "sleep": Turn.sleep,
-    "slow_start": Turn.sleep,
-    "think": Turn.think,
-    "think_unwritten": Turn.think_unwritten,
-    "use": Turn.use,
-    "write_file": Turn.write_file,
-    "leak": Turn.leak,
+# What is played before the session is opened, with the methods that play it; all else has its method's name.
+EARLY = {
+    "exit_early": "exit",
+    "gate_early": "gate",
+    "ignore_term": "ignore_term",
+    "mutter_early": "mutter",
+    "no_session": "silent",
+    "only_once": "only_once",
+    "plain": "plain",
+    "slow_start": "sleep",
+    "think_unwritten": "think_unwritten",
 }
 
 

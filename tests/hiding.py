@@ -18,10 +18,11 @@ from pinchbench.defaults import Network
 from pinchbench.sandbox.levels import Level
 from pinchbench.sandbox.sandbox_spec import make_spec
 from processes import lives
+from sandbox_programs import SYSTEM
 
 STAY_S = 60  # those who survive end by themselves
 STAY = f"import sys, time; time.sleep({STAY_S})"
-# Each process has the tag in its arguments.
+# What a process does before it executes the program STAY, with its own arguments.
 HIDERS = {
     "child": "",
     "session": "os.setsid()",
@@ -52,7 +53,6 @@ spec = ProcessSpec(argv=job["argv"], cwd=folder / "workspace", env={"PATH": "/us
                    stderr=folder / "stderr", marker=job["marker"], limits=Limits(), sandbox=job["plan"])
 print(anyio.run(lambda: supervise(spec, timeout_s=600)).reason, flush=True)
 """
-SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache")
 
 
 class Victim(StrEnum):

@@ -84,7 +84,12 @@ class HttpServer(ABC, Generic[RequestT]):
         connection = h11.Connection(h11.SERVER)
         async with stream:
             try:
-                while (request := await _receive(stream, connection)) is not None:
+                while (received := await receive(stream, connection)) is not None:
+                    head, body = received
+                    headers = {name.decode(): value.decode() for name, value in head.headers}
+                    request = Request(
+                        method=head.method.decode(), path=head.target.decode(), headers=headers, body=body
+                    )
                     await _send(stream, connection, await self.respond(request))
                     if connection.our_state is not h11.DONE:
                         return
@@ -93,8 +98,10 @@ class HttpServer(ABC, Generic[RequestT]):
                 return
 
 
-async def _receive(stream: SocketStream, connection: h11.Connection) -> Request | None:
-    """Read one request; None when the client has closed the connection."""
+async def receive(
+    stream: SocketStream, connection: h11.Connection, *, keep_body: bool = True
+) -> tuple[h11.Request, bytes] | None:
+    """Read the head and the body of one request; None when the client has closed the connection."""
     head: h11.Request | None = None
     body = bytearray()
     while True:
@@ -107,14 +114,9 @@ async def _receive(stream: SocketStream, connection: h11.Connection) -> Request 
         elif isinstance(event, h11.Request):
             head = event
         elif isinstance(event, h11.Data):
-            body += event.data
+            body += event.data if keep_body else b""
         elif isinstance(event, h11.EndOfMessage) and head is not None:
-            return Request(
-                method=head.method.decode(),
-                path=head.target.decode(),
-                headers={name.decode(): value.decode() for name, value in head.headers},
-                body=bytes(body),
-            )
+            return head, bytes(body)
         else:
             return None
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pinchbench
 from pinchbench.defaults import Network
@@ -18,12 +19,18 @@ PACKAGES = Path(pinchbench.__file__).parents[1]
 PYTHON = Path(sys.executable).resolve()
 SYSTEM_PYTHON = Path("/usr/bin/python3")  # for the ordinary user, who may not see root's own
 ORDINARY_USER = 1000
+SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache")  # what programs read under Landlock
 ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/home/agent", "LANG": "C.UTF-8"}
 
 
 def users() -> list[int]:
     """Return the users that tests can run as: this one and, if it is root, an ordinary one."""
     return [0, ORDINARY_USER] if os.getuid() == 0 else [os.getuid()]
+
+
+def as_user(uid: int) -> dict[str, Any]:
+    """Return the arguments with which `subprocess` starts a program as this user."""
+    return {} if uid == os.getuid() else {"user": uid, "group": uid, "extra_groups": []}
 
 
 class Trial:
@@ -69,15 +76,13 @@ class Trial:
             return subprocess.Popen(
                 command,
                 pass_fds=[fd, *kept],
-                user=self.uid if self.uid != os.getuid() else None,
-                group=self.uid if self.uid != os.getuid() else None,
-                extra_groups=[] if self.uid != os.getuid() else None,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,
                 cwd="/",
                 start_new_session=True,
+                **as_user(self.uid),
             )
         finally:
             os.close(fd)
@@ -88,6 +93,14 @@ class Trial:
         with self.start(argv, spec, kept) as process:
             out, err = process.communicate(timeout=timeout_s)
         return subprocess.CompletedProcess(list(argv), process.returncode, out, err)
+
+    def run_outside(self, program: str, *words: str | Path) -> str:
+        """Run a Python program as this user, in no sandbox, and return what it prints."""
+        argv = [self.python, "-I", "-S", "-c", program, *words]
+        printed: str = subprocess.run(
+            argv, capture_output=True, text=True, timeout=60, check=True, cwd="/", **as_user(self.uid)
+        ).stdout
+        return printed
 
     def sh(self, script: str, spec: SandboxSpec | None = None) -> subprocess.CompletedProcess[str]:
         return self.run(["/bin/sh", "-c", script], spec)

@@ -10,6 +10,8 @@ import h11
 from anyio import create_task_group, create_tcp_listener
 from anyio.abc import Listener, SocketAttribute, SocketStream
 
+from http_server import receive
+
 OK_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -95,28 +97,11 @@ async def _receive(stream: SocketStream, early: bytes, number: int, *, keep_bodi
     parser = h11.Connection(h11.SERVER)
     if early:
         parser.receive_data(early)
-    head: h11.Request | None = None
-    parts: list[bytes] = []
-    while True:
-        event = parser.next_event()
-        if event is h11.NEED_DATA:
-            try:
-                parser.receive_data(await stream.receive())
-            except anyio.EndOfStream:
-                parser.receive_data(b"")
-        elif isinstance(event, h11.Request):
-            head = event
-        elif isinstance(event, h11.Data):
-            parts.append(bytes(event.data) if keep_bodies else b"")
-        elif isinstance(event, h11.EndOfMessage) and head is not None:
-            headers = tuple((name.decode(), value.decode("latin-1")) for name, value in head.headers.raw_items())
-            asked = Asked(
-                method=head.method.decode(),
-                target=head.target.decode(),
-                headers=headers,
-                body=b"".join(parts),
-                connection=number,
-            )
-            return asked, parser.trailing_data[0]
-        else:
-            return None
+    if (received := await receive(stream, parser, keep_body=keep_bodies)) is None:
+        return None
+    head, body = received
+    headers = tuple((name.decode(), value.decode("latin-1")) for name, value in head.headers.raw_items())
+    asked = Asked(
+        method=head.method.decode(), target=head.target.decode(), headers=headers, body=body, connection=number
+    )
+    return asked, parser.trailing_data[0]

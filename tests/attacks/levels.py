@@ -1,7 +1,6 @@
 """Plays attacks at each level of the sandbox, without OpenClaw around them."""
 
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from attacks.scripts import ATTACKS, INHERITED
 from attacks.world import World
 from pinchbench.defaults import Network, Sandbox
 from refused_namespaces import without_namespaces
-from sandbox_programs import ENV, Trial
+from sandbox_programs import ENV, SYSTEM, Trial, as_user
 
 LIMIT_S = 60
 SHELL = ["/bin/bash", "-c"]
@@ -24,7 +23,6 @@ plan = {**folders, "network": "none", "port": None, "cwd": os.getcwd()}
 _, status = os.waitpid(landlock_rules.start(plan, sys.argv[3:], dict(os.environ)), 0)
 sys.exit(os.waitstatus_to_exitcode(status))
 """
-SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/proc", "/etc/ld.so.cache")
 
 
 def play(level: Sandbox, trial: Trial, world: World, *, is_refused: bool = False) -> set[str]:
@@ -75,15 +73,12 @@ def _output(level: Sandbox, trial: Trial, script: str, is_refused: bool, kept: S
 
 
 def _run(argv: list[str], trial: Trial, kept: Sequence[int]) -> subprocess.CompletedProcess[str]:
-    other = trial.uid if trial.uid != os.getuid() else None
     return subprocess.run(
         argv,
         pass_fds=kept,
         cwd=trial.workspace,
         env=ENV,
-        user=other,
-        group=other,
-        extra_groups=[] if other is not None else None,
+        **as_user(trial.uid),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -21,7 +21,7 @@ SIZE = "64m"  # well above what a run wants to have free
 PIECE_BYTES = 1024 * 1024
 # exit codes; with the first, some trials just found room, and others did not, one after another
 INCOMPLETE, CANT_WRITE, INCONCLUSIVE = 5, 6, 7
-RESULTS_FOLDER, WORKSPACES_FOLDER = "results", "runs"
+FOLDERS = ("results", "runs")  # with the journal and the evidence; with the workspaces and the homes
 
 
 def why_not() -> str:
@@ -57,17 +57,13 @@ def fill(folder: Path) -> Path:
     return path
 
 
-def fill_results(folder: Path, rng: Random, peace: Peace) -> Findings:
-    """The disk with the journal and the evidence fills up. The run says so, and loses nothing."""
-    return _fill(folder / "full-results", RESULTS_FOLDER, rng, peace)
+def fill_disk(folder: Path, name: str, rng: Random, peace: Peace) -> Findings:
+    """The disk with a folder of the run fills up.
 
-
-def fill_workspaces(folder: Path, rng: Random, peace: Peace) -> Findings:
-    """The disk with the workspaces and the agents' homes fills up. No trial is held to have failed for that."""
-    return _fill(folder / "full-workspaces", WORKSPACES_FOLDER, rng, peace)
-
-
-def _fill(folder: Path, name: str, rng: Random, peace: Peace) -> Findings:
+    With the journal and the evidence on it, the run says so and loses nothing; with the workspaces and the agents'
+    homes, no trial is held to have failed for that.
+    """
+    folder = folder / f"full-{name}"
     findings = Findings()
     store = rng.choice(STORES)
     expected = peace.with_store(store)

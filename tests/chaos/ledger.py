@@ -12,28 +12,11 @@ from pinchbench.results.journal.journal import Journal, read_journal
 from pinchbench.results.records import TrialFinished, TrialStarted
 
 TIMES = frozenset(
-    {
-        "journal",
-        "run_id",
-        "run",
-        "timestamp",
-        "started_at",
-        "ended_at",
-        "graded_at",
-        "execution_time",
-        "execution_time_s",
-        "setup_s",
-        "duration_s",
-        "cpu_s",
-        "peak_rss_bytes",
-        "load",
-        "session_ids",
-        "workspace",
-        "latency_s",
-        "slot",
-        "agent_id",
-        "sessions",
-    }
+    (
+        *("journal", "run_id", "run", "timestamp", "started_at", "ended_at", "graded_at", "execution_time", "setup_s"),
+        *("execution_time_s", "duration_s", "latency_s", "cpu_s", "peak_rss_bytes", "load"),
+        *("session_ids", "workspace", "slot", "agent_id", "sessions"),
+    )
 )
 LINE = re.compile(r"^\d\d:\d\d:\d\d +(?P<what>[a-z_]+)  (?P<key>task_\w+(?:@\d+)?)(?:, attempt \d+)?  (?P<rest>.+)$")
 REASONS = frozenset(reason.value for reason in Reason)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from chaos.campaign import Peace, tear, torment
-from chaos.full_disk import fill_results, fill_workspaces, why_not
+from chaos.full_disk import FOLDERS, fill_disk, why_not
 from chaos.ledger import Findings, Ledger
 from chaos.session import Place, Session, wait_until_gone
 from pinchbench.model.ending import Reason
@@ -53,19 +53,11 @@ def test_a_run_whose_journal_is_torn_again_and_again_comes_to_the_same_result(pe
 
 @pytest.mark.long
 @pytest.mark.skipif(bool(why_not()), reason=why_not())
-def test_a_full_disk_under_the_results_ends_the_run_with_a_sentence_and_loses_nothing(
-    peace: Peace, tmp_path: Path
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_full_disk_is_reported_loses_no_result_and_is_no_models_fault(
+    peace: Peace, tmp_path: Path, name: str
 ) -> None:
-    findings = fill_results(tmp_path, Random(SEED), peace)
-    assert findings.bad == []
-    assert findings.kills == 1
-    assert findings.runs == 1
-
-
-@pytest.mark.long
-@pytest.mark.skipif(bool(why_not()), reason=why_not())
-def test_a_full_disk_under_the_workspaces_is_no_models_fault(peace: Peace, tmp_path: Path) -> None:
-    findings = fill_workspaces(tmp_path, Random(SEED), peace)
+    findings = fill_disk(tmp_path, name, Random(SEED), peace)
     assert findings.bad == []
     assert findings.kills == 1
     assert findings.runs == 1

@@ -4,26 +4,18 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hiding import HIDERS
 from pinchbench.files.workspace import unnamed
 from pinchbench.sandbox.sandbox_spec import Mount
-from sampling import sampled
-from sandbox_programs import Trial, trial_of, users
+from sandbox_programs import Trial, users
 
-# Each hides from being found in its own way, and holds a connection for as long as it lives.
-HIDERS = {
-    "child": "",
-    "session": "os.setsid()",
-    "daemon": "os.setsid(); os.fork() and os._exit(0); os.setsid(); os.fork() and os._exit(0)",
-    "cleared environment": "os.execve(sys.executable, [sys.executable, '-c', HOLD, *sys.argv[1:]], {})",
-    "ignored signals": "[signal.signal(n, signal.SIG_IGN) for n in signal.valid_signals() - {9, 17, 19}]",
-    "no parent death signal": "import ctypes; ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)",
-}
+PROCESSES = len(HIDERS) + 1  # the subreaper has a child
+# Holds a connection for as long as it lives.
 HOLD = """
 import os, signal, socket, sys
 held = socket.socket(socket.AF_UNIX)
@@ -31,11 +23,6 @@ held.connect(sys.argv[1])
 held.send(b"ready")
 held.recv(1)
 """
-
-
-@pytest.fixture(params=sampled(users(), users()[-1:]))
-def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
-    yield from trial_of(request.param)
 
 
 def test_a_program_runs_as_the_same_user_with_its_output_and_exit_code(trial: Trial) -> None:
@@ -195,19 +182,19 @@ def test_everything_dies_with_its_owner_however_it_hides(trial: Trial, victim: s
         listener.bind(str(path))
         os.chown(path, trial.uid, trial.uid)
         listener.listen()
-        script = f"import os, signal, socket, sys\nHOLD = {HOLD!r}\n" + "\n".join(
-            f"if os.fork() == 0:\n    {hide or 'pass'}\n    exec(HOLD)" for hide in HIDERS.values()
+        script = f"import os, signal, socket, sys\nSTAY = {HOLD!r}\n" + "\n".join(
+            f"if os.fork() == 0:\n    {hide or 'pass'}\n    exec(STAY)" for hide in HIDERS.values()
         )
         command = [str(trial.python), "-c", script + "\nos.wait(); signal.pause()", "/workspace/held"]
         starter = stack.enter_context(trial.start(command))
         stack.callback(starter.kill)
-        held = [stack.enter_context(listener.accept()[0]) for _ in HIDERS]
+        held = [stack.enter_context(listener.accept()[0]) for _ in range(PROCESSES)]
         for connection in held:
             connection.settimeout(60)
             assert connection.recv(5) == b"ready"
         first = Path(f"/proc/{starter.pid}/task/{starter.pid}/children").read_text(encoding="ascii").split()
         os.kill(starter.pid if victim == "starter" else int(first[0]), signal.SIGKILL)
-        assert [connection.recv(1) for connection in held] == [b""] * len(HIDERS)
+        assert [connection.recv(1) for connection in held] == [b""] * PROCESSES
 
 
 @pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/home/agent"])

@@ -13,8 +13,7 @@ from pinchbench.defaults import Network
 from pinchbench.sandbox import enter, forwarder
 from pinchbench.sandbox.forwarder import Forwarder
 from pinchbench.sandbox.sandbox_spec import Forward
-from sampling import sampled
-from sandbox_programs import ENV, PYTHON, Trial, trial_of, users
+from sandbox_programs import ENV, PYTHON, Trial, trial_of
 
 PORT = 18080
 EXCHANGE = """
@@ -30,11 +29,6 @@ with socket.create_connection(("127.0.0.1", 18080)) as wire:
         got += data
 print(got == sent)
 """
-
-
-@pytest.fixture(params=sampled(users(), users()[-1:]))
-def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
-    yield from trial_of(request.param)
 
 
 class Echo:

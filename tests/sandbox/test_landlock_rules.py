@@ -2,17 +2,15 @@
 
 import os
 import socket
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import pinchbench
 from pinchbench.sandbox import landlock_rules
-from sampling import sampled
-from sandbox_programs import Trial, trial_of, users
+from sandbox_programs import Trial
 
+ROOT = Path(pinchbench.__file__).parents[1]
 PROGRAM = """
 import ctypes, errno, os, signal, socket, sys
 sys.path.append(sys.argv[1])
@@ -64,11 +62,6 @@ attempt("regain what was lost", regain)
 """
 
 
-@pytest.fixture(params=sampled(users(), users()[-1:]))
-def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
-    yield from trial_of(request.param)
-
-
 @pytest.mark.skipif(landlock_rules.abi() < landlock_rules.SCOPE_ABI, reason="needs Landlock ABI 6")
 def test_only_what_is_listed_is_possible(trial: Trial) -> None:
     readable, writable, hidden = (trial.root / name for name in ("readable", "writable", "hidden"))
@@ -87,13 +80,8 @@ def test_only_what_is_listed_is_possible(trial: Trial) -> None:
         abstract.bind("\0" + name)
         abstract.listen()
         ports = [str(server.getsockname()[1]) for server in (allowed, closed)]
-        root = Path(pinchbench.__file__).parents[1]
-        words = [root, readable, writable, hidden, *ports, name]
-        argv = [str(trial.python), "-I", "-S", "-c", PROGRAM, *map(str, words)]
-        is_other = trial.uid != os.getuid()
-        ids = {"user": trial.uid, "group": trial.uid, "extra_groups": []} if is_other else {}
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True, cwd="/", **ids)  # type: ignore[call-overload]
-    assert dict(line.split(": ") for line in done.stdout.splitlines()) == {
+        printed = trial.run_outside(PROGRAM, ROOT, readable, writable, hidden, *ports, name)
+    assert dict(line.split(": ") for line in printed.splitlines()) == {
         "read what is readable": "done",
         "write what is readable": "refused",
         "write what is writable": "done",

@@ -10,7 +10,7 @@ import pinchbench
 from pinchbench.errors import ConfigError
 from pinchbench.sandbox.levels import Level, Support, choose, find_support
 from refused_namespaces import NAMED, without_namespaces
-from sandbox_programs import PYTHON, SYSTEM_PYTHON, users
+from sandbox_programs import PYTHON, SYSTEM_PYTHON, as_user, users
 
 REFUSED = Support(namespaces_refused="The container refused it.")
 
@@ -43,10 +43,8 @@ sys.path.append({str(Path(pinchbench.__file__).parents[1])!r})
 from pinchbench.sandbox.levels import find_support
 print(find_support().best, find_support().namespaces_refused)
 """
-    is_other = uid != os.getuid()
-    python = SYSTEM_PYTHON if is_other else PYTHON
-    ids = {"user": uid, "group": uid, "extra_groups": []} if is_other else {}
+    python = PYTHON if uid == os.getuid() else SYSTEM_PYTHON
     argv = without_namespaces(python, [str(python), "-I", "-c", program], kind)
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=240, check=True, cwd="/", **ids)  # type: ignore[call-overload]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=240, check=True, cwd="/", **as_user(uid))
     best, _, reason = done.stdout.strip().partition(" ")
     assert (best, NAMED.replace("user_", f"{kind}_") in reason) == ("landlock", True), done.stdout

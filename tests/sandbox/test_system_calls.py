@@ -1,17 +1,13 @@
 """The filter refuses the calls that reach what is not a trial's own, and leaves the rest to programs."""
 
 import json
-import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import pinchbench
 from pinchbench.sandbox import kernel, system_calls
-from sampling import sampled
-from sandbox_programs import Trial, trial_of, users
+from sandbox_programs import Trial
 
 ROOT = Path(pinchbench.__file__).parents[1]
 # Without the filter, each call fails for another reason than EPERM, or changes nothing.
@@ -20,7 +16,7 @@ import ctypes, errno, json, os, resource, sys
 sys.path.append(sys.argv[1])
 from pinchbench.sandbox import kernel, system_calls as calls
 kernel.prctl(kernel.PR_SET_NO_NEW_PRIVS, 1)
-getattr(calls, sys.argv[2])()
+calls.refuse_other_processes()
 NOBODY = 4_000_000
 def error_of(name, *arguments):
     number = calls._number(name) if isinstance(name, str) else name
@@ -49,22 +45,8 @@ print(json.dumps(found))
 """
 
 
-@pytest.fixture(params=sampled(users(), users()[-1:]))
-def trial(request: pytest.FixtureRequest) -> Iterator[Trial]:
-    yield from trial_of(request.param)
-
-
-def _errors(trial: Trial, function: str) -> dict[str, str]:
-    is_other = trial.uid != os.getuid()
-    ids = {"user": trial.uid, "group": trial.uid, "extra_groups": []} if is_other else {}
-    argv = [str(trial.python), "-I", "-S", "-c", PROGRAM, str(ROOT), function]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True, cwd="/", **ids)  # type: ignore[call-overload]
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
-
-
 def test_what_reaches_other_processes_is_refused_and_what_is_ones_own_is_not(trial: Trial) -> None:
-    found = _errors(trial, "refuse_other_processes")
+    found = json.loads(trial.run_outside(PROGRAM, ROOT))
     assert {name: found.pop(name) for name in system_calls.NUMBERS} == dict.fromkeys(system_calls.NUMBERS, "EPERM")
     assert found == {
         "own limits": "done",
