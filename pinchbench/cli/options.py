@@ -67,6 +67,7 @@ _OTHER_NAMES = {
     "--timeout-multiplier": ("--timeout", "--timeout-factor"),
     "--infra-retries": ("--retries", "--retry", "--max-retries"),
     "--output-dir": ("--output", "--out", "--results", "--results-dir", "--log-dir"),
+    "--exitfirst": ("--fail-fast", "--maxfail", "--bail", "--stop-on-failure"),
     "--fail-under": ("--threshold", "--min-score"),
     "--openclaw": ("--openclaw-version", "--binary", "--program"),
     "--verbose": ("--debug", "--loud", "--show-output"),
@@ -101,6 +102,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "suite-format": {"callback": _format},
 }
 NAMES = {
+    "exitfirst": ("-x", "--exitfirst"),
     "json": ("--json", "as_json"),
     "keyword": ("-k", "--keyword"),
     "quiet": ("-q", "--quiet"),

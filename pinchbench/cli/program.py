@@ -60,7 +60,8 @@ EXIT_CODES = {
     "9": "`upload`: the leaderboard can't be reached, or rejects the run",
     "10": "the files of a run are not what the runner wrote, and `verify` names them; `regrade`: the scores of a bundle"
     " are not reached again",
-    "11": "the gate (`--fail-under`, `--baseline`) failed: the score is too low, or the run is worse than its baseline",
+    "11": "the gate (`--fail-under`, `--baseline`) failed: the score is too low, or the run is worse than its baseline;"
+    " or a trial did not pass, with `-x`",
     "130": "Ctrl-C (129 SIGHUP, 143 SIGTERM); what had finished is in the result",
 }
 

@@ -94,8 +94,8 @@ def run(
             "--fail-under and --baseline need one score, and a run of several suites has one for each: gate each in"
             " a run of its own."
         )
-    if quiet and len(model) > 1:
-        raise ConfigError("--quiet is for the run of one model.")
+    if len(model) > 1 and (alone := "--quiet" if quiet else "--exitfirst" if config.exitfirst else ""):
+        raise ConfigError(f"{alone} is for the run of one model.")
     if len(model) > 1:
         from pinchbench.cli.experiment_running import run as run_variants
         from pinchbench.cli.running import take_listeners

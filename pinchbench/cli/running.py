@@ -89,7 +89,7 @@ def take_listeners(otlp: str | None) -> Listeners:
 
 INCOMPLETE = 5  # some trials failed for infrastructure reasons
 GATES = {GateVerdict.FAILED: 11, GateVerdict.NOT_APPLICABLE: ResultsError.exit_code}
-STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8, Stop.DECIDED: 0}  # the run ended itself early
+STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8, Stop.FAILURE: 11, Stop.DECIDED: 0}  # the run ended itself early
 
 
 def carry_out(

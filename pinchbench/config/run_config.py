@@ -241,6 +241,7 @@ class RunConfig:
     judge: JudgeConfig | None = None
     user: UserModelConfig | None = None
     fail_fast: bool = True
+    exitfirst: bool = False
     pass_threshold: float = DEFAULTS["pass-threshold"]
     infra_retries: int = DEFAULTS["infra-retries"]
     retry_delay_s: float = 10.0

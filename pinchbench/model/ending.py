@@ -158,4 +158,5 @@ class Stop(StrEnum):
 
     INCONCLUSIVE = "inconclusive"
     BUDGET = "budget"
+    FAILURE = "failure"  # the first trial that did not pass, with `-x`
     DECIDED = "decided"  # its experiment needs none of the trials that were not made

@@ -192,6 +192,7 @@ def _dispatcher(prepared: Prepared, share: Share | None, run_id: str) -> Dispatc
         shared=None if share is None else share.slots.budget,
         run="" if share is None else share.run,
         run_id=run_id,
+        ends_below=config.pass_threshold if config.exitfirst else None,
     )
 
 

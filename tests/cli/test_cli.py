@@ -17,7 +17,7 @@ import click
 import pytest
 
 from command_line import Completed, call, clean_environment
-from fakes import MODEL, fake_openclaw, make_suite
+from fakes import MODEL, SCORED_BY_MODEL, fake_openclaw, make_suite
 from pinchbench.cli.program import cli
 from pinchbench.cli.run import run
 from pinchbench.model.ending import Reason
@@ -309,7 +309,7 @@ def test_tasks_list_and_show_go_on_past_files_that_can_not_be_used(tmp_path: Pat
         ("--tag=a", "No such option '--tag'.\n"),
         ("-j", "No such option '-j'. Did you mean '--concurrency'?"),
         ("--core", "No such option '--core'. Did you mean '--suite core'?"),
-        ("--fail-fast", "No such option '--fail-fast'.\n"),
+        ("--fail-fast", "No such option '--fail-fast'. Did you mean '--exitfirst'?"),
         ("--max-cost=much", "'much' is not a valid number."),
         ("--concurrency=2.5", "'2.5' is not a valid integer."),
         ("--suite=sanity", "'sanity' (did you mean 'task_00_sanity'?)"),
@@ -657,6 +657,25 @@ def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on
     assert whole.returncode == 0
     assert whole.stdout == done.stdout
     assert "Nothing is left to run or to grade." in whole.stderr
+
+
+def test_a_run_to_end_at_the_first_failure_has_exit_code_11_and_can_be_resumed(tmp_path: Path) -> None:
+    args = _run_args(tmp_path, "hi", "hi", "hi")
+    for name in ("task_0", "task_1", "task_2"):
+        text = SCORED_BY_MODEL.format(task_id=name, prompt="hi")
+        (tmp_path / "tasks" / f"{name}.md").write_text(text, encoding="utf-8")
+    failing = ["mock/bad" if one == MODEL else one for one in args]
+
+    passed = _pinchbench(*args, "-x", cwd=tmp_path)
+    done = _pinchbench(*failing, "-x", cwd=tmp_path)
+
+    assert passed.returncode == 0, passed.stderr
+    assert done.returncode == 11, done.stderr
+    assert re.search(r"Stopped early \(failure\): task_0\S* did not pass \(score 0\.000\)", done.stderr)
+    [command] = re.findall(r"go on with: pinchbench-async (.*)$", done.stderr, re.MULTILINE)
+    again = _pinchbench(*command.split(), cwd=tmp_path)
+    assert again.returncode == 0, "the rest is run without it"
+    assert "the mean of 3 tasks (3 trials)" in again.stderr
 
 
 def test_a_run_without_a_terminal_says_when_an_attempt_is_retried(tmp_path: Path) -> None:

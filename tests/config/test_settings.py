@@ -14,7 +14,7 @@ from pinchbench.errors import ConfigError
 # Not said by a setting of a file: these, for judge and user or the model, come from a named endpoint.
 BY_ENDPOINT = {"api", "served", "prices", "base_url", "api_key_env"}
 # What an experiment does not take: it prints its own lines, asks models, and has one suite.
-NOT_TAKEN = {"verbose", "replay", "retry_delay_s", "linger_s", "judge", "user"}
+NOT_TAKEN = {"exitfirst", "verbose", "replay", "retry_delay_s", "linger_s", "judge", "user"}
 
 
 def test_every_field_of_a_config_has_a_setting() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Ending, Stop
 from pinchbench.model.trial import Attempt
+from pinchbench.results.statistics import is_passed
 from pinchbench.runner.scheduling.diagnosis import is_busy
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ BETTER = "The provider keeps up: {limit} of {most} trials at once."
 PAUSED = "The run is paused, as you have asked: no trial starts before `pinchbench-async ctl {run} continue`."
 CONTINUED = "Trials start again, as you have asked: {limit} of {most} at once."
 SET = "At most {most} trials at once, as you have asked: {limit} for now."
+FIRST_FAILURE = "{trial} did not pass (score {score:.3f}), and `-x` ends the run at the first that does not."
 TOGETHER = "The runs that ask the same provider have {limit} of {most} trials at once for now."
 
 
@@ -73,10 +75,11 @@ class Dispatcher:
         shared: SharedBudget | None = None,
         run: str = "",
         run_id: str = "RUN",
+        ends_below: float | None = None,
     ) -> None:
         """All but `throttle` and `shared` are this dispatcher's own from now on.
 
-        `run` names its run in `shared`, `run_id` on a command line.
+        `run` names its run in `shared`, `run_id` on a command line. The first grade below `ends_below` ends the run.
         """
         self._schedule = schedule
         self._throttle = throttle
@@ -84,6 +87,7 @@ class Dispatcher:
         self.budget = budget
         self._shared = shared
         self._run_id = run_id
+        self._ends_below = ends_below
         self._last_limit = throttle.limit
         self.running: dict[TrialKey, float] = {}
         self._noted: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
@@ -148,8 +152,11 @@ class Dispatcher:
         return self._decided()
 
     def judged(self, grade: Grade, now: float) -> Decision:
-        """Take what a judge has used."""
+        """Take a grade, and what a judge has used for it."""
         self._cap(self.budget.judged(grade) or self._over(now))
+        if self._ends_below is not None and grade.score is not None and not is_passed(grade.score, self._ends_below):
+            self._end(FIRST_FAILURE.format(trial=grade.key, score=grade.score), Stop.FAILURE)
+            self._ends_agents = True
         return self._decided()
 
     def expired(self, now: float) -> Decision:

@@ -12,6 +12,7 @@ from anyio import create_task_group
 
 from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Reason, Stop
+from pinchbench.model.grade import Grade
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt, Trial, TrialKey
@@ -377,7 +378,14 @@ def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_ne
     assert short.stop is None
 
 
-def by_hand(trials: int = 4, *, slots: int = 2, fail_fast: bool = False, max_cost: float | None = None) -> Dispatcher:
+def by_hand(
+    trials: int = 4,
+    *,
+    slots: int = 2,
+    fail_fast: bool = False,
+    max_cost: float | None = None,
+    ends_below: float | None = None,
+) -> Dispatcher:
     def jitter() -> float:
         return 1.0
 
@@ -386,6 +394,7 @@ def by_hand(trials: int = 4, *, slots: int = 2, fail_fast: bool = False, max_cos
         throttle=RateLimit(slots, delay_s=DELAY_S, jitter=jitter),
         breaker=CircuitBreaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
         budget=Budget(BudgetLimits(max_cost=max_cost), began=0.0),
+        ends_below=ends_below,
     )
 
 
@@ -448,3 +457,19 @@ def test_a_budget_that_is_used_up_ends_the_run_and_a_higher_one_makes_room() -> 
     decision = dispatcher.set_limits(max_cost=0.5)
     assert decision.ends_agents
     assert dispatcher.stop is Stop.BUDGET
+
+
+@pytest.mark.parametrize(("score", "is_end"), [(0.8, False), (None, False), (0.79, True)])
+def test_the_first_grade_below_the_threshold_ends_a_run_that_is_to_end_there(
+    score: float | None, *, is_end: bool
+) -> None:
+    dispatcher = by_hand(ends_below=0.8)
+    first, second = given(dispatcher), given(dispatcher)
+    dispatcher.ended(first, ended(first), 1.0)
+
+    decision = dispatcher.judged(Grade(key=first.key, grading_type=GradingType.AUTOMATED, score=score), 2.0)
+
+    assert decision.ends_agents is is_end
+    assert dispatcher.stop is (Stop.FAILURE if is_end else None)
+    dispatcher.ended(second, ended(second), 3.0)
+    assert (dispatcher.next(3.0)[0] is None) is is_end
