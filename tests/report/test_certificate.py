@@ -29,30 +29,6 @@ def test_a_value_is_reported_with_its_interval(value: float | None, low: float |
     assert value_text(_measure(Aspect.LENGTH, value=value, low=low)) == told
 
 
-def test_each_aspect_has_a_row_and_a_fault_is_marked() -> None:
-    measures = simulated(Fault.FORMAT, 1)
-    certificate = JudgeCertificate(
-        judge={"model": "judge-1"},
-        prompt_version="3",
-        made_at=0.0,
-        tasks={},
-        votes=3,
-        measures=measures,
-        faults=[one.aspect for one in measures if one.is_fault],
-        scores=[],
-        not_measured=["Taste."],
-    )
-    text = io.StringIO()
-    print_certificate(report_console(text, is_terminal=False), certificate)
-
-    shown = text.getvalue()
-    assert all(aspect in shown for aspect in Aspect)
-    assert shown.count("FAULT") == 1
-    assert "format FAULT" in shown
-    assert "Not measured: Taste." in shown
-    assert "The judge judge-1 has faults: format." in shown
-
-
 def _certificate(model: str, fault: Fault) -> JudgeCertificate:
     measures = simulated(fault, 1)
     return JudgeCertificate(
@@ -69,6 +45,18 @@ def _certificate(model: str, fault: Fault) -> JudgeCertificate:
         ],
         not_measured=["Taste."],
     )
+
+
+def test_each_aspect_has_a_row_and_a_fault_is_marked() -> None:
+    text = io.StringIO()
+    print_certificate(report_console(text, is_terminal=False), _certificate("judge-1", Fault.FORMAT))
+
+    shown = text.getvalue()
+    assert all(aspect in shown for aspect in Aspect)
+    assert shown.count("FAULT") == 1
+    assert "format FAULT" in shown
+    assert "Not measured: Taste." in shown
+    assert "The judge judge-1 has faults: format." in shown
 
 
 def test_too_few_tasks_are_no_praise(tmp_path: Path) -> None:

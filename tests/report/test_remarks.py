@@ -1,7 +1,9 @@
 """What a reader of a run's score must know."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -25,16 +27,27 @@ def _of(folder: Path, plan: PlannedRun) -> list[str]:
     return list(remarks(run.data, run.outcomes, run.grades, run.files))
 
 
-def _judged(folder: Path, parts: list[JudgeGrade]) -> str:
+def _outcome(number: int = 0, **facts: Any) -> Outcome:
+    key = TrialKey(task_id=f"task_{number}", repetition=1)
+    return Outcome(key=key, reason=Reason.COMPLETED, digest="d", **facts)
+
+
+def _said(folder: Path, outcomes: Sequence[Outcome], grades: Iterable[Grade] = (), *, about: str = "") -> list[str]:
+    """The remarks on these trials that are about something."""
+    given = {grade.key: grade for grade in grades}
+    data = aggregate_of(outcomes, facts_of(one.key for one in outcomes), given.values())
+    said = remarks(data, outcomes, given, RunFiles(output_dir=folder, name="r"))
+    return [one for one in said if about in one]
+
+
+def _judged(folder: Path, *parts: JudgeGrade) -> str:
     """The remark on the judge that gave these grades."""
-    keys = [TrialKey(task_id=f"task_{number}", repetition=1) for number in range(len(parts))]
-    outcomes = [Outcome(key=key, reason=Reason.COMPLETED, digest="d") for key in keys]
-    grades = {
-        key: Grade(key=key, grading_type=GradingType.LLM_JUDGE, score=part.score, judge=part)
-        for key, part in zip(keys, parts, strict=True)
-    }
-    data = aggregate_of(outcomes, facts_of(keys), grades.values())
-    [said] = [one for one in remarks(data, outcomes, grades, RunFiles(output_dir=folder, name="r")) if "Judge" in one]
+    outcomes = [_outcome(number) for number in range(len(parts))]
+    grades = [
+        Grade(key=outcome.key, grading_type=GradingType.LLM_JUDGE, score=part.score, judge=part)
+        for outcome, part in zip(outcomes, parts, strict=True)
+    ]
+    [said] = _said(folder, outcomes, grades, about="Judge")
     return said
 
 
@@ -49,9 +62,7 @@ def _judged(folder: Path, parts: list[JudgeGrade]) -> str:
 def test_a_part_of_the_judges_cost_is_never_shown_as_the_whole(
     tmp_path: Path, costs: tuple[float | None, ...], said: str
 ) -> None:
-    parts = [JudgeGrade(score=0.5, model="judge-1", calls=1, cost_usd=cost) for cost in costs]
-
-    told = _judged(tmp_path, parts)
+    told = _judged(tmp_path, *(JudgeGrade(score=0.5, model="judge-1", calls=1, cost_usd=cost) for cost in costs))
 
     assert told.startswith(f"Judge judge-1: 2 calls for 2 trials, 0 from the cache, 0 tokens, {said} Certificate: none")
 
@@ -59,7 +70,7 @@ def test_a_part_of_the_judges_cost_is_never_shown_as_the_whole(
 def test_the_certificate_of_a_judge_is_named_or_that_it_has_none(tmp_path: Path) -> None:
     certified = "0123456789ab of 2026-01-02, faults: length"
     without, named = (
-        _judged(tmp_path, [JudgeGrade(score=0.5, model="judge-1", certificate=one)]) for one in ("", certified)
+        _judged(tmp_path, JudgeGrade(score=0.5, model="judge-1", certificate=one)) for one in ("", certified)
     )
 
     assert "Certificate: none; `pinchbench-async judge check` makes one." in without
@@ -128,17 +139,10 @@ def test_what_openclaw_hides_of_its_calls_and_where_their_time_went_is_said(tmp_
 def test_a_run_that_lost_points_without_any_tool_call_names_the_servers_settings(
     tmp_path: Path, score: float, tool_calls: tuple[int, ...], said: str
 ) -> None:
-    keys = [TrialKey(task_id=f"task_{number}", repetition=1) for number in range(len(tool_calls))]
-    outcomes = [
-        Outcome(key=key, reason=Reason.COMPLETED, digest="d", transcript_length=3, tool_calls=calls)
-        for key, calls in zip(keys, tool_calls, strict=True)
-    ]
-    grades = {key: Grade(key=key, grading_type=GradingType.AUTOMATED, score=score) for key in keys}
-    data = aggregate_of(outcomes, facts_of(keys), grades.values())
+    outcomes = [_outcome(n, transcript_length=3, tool_calls=calls) for n, calls in enumerate(tool_calls)]
+    grades = [Grade(key=one.key, grading_type=GradingType.AUTOMATED, score=score) for one in outcomes]
 
-    told = [
-        one for one in remarks(data, outcomes, grades, RunFiles(output_dir=tmp_path, name="r")) if "tool call" in one
-    ]
+    told = _said(tmp_path, outcomes, grades, about="tool call")
 
     assert [one[: len(said)] for one in told] == [said] * bool(said)
     assert all("--enable-auto-tool-choice" in one for one in told)
@@ -150,14 +154,9 @@ def test_a_run_that_lost_points_without_any_tool_call_names_the_servers_settings
 def test_a_sum_of_known_and_unknown_costs_is_named_as_the_least(
     tmp_path: Path, costs: tuple[float, float], said: list[str]
 ) -> None:
-    keys = [TrialKey(task_id=f"task_{number}", repetition=1) for number in (1, 2)]
-    outcomes = [
-        Outcome(key=key, reason=Reason.COMPLETED, digest="d", usage=Usage(requests=1, total_tokens=9, cost_usd=cost))
-        for key, cost in zip(keys, costs, strict=True)
-    ]
-    data = aggregate_of(outcomes, facts_of(keys), [])
+    usages = [Usage(requests=1, total_tokens=9, cost_usd=cost) for cost in costs]
 
-    told = [one for one in remarks(data, outcomes, {}, RunFiles(output_dir=tmp_path, name="r")) if "at least" in one]
+    told = _said(tmp_path, [_outcome(n, usage=usage) for n, usage in enumerate(usages)], about="at least")
 
     assert [words in one for words, one in zip(said, told, strict=True)] == [True] * len(said)
 
@@ -166,23 +165,18 @@ def test_a_sum_of_known_and_unknown_costs_is_named_as_the_least(
 def test_tokens_that_every_trial_reported_in_part_are_named_as_the_least(
     tmp_path: Path, total_tokens: int, *, is_said: bool
 ) -> None:
-    key = TrialKey(task_id="task_a", repetition=1)
     usage, wire = Usage(requests=1, total_tokens=total_tokens), WireFacts(calls=2, usage=Usage(), unreported=1)
-    outcomes = [Outcome(key=key, reason=Reason.COMPLETED, digest="d", usage=usage, wire=wire)]
-    data = aggregate_of(outcomes, facts_of([key]), [])
 
-    said = list(remarks(data, outcomes, {}, RunFiles(output_dir=tmp_path, name="r")))
+    said = _said(tmp_path, [_outcome(usage=usage, wire=wire)], about="tokens are at least so much")
 
-    assert any("tokens are at least so much" in one for one in said) is is_said
+    assert bool(said) is is_said
 
 
 def test_a_judge_of_the_models_family_is_named_next_to_its_score(tmp_path: Path) -> None:
     model = facts_of([]).model
-    key = TrialKey(task_id="task_a", repetition=1)
-    grade = Grade(key=key, grading_type=GradingType.LLM_JUDGE, score=0.5, judge=JudgeGrade(score=0.5, model=model))
-    outcomes = [Outcome(key=key, reason=Reason.COMPLETED, digest="d")]
-    data = aggregate_of(outcomes, facts_of([key]), [grade])
+    judge = JudgeGrade(score=0.5, model=model)
+    grade = Grade(key=_outcome().key, grading_type=GradingType.LLM_JUDGE, score=0.5, judge=judge)
 
-    said = list(remarks(data, outcomes, {key: grade}, RunFiles(output_dir=tmp_path, name="r")))
+    said = _said(tmp_path, [_outcome()], [grade])
 
     assert f"{model} is of the same family as its judge {model}, which may favour it." in said

@@ -30,7 +30,7 @@ from pinchbench.report.sentences import (
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.compare.choice import choice_of
 from pinchbench.results.compare.comparison import compare
-from pinchbench.results.compare.memorisation import Memorisation, memorisation_of
+from pinchbench.results.compare.memorisation import memorisation_of
 from pinchbench.results.compare.samples import Sample, TaskTrials, side_of
 from pinchbench.results.compare.verdict import PRIVATE, warnings
 from pinchbench.results.disturbances import Disturbances, LoadedTrial, Renamed
@@ -54,22 +54,14 @@ DECIDED = "Decided: worse than base."
 
 
 def test_trials_that_were_not_needed_are_reported_and_are_neither_missing_nor_planned(tmp_path: Path) -> None:
-    trials = {"task_a": (Made(), Made()), "task_b": (Made(),)}
+    lost = Made(reason=Reason.NO_TRANSCRIPT, score=None)  # is excluded, and makes a decided run no less complete
+    trials = {"task_a": (Made(), Made()), "task_b": (lost,)}
     files = write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1, decided=DECIDED))
 
     run = read_run(files)
     assert decided_sentence(run.data) == f"{DECIDED} 2 further trials not needed."
     assert (run.unfinished, run.data.counts.planned, run.data.counts.not_run) == (0, 3, 0)
-    assert (run.data.stop, run.data.not_needed) == (Stop.DECIDED, 2)
-    assert derive_result(files).complete
-
-
-def test_a_trial_that_failed_is_excluded_and_does_not_make_a_decided_run_incomplete(tmp_path: Path) -> None:
-    trials = {"task_a": (Made(),), "task_b": (Made(reason=Reason.NO_TRANSCRIPT, score=None),)}
-    files = write_run(tmp_path, PlannedRun(trials=trials, decided=DECIDED))
-
-    run = read_run(files)
-    assert (run.unfinished, run.data.left_out.infrastructure) == (0, 1)
+    assert (run.data.stop, run.data.not_needed, run.data.left_out.infrastructure) == (Stop.DECIDED, 2, 1)
     assert derive_result(files).complete
 
 
@@ -128,24 +120,19 @@ def test_notes_are_shown_up_to_a_number() -> None:
 
 
 def _outcomes(*levels: str) -> list[Outcome]:
-    keys = [TrialKey(task_id="task", repetition=number) for number, _ in enumerate(levels, 1)]
     return [
         Outcome(key=key, reason=Reason.COMPLETED, digest="d", level=level)
-        for key, level in zip(keys, levels, strict=True)
+        for key, level in zip(PLAN, levels, strict=False)
     ]
 
 
-def test_a_run_without_a_sandbox_is_reported_with_the_way_to_one() -> None:
-    told = unsandboxed_sentence(_outcomes("guardian", "session", ""))
+def test_trials_without_a_sandbox_are_counted_with_the_way_to_one() -> None:
+    every = unsandboxed_sentence(_outcomes("guardian", "session", ""))
+    one = unsandboxed_sentence(_outcomes("guardian", "namespaces", "namespaces"))
 
-    assert told.startswith("No sandbox: the agents of all trials could read and change checks")
-    assert "--isolation private --sandbox auto" in told
-
-
-def test_trials_without_a_sandbox_are_counted_next_to_those_with_one() -> None:
-    assert "the agents of 1 of 3 trials could" in unsandboxed_sentence(
-        _outcomes("guardian", "namespaces", "namespaces")
-    )
+    assert every.startswith("No sandbox: the agents of all trials could read and change checks")
+    assert "--isolation private --sandbox auto" in every
+    assert "the agents of 1 of 3 trials could" in one
 
 
 def test_trials_without_the_wire_and_those_whose_store_differs_from_it_are_named() -> None:
@@ -218,21 +205,14 @@ def made(task: int, node: str, took_s: float) -> Outcome:
     return Outcome(key=key, reason=Reason.COMPLETED, digest="d", execution_time_s=took_s, node=node)
 
 
-def test_a_run_of_private_tasks_is_marked(tmp_path: Path) -> None:
-    planned = PlannedRun(trials={"task_a": (Made(score=1.0),)}, private=True)
-
-    data = read_run(write_run(tmp_path, planned)).data
-
-    assert data.private is True
-    assert run_warnings(data)[0] == PRIVATE
-
-
-def test_private_runs_are_marked_wherever_they_are_compared_listed_or_exported(tmp_path: Path) -> None:
+def test_private_runs_are_marked_wherever_they_are_shown_compared_listed_or_exported(tmp_path: Path) -> None:
     planned = PlannedRun(trials={"task_a": (Made(score=1.0),)}, private=True)
     runs = [read_run(write_run(tmp_path, replace(planned, model=f"mock/{name}"))) for name in "ab"]
     sides = [side_of([run]) for run in runs]
     write_comparison(tmp_path / "compare.html", sides, compare(sides))
 
+    assert runs[0].data.private is True
+    assert run_warnings(runs[0].data)[0] == PRIVATE
     assert PRIVATE in list(warnings(compare(sides)[0]))
     assert notes(choice_of(sides)).count(PRIVATE) == 1
     assert (tmp_path / "compare.html").read_text("utf-8").count(PRIVATE) == 2, "a notice, and how to read the choice"
@@ -258,20 +238,18 @@ def test_a_node_is_reported_with_its_hardware_and_what_its_trials_waited_for() -
     )
 
 
-def _found(*forms: str) -> Memorisation:
-    def side(form: str, score: float, tasks: tuple[str, ...]) -> Sample:
-        made = {
-            name: TaskTrials(task_id=name, category="data", scores=(score + 0.01 * number,))
-            for number, name in enumerate(tasks)
-        }
-        return Sample(label=form, model="mock/a", runs=(form,), settings={"form": form}, tasks=made)
-
-    [found] = memorisation_of([side("public", 0.8, ("a", "b", "c")), *(side(form, 0.5, ("a", "b")) for form in forms)])
-    return found
+def _side(form: str, score: float, tasks: str) -> Sample:
+    made = {
+        name: TaskTrials(task_id=name, category="data", scores=(score + 0.01 * number,))
+        for number, name in enumerate(tasks)
+    }
+    return Sample(label=form, model="mock/a", runs=(form,), settings={"form": form}, tasks=made)
 
 
 def test_the_estimate_has_its_interval_its_tasks_and_what_it_can_not_tell() -> None:
-    first, meaning, left_out = memorisation_sentences(_found("7"))
+    [found] = memorisation_of([_side("public", 0.8, "abc"), _side("7", 0.5, "ab")])
+
+    first, meaning, left_out = memorisation_sentences(found)
 
     assert first.startswith("Estimate of memorisation, mock/a: public − fresh is 0.300 (")
     assert first.endswith("over 2 tasks (0.805 − 0.505; 1 public run and 1 run of form 7).")
@@ -281,20 +259,9 @@ def test_the_estimate_has_its_interval_its_tasks_and_what_it_can_not_tell() -> N
 
 
 def test_without_a_common_task_it_is_said_that_there_is_none() -> None:
-    found = memorisation_of(
-        [
-            Sample(
-                label=form,
-                model="m",
-                runs=(form,),
-                settings={"form": form},
-                tasks={name: TaskTrials(task_id=name, category="data", scores=(1.0,))},
-            )
-            for form, name in (("public", "a"), ("7", "b"))
-        ]
-    )
+    [found] = memorisation_of([_side("public", 1.0, "a"), _side("7", 1.0, "b")])
 
-    [first, _, other] = memorisation_sentences(found[0])
+    [first, _, other] = memorisation_sentences(found)
     assert "none, as no task has a score in both forms" in first
     assert other.endswith("changed in between: b.")
 

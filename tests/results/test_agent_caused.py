@@ -1,11 +1,9 @@
 """Which infrastructure failures an agent may have caused, and where a reader sees it."""
 
-import io
 from pathlib import Path
 
 import msgspec
 import pytest
-from rich.console import Console
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Ending, Reason
@@ -21,6 +19,7 @@ from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.run_list import past_runs
 from pinchbench.results.run_state import TrialState
+from text_console import TextConsole
 
 Span = tuple[Reason, float, float]
 WORKS = Reason.COMPLETED
@@ -111,16 +110,15 @@ def test_history_compare_report_and_markdown_tell_of_them_next_to_the_mean(tmp_p
     write_run(tmp_path, PlannedRun(trials=trials, model="mock/fair", run_id="20260102-030000-0001"))
     files = write_run(tmp_path, PlannedRun(trials={**trials, "task_x": (LOST,)}, run_id="20260102-030000-0002"))
     fair, run = (read_run(one) for one in (write_run(tmp_path / "fair", PlannedRun(trials=trials)), files))
-    console = Console(file=io.StringIO(), width=120)
+    console = TextConsole(120)
 
     print_comparisons(console, compare([side_of([fair]), side_of([run])]))
     write_report([run], tmp_path / "report.html")
 
-    assert isinstance(console.file, io.StringIO)
     assert (
         "1 of mock-m1_20260102-030000-0002's trials have no score, which the agent may have caused:"
         " evidence that can't be trusted, or failures in every attempt while others worked. Counted as 0,"
-        " they would make mock-m1_20260102-030000-0002's mean over all its tasks 0.700." in console.file.getvalue()
+        " they would make mock-m1_20260102-030000-0002's mean over all its tasks 0.700." in console.text
     )
     listed = past_runs(tmp_path)
     assert {one.run_id: one.caused_by_agent for one in listed} == {

@@ -88,71 +88,53 @@ def _edit(path: Path, old: bytes, new: bytes) -> None:
     path.write_bytes(data.replace(old, new, 1))
 
 
-def _other_archive(files: RunFiles) -> str:
-    shutil.copy(files.folder / "trials/task_b/1/stdout.log", files.folder / "trials/task_a/1/workspace.tar.zst")
-    return "task_a/1/workspace.tar.zst is not as it was written"
+def _log(files: RunFiles, name: str) -> Path:
+    return files.folder / "trials/task_b/1" / name
 
 
-def _edited_score(files: RunFiles) -> str:
-    _edit(files.journal, b'"score":0.5', b'"score":0.9')
-    return "journal.jsonl:"
-
-
-def _edited_transcript(files: RunFiles) -> str:
-    path = files.folder / "trials/task_a/1/transcript.jsonl"
-    path.write_bytes(path.read_bytes()[:-1] + b" ")
-    return "task_a/1/transcript.jsonl is not as it was written"
-
-
-def _edited_result(files: RunFiles) -> str:
-    _edit(files.aggregate, b'"mean": 0.5', b'"mean": 0.7')
-    return f"{files.aggregate} is not what the journal gives: "
-
-
-def _lost_end(files: RunFiles) -> str:
-    files.journal.write_bytes(b"".join(files.journal.read_bytes().splitlines(keepends=True)[:-1]))
-    return "the journal has lost its end"
-
-
-def _edited_settings(files: RunFiles) -> str:
-    _edit(files.provenance, b"mock/m1", b"mock/m2")
-    return "run.json is not as it was written"
-
-
-def _missing_log(files: RunFiles) -> str:
-    (files.folder / "trials/task_b/1/stdout.log").unlink()
-    return "task_b/1/stdout.log is missing"
-
-
-def _linked_log(files: RunFiles) -> str:
-    path = files.folder / "trials/task_b/1/stdout.log"
+def _linked(path: Path) -> None:
     path.rename(path.with_name("elsewhere"))
     path.symlink_to("elsewhere")
-    return "task_b/1/stdout.log can't be read"
 
 
-def _added_log(files: RunFiles) -> str:
-    (files.folder / "trials/task_b/1/gateway.log").write_text("all is well", encoding="utf-8")
-    return "task_b/1/gateway.log was added"
+# what is changed of a run, and what is said of it
+CHANGES: dict[str, tuple[Callable[[RunFiles], object], str]] = {
+    "score": (lambda files: _edit(files.journal, b'"score":0.5', b'"score":0.9'), "journal.jsonl:"),
+    "end": (
+        lambda files: files.journal.write_bytes(files.journal.read_bytes().rstrip(b"\n").rpartition(b"\n")[0] + b"\n"),
+        "the journal has lost its end",
+    ),
+    "result": (
+        lambda files: _edit(files.aggregate, b'"mean": 0.5', b'"mean": 0.7'),
+        ".json is not what the journal gives: ",
+    ),
+    "settings": (
+        lambda files: _edit(files.provenance, b"mock/m1", b"mock/m2"),
+        "run.json is not as it was written",
+    ),
+    "archive": (
+        lambda files: shutil.copy(_log(files, "stdout.log"), files.folder / "trials/task_a/1/workspace.tar.zst"),
+        "task_a/1/workspace.tar.zst is not as it was written",
+    ),
+    "transcript": (
+        lambda files: _edit(_log(files, "transcript.jsonl"), b"\n", b" "),
+        "task_b/1/transcript.jsonl is not as it was written",
+    ),
+    "check log": (
+        lambda files: _edit(_log(files, "check.log"), b"seen", b"SEEN"),
+        "task_b/1/check.log is not as it was written",
+    ),
+    "no log": (lambda files: _log(files, "stdout.log").unlink(), "task_b/1/stdout.log is missing"),
+    "linked log": (lambda files: _linked(_log(files, "stdout.log")), "task_b/1/stdout.log can't be read"),
+    "new log": (lambda files: _log(files, "gateway.log").write_bytes(b"all is well"), "task_b/1/gateway.log was added"),
+}
 
 
-def _edited_check_log(files: RunFiles) -> str:
-    _edit(files.folder / "trials/task_b/1/check.log", b"seen", b"SEEN")
-    return "task_b/1/check.log is not as it was written"
-
-
-CHANGES = (
-    _edited_score,
-    _other_archive,
-    _edited_transcript,
-    _edited_result,
-    _lost_end,
-    _edited_settings,
-    _missing_log,
-    _linked_log,
-    _added_log,
-    _edited_check_log,
-)
+def _changed(files: RunFiles, name: str) -> str:
+    """Change something of a run; return what is said of it."""
+    change, said = CHANGES[name]
+    change(files)
+    return said
 
 
 def test_a_run_as_it_was_written_is_verified(
@@ -168,9 +150,9 @@ def test_a_run_as_it_was_written_is_verified(
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_is_named_and_has_an_exit_code_of_its_own(
-    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], change: Callable[..., str]
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], change: str
 ) -> None:
-    said = change(files)
+    said = _changed(files, change)
 
     assert pinchbench("verify", files.name) == ALTERED
 
@@ -187,7 +169,7 @@ def test_a_change_is_named_and_has_an_exit_code_of_its_own(
 def test_what_writes_or_sends_refuses_a_run_whose_journal_was_edited(
     files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], command: str
 ) -> None:
-    said = _edited_score(files)
+    said = _changed(files, "score")
     before = files.journal.read_bytes()
 
     assert pinchbench(command, files.name) == ALTERED
@@ -199,11 +181,11 @@ def test_what_writes_or_sends_refuses_a_run_whose_journal_was_edited(
     assert files.journal.read_bytes() == before
 
 
-@pytest.mark.parametrize("change", [_other_archive, _edited_transcript, _linked_log, _edited_settings])
+@pytest.mark.parametrize("change", ["archive", "transcript", "linked log", "settings"])
 def test_a_run_is_not_graded_again_with_other_evidence(
-    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], change: Callable[..., str]
+    files: RunFiles, pinchbench: Callable[..., int], capfd: pytest.CaptureFixture[str], change: str
 ) -> None:
-    said = change(files)
+    said = _changed(files, change)
 
     assert pinchbench("regrade", files.name) == ALTERED
 
@@ -211,15 +193,15 @@ def test_a_run_is_not_graded_again_with_other_evidence(
 
 
 @pytest.mark.parametrize("words", [("report",), ("export", "--format", "csv")])
-@pytest.mark.parametrize("change", [_edited_score, _edited_settings])
+@pytest.mark.parametrize("change", ["score", "settings"])
 def test_what_only_shows_a_run_warns(
     files: RunFiles,
     pinchbench: Callable[..., int],
     capfd: pytest.CaptureFixture[str],
     words: tuple[str, ...],
-    change: Callable[..., str],
+    change: str,
 ) -> None:
-    said = change(files)
+    said = _changed(files, change)
 
     assert pinchbench(words[0], files.name, *words[1:]) == 0
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import stat
 from collections import Counter
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.report.export.tables import csv_lines, jsonl_lines, write_parquet
 from pinchbench.report.export.trial_rows import COLUMNS, Kind, Row, State, trial_rows
 from pinchbench.results.finished_run import PastRun, read_run
-from pinchbench.results.paths import whole_file
 
 HOSTILE = '=cmd|"/c calc"!A1, "quoted"\r\nnext;=1+1 \x1b[31m\u202eabc\x00 ü 😀'
 
@@ -180,23 +178,3 @@ def test_parquet_reads_back_with_the_types_of_its_columns(tmp_path: Path) -> Non
     assert str(table.schema.field("started_at").type) == "timestamp[us, tz=UTC]"
     assert str(table.schema.field("passed").type) == "bool"
     assert table.schema.field("score").metadata[b"meaning"].startswith(b"The score in 0-1")
-
-
-def test_a_file_is_there_whole_and_for_the_user_alone_or_not_at_all(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_bytes(b"old")
-
-    def fail_halfway() -> None:
-        with whole_file(path) as file:
-            file.write(b"half" * 1_000_000)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail_halfway()
-    assert [one.name for one in tmp_path.iterdir()] == ["out.csv"]
-    assert path.read_bytes() == b"old"
-
-    with whole_file(path) as file:
-        file.write(b"new")
-    assert path.read_bytes() == b"new"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600

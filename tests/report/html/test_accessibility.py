@@ -1,14 +1,14 @@
 """Every page that is written: axe-core finds nothing on it, and paper shows its colours and its ids whole."""
 
-from __future__ import annotations
-
 import re
 import zlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, Page
 
-from browser import chromium, opened, violations
+from browser import opened, violations
 from past_experiments import write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
@@ -20,12 +20,6 @@ from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import read_run
 from sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
 
 LONG = "task_14_conflicting_sources_of_many_words"
 TRIALS = {
@@ -49,12 +43,6 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "experiment": ("", "tasks?different", "pair/high/task_001@2"),
 }
 PAPER_PX = 718  # A4 with Chromium's margins
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -1,34 +1,20 @@
 """The page on which a model is chosen, in a real browser."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
-from browser import chromium, opened, violations
+from browser import opened, violations
 from past_experiments import write_variants
 from pinchbench.experiment.experiment_page import read_experiment_runs
 from pinchbench.report.choice_text import answers, columns
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.variants_page import choice_page
+from pinchbench.results.compare.choice import Choice
 from sampling import sampled
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser
-
-    from pinchbench.results.compare.choice import Choice
-
 MISCHIEF = "small </script><script>alert(1)</script> {{ 7 * 7 }} \u202egnp"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

@@ -1,31 +1,17 @@
 """`report.html` in a real browser: what a reader sees, clicks and prints."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
-from browser import chromium, opened
+from browser import opened
 from mischief import mischievous_calls, mischievous_transcript, transcript_line
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.report.html.report_page import write_report
 from pinchbench.results.finished_run import read_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")

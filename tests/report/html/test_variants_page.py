@@ -1,15 +1,14 @@
 """The page of an experiment in a real browser."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
-from browser import chromium, opened, violations
+from browser import opened
 from past_experiments import ABILITIES, write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
@@ -21,12 +20,6 @@ from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.samples import find_sides, side_of
 from pinchbench.results.finished_run import read_run
 from sampling import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser, Page
 
 MISCHIEF = "</script><script>alert(1)</script><img src=x onerror=alert(2)> {{ 7 * 7 }} \u202egnp"
 SECTION = PageSection(
@@ -41,12 +34,6 @@ DESK, PHONE, SHEET = 1280, 360, 718  # pixels; a sheet of A4 with Chromium's mar
 
 def _write(path: Path, **values: Any) -> None:
     write_document(path, LOOK, **experiment_values(**values, link=report_links(path.parent)))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as one:
-        yield one
 
 
 @pytest.fixture(scope="module")
@@ -90,19 +77,6 @@ def test_five_variants_of_43_tasks_are_all_there_once_the_page_has_been_read(bro
         assert page.evaluate("performance.getEntriesByType('resource').length") == 0
         assert watched.complaints == []
         assert watched.requests == []
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("width", "is_dark"), [pytest.param(DESK, True, marks=pytest.mark.long), (PHONE, False)])
-def test_axe_finds_nothing_on_a_page_of_5_variants_43_tasks_and_3_repetitions(
-    browser: Browser, large: Path, width: int, is_dark: bool
-) -> None:
-    with opened(browser, large, width=width, is_dark=is_dark) as watched:
-        page = watched.page
-        assert violations(page) == []
-        page.locator(".matrix td a").first.click()
-        page.locator("#pair h1").wait_for()
-        assert violations(page) == []
 
 
 @pytest.mark.parametrize("is_dark", sampled([False, True], {True}))

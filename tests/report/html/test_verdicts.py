@@ -5,8 +5,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from playwright.sync_api import Browser
 
-from browser import chromium, opened, violations
+from browser import opened, violations
 from past_experiments import write_variants
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.experiment.experiment_record import RecordedSequential, read_record, write_record
@@ -14,7 +15,6 @@ from pinchbench.report.html.report_page import write_report
 from pinchbench.report.html.verdicts import matrix_rows, verdicts_of
 from pinchbench.results.compare.samples import LeftOut, Sample, TaskTrials, side_of
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
-from pinchbench.results.finished_run import PastRun
 from pinchbench.results.gate.baseline_file import Stability
 from pinchbench.results.gate.gate_record import write_gate
 from pinchbench.results.gate.gate_run import Gate
@@ -49,7 +49,7 @@ def test_what_was_decided_on_the_way_is_shown_with_its_own_evidence(verdict: Seq
     assert "from an e-value of 40 on" in found.notes[0]
 
 
-def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(tmp_path: Path) -> None:
+def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(browser: Browser, tmp_path: Path) -> None:
     abilities = {"low": 0.4, "high": 0.9, "same": 0.4}
     files = write_variants(tmp_path, tasks=6, repetitions=2, variants=abilities)
     write_experiment(read_experiment_runs(files), files.page)
@@ -62,7 +62,7 @@ def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(tmp_path: Path)
     write_record(files, msgspec.structs.replace(read_record(files), sequential=sequential), failed={})
     write_experiment(read_experiment_runs(files), files.page)
 
-    with chromium() as browser, opened(browser, files.page) as watched:
+    with opened(browser, files.page) as watched:
         page = watched.page
         assert re.findall(r"adjusted|\bp [=<] ", page.locator("main").inner_text()) == []
         verdicts = page.locator("#variants .verdicts > li")
@@ -79,16 +79,6 @@ def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(tmp_path: Path)
 MISCHIEF = "<img src=x onerror=alert(1)> {{ 7 * 7 }}"
 
 
-def _gate(baseline: PastRun, *, least_score: float, max_spread: float) -> Gate:
-    return Gate(
-        least_score=least_score,
-        margin=0.05,
-        name=MISCHIEF,
-        baseline=side_of([baseline]),
-        stability=Stability(min_trials=1, max_spread=max_spread),
-    )
-
-
 @pytest.fixture
 def pages(tmp_path: Path) -> list[Path]:
     """The page of a run that a gate fails, and that of its experiment."""
@@ -96,30 +86,31 @@ def pages(tmp_path: Path) -> list[Path]:
     low, high = (one.run for one in read_experiment_runs(files).variants)
     assert low is not None
     assert high is not None
-    write_gate(high.files, _gate(low, least_score=0.1, max_spread=0.2).judge(high, is_complete=False))
+    stability = Stability(min_trials=1, max_spread=0.2)
+    gate = Gate(least_score=0.1, margin=0.05, name=MISCHIEF, baseline=side_of([low]), stability=stability)
+    write_gate(high.files, gate.judge(high, is_complete=False))
     report = high.files.folder / "report.html"
     write_report([high], report)
     write_experiment(read_experiment_runs(files), files.page)
     return [report, files.page]
 
 
-def test_each_rule_is_shown_with_its_verdict_and_why_tasks_were_not_compared(pages: list[Path]) -> None:
-    with chromium() as browser:
-        for path in pages:
-            with opened(browser, path) as watched:
-                card = watched.page.locator(
-                    "section.card", has=watched.page.locator(".verdicts code", has_text="worse")
-                )
-                assert card.locator("h2 .badge, h3 .badge").inner_text() == "failed"
-                assert card.locator("li .badge").all_inner_texts() == ["passed", "failed"]
-                assert [card.locator(f"li .badge.{look}").count() for look in ("good", "bad")] == [1, 1]
-                assert f"The baseline is {MISCHIEF} of example/low; the margin is 0.05." in card.inner_text()
-                assert "The run was not complete" in card.inner_text()
-                card.locator("summary").click()
-                assert card.locator("dd").first.inner_text().startswith("in quarantine; varies: ")
-                assert violations(watched.page) == []
-                assert watched.complaints == []
-                assert watched.requests == []
+def test_each_rule_is_shown_with_its_verdict_and_why_tasks_were_not_compared(
+    browser: Browser, pages: list[Path]
+) -> None:
+    for path in pages:
+        with opened(browser, path) as watched:
+            card = watched.page.locator("section.card", has=watched.page.locator(".verdicts code", has_text="worse"))
+            assert card.locator("h2 .badge, h3 .badge").inner_text() == "failed"
+            assert card.locator("li .badge").all_inner_texts() == ["passed", "failed"]
+            assert [card.locator(f"li .badge.{look}").count() for look in ("good", "bad")] == [1, 1]
+            assert f"The baseline is {MISCHIEF} of example/low; the margin is 0.05." in card.inner_text()
+            assert "The run was not complete" in card.inner_text()
+            card.locator("summary").click()
+            assert card.locator("dd").first.inner_text().startswith("in quarantine; varies: ")
+            assert violations(watched.page) == []
+            assert watched.complaints == []
+            assert watched.requests == []
 
 
 def _side(**scores: tuple[float, ...] | None) -> Sample:

@@ -1,27 +1,25 @@
 """Lists: the runs of a folder."""
 
-import io
 import json
 from datetime import UTC
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
 from pinchbench.errors import ResultsError
 from pinchbench.report.terminal.listings import print_history
 from pinchbench.results.run_list import RunEntry, past_runs
+from text_console import TextConsole
 
 TRIALS = {"task_a": (Made(), Made(score=0.0)), "task_b": (Made(score=None),)}
 
 
 def _table(folder: Path, *, width: int) -> list[str]:
-    console = Console(file=io.StringIO(), width=width)
+    console = TextConsole(width)
     print_history(console, past_runs(folder), timezone=UTC)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().splitlines()
+    return console.text.splitlines()
 
 
 def test_a_run_is_one_line_with_its_score_and_what_that_leaves_out(tmp_path: Path) -> None:
@@ -29,21 +27,8 @@ def test_a_run_is_one_line_with_its_score_and_what_that_leaves_out(tmp_path: Pat
 
     head, row = _table(tmp_path, width=160)
 
-    assert head.split() == [
-        "run",
-        "model",
-        "date",
-        "suite",
-        "score",
-        "interval",
-        "trials",
-        "passed",
-        "excluded",
-        "cost",
-        "time",
-        "openclaw",
-        "state",
-    ]
+    columns = "run model date suite score interval trials passed excluded cost time openclaw state"
+    assert head.split() == columns.split()
     assert row.split()[:5] == ["20260102-030000-0001", "mock/m1", "2026-01-02", "03:00", "core"]
     assert row.split()[5] == "0.500"
     assert row.split()[7:10] == ["2/3", "1", "1"]

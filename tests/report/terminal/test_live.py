@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from pinchbench.model.trial import Trial, TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.listings import print_plan
 from pinchbench.report.terminal.live import LiveView, can_draw
+from text_console import TextConsole
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 OUTCOME = Outcome(
@@ -63,20 +65,21 @@ EVENTS: list[Event] = [
 ]
 
 
-async def _show(console: Console) -> str:
-    sender, receiver = create_memory_object_stream[Event](len(EVENTS))
-    for event in EVENTS:
+async def _show(view: LiveView, events: Sequence[Event]) -> None:
+    """Show these events, and end."""
+    sender, receiver = create_memory_object_stream[Event](len(events))
+    for event in events:
         sender.send_nowait(event)
     sender.close()
     with fail_after(60), receiver:
-        await LiveView(console).watch(receiver)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+        await view.watch(receiver)
 
 
 async def test_without_a_terminal_every_event_is_a_plain_line_with_its_time() -> None:
-    text = await _show(Console(file=io.StringIO(), width=160))
+    console = TextConsole()
+    await _show(LiveView(console), EVENTS)
 
+    text = console.text
     assert "\x1b" not in text
     assert "\x07" not in text
     lines = text.splitlines()
@@ -96,7 +99,7 @@ async def test_without_a_terminal_every_event_is_a_plain_line_with_its_time() ->
 
 async def test_a_start_follows_the_end_before_it_in_its_slot_and_a_failed_call_promises_no_retry() -> None:
     other = TrialKey(task_id="task_b", repetition=1)
-    console = Console(file=io.StringIO(), width=160)
+    console = TextConsole()
     told: list[Event] = [
         TrialBegan(slot=1, key=KEY, timeout_s=30),
         TrialWaits(slot=1, key=KEY, text="model call 1 429", next_s=0.0),
@@ -104,15 +107,9 @@ async def test_a_start_follows_the_end_before_it_in_its_slot_and_a_failed_call_p
         TrialBegan(slot=1, key=other, timeout_s=30),
         TrialEnded(outcome=Outcome(key=KEY, reason=Reason.COMPLETED, digest="d", slot=1)),
     ]
-    sender, receiver = create_memory_object_stream[Event](len(told))
-    for event in told:
-        sender.send_nowait(event)
-    sender.close()
-    with fail_after(60), receiver:
-        await LiveView(console).watch(receiver)
+    await _show(LiveView(console), told)
 
-    assert isinstance(console.file, io.StringIO)
-    lines = [line[10:].strip() for line in console.file.getvalue().splitlines()]
+    lines = [line[10:].strip() for line in console.text.splitlines()]
     assert [line.partition("  ")[0] for line in lines] == ["started", "call failed", "waiting", "completed", "started"]
     assert [line for line in lines if "next in" in line] == ["waiting  task_a: 429, retry 1 of 9, next in 2 s"]
     assert lines[-1] == "started  task_b"
@@ -121,58 +118,47 @@ async def test_a_start_follows_the_end_before_it_in_its_slot_and_a_failed_call_p
 @pytest.mark.parametrize("is_terminal", [False, True])
 async def test_what_a_slow_reader_has_no_room_for_is_counted_and_the_count_is_shown(is_terminal: bool) -> None:
     shown: list[bool] = []
-    console = Console(file=io.StringIO(), width=160, force_terminal=is_terminal, color_system=None)
+    console = TextConsole(force_terminal=is_terminal, color_system=None)
 
     def is_full() -> bool:
         shown.append(True)
         return len(shown) < 20
 
-    sender, receiver = create_memory_object_stream[Event](40)
-    for _ in range(40):
-        sender.send_nowait(Notice(text="one"))
-    sender.close()
     view = LiveView(console, is_full=is_full)
-    with fail_after(60), receiver:
-        await view.watch(receiver)
+    await _show(view, [Notice(text="one")] * 40)
     view.say_left_out()
 
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    text = console.text
     [left_out] = re.findall(r"… (\d+) lines were not shown\n", text)
     assert text.count("  one") + int(left_out) == 40
     assert text.index("not shown") < text.index("  one")
 
 
 async def test_a_reader_that_stays_slow_hears_of_what_it_missed_at_the_end() -> None:
-    console = Console(file=io.StringIO(), width=160)
+    console = TextConsole()
     full = [True]
     view = LiveView(console, is_full=lambda: full[0])
-    sender, receiver = create_memory_object_stream[Event](1)
-    sender.send_nowait(Notice(text="one"))
-    sender.close()
-    with fail_after(60), receiver:
-        await view.watch(receiver)
+    await _show(view, [Notice(text="one")])
     view.say_left_out()
     full[0] = False
     view.say_left_out()
     view.say_left_out()
 
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue() == "… 1 lines were not shown\n"
+    assert console.text == "… 1 lines were not shown\n"
 
 
 async def test_on_a_terminal_what_is_drawn_goes_away_and_the_lines_stay() -> None:
-    console = Console(file=io.StringIO(), width=100, force_terminal=True, legacy_windows=False)
+    console = TextConsole(100, force_terminal=True, legacy_windows=False)
+    await _show(LiveView(console), EVENTS)
 
-    text = await _show(console)
-
+    text = console.text
     assert "provider_error" in text
     assert "\x1b[2J" not in text
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
 
 def test_the_plan_shows_task_text_as_it_is_but_for_control_characters() -> None:
-    console = Console(file=io.StringIO(), width=160, force_terminal=True, color_system=None)
+    console = TextConsole(force_terminal=True, color_system=None)
     turns = (Turn(prompt="Hi"),)
     task = Task(
         task_id="task_a", name="a", category="[/x]\x1b[2J", grading_type=GradingType.AUTOMATED, prompt="Hi", turns=turns
@@ -181,10 +167,8 @@ def test_the_plan_shows_task_text_as_it_is_but_for_control_characters() -> None:
 
     print_plan(console, [trial], concurrency=1, worst_case_s=1)
 
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
-    assert "[/x] [2J" in text
-    assert "\x1b" not in text
+    assert "[/x] [2J" in console.text
+    assert "\x1b" not in console.text
 
 
 @pytest.mark.parametrize(
@@ -218,13 +202,12 @@ class _Screen(io.StringIO):
 
 @pytest.mark.virtual_clock
 async def test_a_log_gets_the_totals_each_minute_in_which_something_goes_on() -> None:
-    console = Console(file=io.StringIO(), width=160)
+    console = TextConsole()
     sender, receiver = create_memory_object_stream[Event](10)
     view = LiveView(console)
 
     def totals() -> list[str]:
-        assert isinstance(console.file, io.StringIO)
-        return [line.split(maxsplit=1)[1] for line in console.file.getvalue().splitlines() if " so far " in line]
+        return [line.split(maxsplit=1)[1] for line in console.text.splitlines() if " so far " in line]
 
     with fail_after(10_000), receiver:
         async with create_task_group() as group:
@@ -246,17 +229,11 @@ async def test_a_log_gets_the_totals_each_minute_in_which_something_goes_on() ->
 
 
 async def test_a_flood_of_lines_draws_the_rows_below_it_a_few_times_and_loses_none() -> None:
-    console = Console(file=io.StringIO(), width=160, height=30, force_terminal=True, color_system=None)
+    console = TextConsole(height=30, force_terminal=True, color_system=None)
     events = [BEGAN, EVENTS[1], *(OutputLine(key=KEY, stream="stdout", text=f"line {n}.") for n in range(950))]
-    sender, receiver = create_memory_object_stream[Event](len(events))
-    for event in events:
-        sender.send_nowait(event)
-    sender.close()
-    with fail_after(60), receiver:
-        await LiveView(console).watch(receiver)
+    await _show(LiveView(console), events)
 
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    text = console.text
     assert re.findall(r"line (\d+)\.", text) == [str(n) for n in range(950)]
     assert text.count("0 of 1 done") + text.count("0 of 2 done") < 30
 
@@ -297,8 +274,7 @@ def _cells(shown: str, width: int, height: int) -> list[str]:
 
 @pytest.mark.parametrize("width", [39, 41, 60, 79, 120])
 async def test_a_terminal_that_is_made_narrower_or_wider_shows_each_row_once(width: int) -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=80, height=30, color_system=None)
-    assert isinstance(console.file, io.StringIO)
+    console = TextConsole(80, height=30, force_terminal=True, color_system=None)
     view = LiveView(console)
     for n in range(1, 5):
         view._board.take(TrialBegan(slot=n, key=KEY, timeout_s=60), anyio.current_time())
@@ -308,7 +284,7 @@ async def test_a_terminal_that_is_made_narrower_or_wider_shows_each_row_once(wid
         view._live = live
         view._redraw(live)
         # the terminal folds what stands there, as those that reflow do, and the cursor stays behind the last row
-        folded = "\n".join(row.rstrip() for row in _cells(console.file.getvalue(), 80, 30) if row.strip())
+        folded = "\n".join(row.rstrip() for row in _cells(console.text, 80, 30) if row.strip())
         console.file.seek(0)
         console.file.truncate()
         console.file.write(folded)
@@ -316,5 +292,5 @@ async def test_a_terminal_that_is_made_narrower_or_wider_shows_each_row_once(wid
         view.say("a line")
         await checkpoint()
 
-    shown = [row for row in _cells(console.file.getvalue(), width, 30) if row]
+    shown = [row for row in _cells(console.text, width, 30) if row]
     assert [row[10:] for row in shown] == ["a line"]

@@ -1,13 +1,12 @@
 """What a person sees at the end of a run."""
 
-import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from rich.console import Console
 
 from past_runs import Made, PlannedRun, aggregate_of, facts_of, random_trials, write_run
 from pinchbench.model.ending import Reason
@@ -18,6 +17,7 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.finished_run import read_run
+from text_console import TextConsole
 
 KEY = TrialKey(task_id="task_a", repetition=1)
 OUTCOME = Outcome(
@@ -36,19 +36,17 @@ def _summary(
     grades: list[Grade],
     *,
     planned: int = 0,
-    graded: Sequence[Grade] = (),
     width: int = 160,
 ) -> str:
-    console = Console(file=io.StringIO(), width=width)
+    console = TextConsole(width)
     given = {grade.key: grade for grade in grades}
     missing = [TrialKey(task_id=f"task_z{number}", repetition=1) for number in range(planned - len(outcomes))]
     facts = facts_of(
         [*(outcome.key for outcome in outcomes), *missing], categories={"task_a": "coding", "task_b": "writing"}
     )
-    data = aggregate_of(outcomes, facts, grades, given=graded)
+    data = aggregate_of(outcomes, facts, grades)
     print_summary(console, data, outcomes, given, folder=Path("results/r"))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    return console.text
 
 
 def _done(task_id: str, repetition: int = 1) -> Outcome:
@@ -118,13 +116,15 @@ def test_a_narrow_terminal_or_a_long_id_takes_from_the_ids_and_never_from_the_sc
     assert re.search(r"task_x+… +0\.25 +0 of 1", lines[0])
 
 
-def _shown(folder: Path, trials: Mapping[str, tuple[Made, ...]], *, width: int = 80, terminal: bool = False) -> str:
+def _shown(
+    folder: Path, trials: Mapping[str, tuple[Made, ...]], *, width: int = 80, terminal: bool = False, **planned: Any
+) -> str:
     """The summary of a run with such trials."""
-    run = read_run(write_run(folder, PlannedRun(trials=trials)))
-    console = Console(file=io.StringIO(), width=width, force_terminal=terminal, legacy_windows=False)
-    print_summary(console, run.data, run.outcomes, run.grades, folder=Path("results/r"))
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    run = read_run(write_run(folder, PlannedRun(trials=trials, **planned)))
+    console = TextConsole(width, force_terminal=terminal, legacy_windows=False)
+    titles = run.facts.titles
+    print_summary(console, run.data, run.outcomes, run.grades, folder=Path("results/r"), titles=titles)
+    return console.text
 
 
 def test_repetitions_are_one_row_a_task_that_says_how_many_passed_and_adds_up_what_they_took(tmp_path: Path) -> None:
@@ -186,13 +186,9 @@ def test_a_trial_that_fails_twice_over_has_one_line_and_no_empty_note(tmp_path: 
 
 
 def test_the_cost_of_a_scripted_model_is_called_made_up(tmp_path: Path) -> None:
-    run = read_run(write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, model="demo/oracle")))
-    console = Console(file=io.StringIO(), width=80)
+    text = _shown(tmp_path, {"task_a": (Made(),)}, model="demo/oracle")
 
-    print_summary(console, run.data, run.outcomes, run.grades, folder=Path("results/r"))
-
-    assert isinstance(console.file, io.StringIO)
-    assert "; those of a scripted model are made up\n" in console.file.getvalue()
+    assert "; those of a scripted model are made up\n" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -271,10 +267,5 @@ def test_no_row_of_the_table_is_wider_than_a_terminal_of_eighty_columns(tmp_path
 )
 def test_a_failure_has_its_tasks_title_and_the_id_where_it_fits(tmp_path: Path, width: int, line: str) -> None:
     trials = {"task_low": (Made(), Made(score=0.25))}
-    run = read_run(write_run(tmp_path, PlannedRun(trials=trials, titles={"task_low": "Sort a pile"})))
-    console = Console(file=io.StringIO(), width=width)
 
-    print_summary(console, run.data, run.outcomes, run.grades, folder=Path("results/r"), titles=run.facts.titles)
-
-    assert isinstance(console.file, io.StringIO)
-    assert f"\n{line}: file there" in console.file.getvalue()
+    assert f"\n{line}: file there" in _shown(tmp_path, trials, width=width, titles={"task_low": "Sort a pile"})
