@@ -1,9 +1,12 @@
 """Judges that are simulated, with a fault planted or without: what they answer about work whose scores are known."""
 
 import random
+from collections.abc import Sequence
 from enum import StrEnum
 
-from pinchbench.results.judge_certificate import POOR, Answer, Measure, Probe, measures_of
+import msgspec
+
+from pinchbench.results.judge_certificate import POOR, Answer, JudgeCertificate, Measure, Probe, measures_of
 
 RANGES = {"oracle": (0.8, 1.0), "first miss": (0.35, 0.6), "second miss": (0.1, 0.3), "nothing": (0.0, 0.2)}
 TASKS, VOTES = 17, 3  # as the judged tasks of the bundled suite, and as `judge check` asks by default
@@ -47,6 +50,22 @@ def simulated(fault: Fault, seed: int, *, tasks: int = TASKS) -> list[Measure]:
                     Answer(task_id=f"task_{number}", work=work, low=low, high=high, probe=probe, votes=votes)
                 )
     return measures_of(answers, before)
+
+
+def certificate(model: str, measures: Sequence[Measure] = (), **changed: object) -> JudgeCertificate:
+    """Return the certificate of a judge with these measures."""
+    faults = [one.aspect for one in measures if one.is_fault]
+    made = JudgeCertificate(
+        judge={"model": model},
+        prompt_version="3",
+        made_at=1_767_322_800.0,  # 2026-01-02 03:00 UTC
+        tasks={"task_a": "digest"},
+        votes=VOTES,
+        measures=[*measures],
+        faults=faults,
+        scores=[],
+    )
+    return msgspec.structs.replace(made, **changed)
 
 
 class _Judge:

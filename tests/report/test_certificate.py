@@ -13,7 +13,7 @@ from pinchbench.report.certificate import (
 )
 from pinchbench.report.terminal.console import report_console
 from pinchbench.results.judge_certificate import Aspect, JudgeCertificate, Measure, WorkScore
-from simulated_judges import Fault, simulated
+from simulated_judges import Fault, certificate, simulated
 
 
 def _measure(aspect: Aspect, *, value: float | None, low: float | None = None, perfect: float = 0.0) -> Measure:
@@ -30,21 +30,11 @@ def test_a_value_is_reported_with_its_interval(value: float | None, low: float |
 
 
 def _certificate(model: str, fault: Fault) -> JudgeCertificate:
-    measures = simulated(fault, 1)
-    return JudgeCertificate(
-        judge={"model": model},
-        prompt_version="3",
-        made_at=1_767_322_800.0,
-        tasks={"task_a": "digest"},
-        votes=3,
-        measures=measures,
-        faults=[one.aspect for one in measures if one.is_fault],
-        scores=[
-            WorkScore(task_id="task_a", work="oracle", low=0.8, high=1.0, score=0.5),
-            WorkScore(task_id="task_a", work="nothing", low=0.0, high=0.2, score=None),
-        ],
-        not_measured=["Taste."],
-    )
+    scores = [
+        WorkScore(task_id="task_a", work="oracle", low=0.8, high=1.0, score=0.5),
+        WorkScore(task_id="task_a", work="nothing", low=0.0, high=0.2, score=None),
+    ]
+    return certificate(model, simulated(fault, 1), scores=scores, not_measured=["Taste."])
 
 
 def test_each_aspect_has_a_row_and_a_fault_is_marked() -> None:
@@ -61,8 +51,8 @@ def test_each_aspect_has_a_row_and_a_fault_is_marked() -> None:
 
 def test_too_few_tasks_are_no_praise(tmp_path: Path) -> None:
     measures = [structs.replace(one, low=None, high=None) for one in simulated(Fault.NOTHING, 1)]
-    certificate = structs.replace(_certificate("judge-1", Fault.NOTHING), measures=measures)
-    write_certificate_page(certificate, tmp_path / "page.html")
+    made = structs.replace(_certificate("judge-1", Fault.NOTHING), measures=measures)
+    write_certificate_page(made, tmp_path / "page.html")
 
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "There is too little to tell of the judge judge-1: 1 task, and at least 5 are needed." in page

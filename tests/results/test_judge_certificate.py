@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from pinchbench.errors import ResultsError
 from pinchbench.results.judge_certificate import (
     Answer,
     Aspect,
-    JudgeCertificate,
     Measure,
     Probe,
     certificate_path,
@@ -18,7 +16,7 @@ from pinchbench.results.judge_certificate import (
     measures_of,
     read_certificate,
 )
-from simulated_judges import Fault, simulated
+from simulated_judges import Fault, certificate, simulated
 
 FOUND_BY = {
     Fault.LENIENT: Aspect.LENIENCY,
@@ -101,15 +99,8 @@ def _data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINCHBENCH_DATA", str(tmp_path))
 
 
-def certificate(**changed: object) -> JudgeCertificate:
-    made = JudgeCertificate(
-        judge=JUDGE, prompt_version="3", made_at=1_767_322_800.0, tasks={}, votes=3, measures=[], faults=[], scores=[]
-    )
-    return msgspec.structs.replace(made, **changed)
-
-
 def test_a_certificate_is_read_as_it_was_kept() -> None:
-    kept = certificate(faults=[Aspect.LENGTH])
+    kept = certificate("judge-1", judge=JUDGE, faults=[Aspect.LENGTH])
     path = keep_certificate(kept)
 
     assert read_certificate(JUDGE, "3") == kept
@@ -130,15 +121,14 @@ def test_few_tasks_are_too_little_to_tell_but_unreadable_votes_never_pass(
     tasks: int, vote: float | None, finding: str
 ) -> None:
     measures = measures_of([_answer(str(number), vote, vote) for number in range(tasks)])
-    faults = [one.aspect for one in measures if one.is_fault]
 
-    found = certificate(measures=measures, faults=faults)
+    found = certificate("judge-1", measures, tasks={})
 
     assert found.told == f"{found.identifier} of 2026-01-02, {finding}"
 
 
 def test_another_model_address_or_version_of_the_question_has_no_certificate() -> None:
-    keep_certificate(certificate())
+    keep_certificate(certificate("judge-1", judge=JUDGE))
 
     assert read_certificate({**JUDGE, "model": "judge-2"}, "3") is None
     assert read_certificate({**JUDGE, "base_url": "http://127.0.0.1:10/v1"}, "3") is None
@@ -146,7 +136,7 @@ def test_another_model_address_or_version_of_the_question_has_no_certificate() -
 
 
 def test_a_damaged_certificate_is_named_with_what_to_do() -> None:
-    path = keep_certificate(certificate())
+    path = keep_certificate(certificate("judge-1", judge=JUDGE))
     path.write_text("{", encoding="utf-8")
 
     with pytest.raises(ResultsError, match=r"can't be read.*Delete it.*judge check"):

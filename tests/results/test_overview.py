@@ -8,7 +8,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.overview import Kind, overview
+from pinchbench.results.overview import Kind, Overview, overview
 
 
 def _trial(
@@ -21,14 +21,16 @@ def _trial(
     return outcome, Grade(key=key, grading_type=GradingType.AUTOMATED, score=score, ungraded=ungraded)
 
 
+def _glance(trials: list[tuple[Outcome, Grade]]) -> Overview:
+    """All tasks are of one category."""
+    outcomes, grades = zip(*trials, strict=True)
+    categories = {outcome.key.task_id: "x" for outcome in outcomes}
+    return overview(outcomes, {grade.key: grade for grade in grades}, category_of=categories, threshold=0.8)
+
+
 def test_a_row_adds_up_its_trials_and_a_category_weighs_its_tasks_alike() -> None:
     trials = [_trial("a", 1), _trial("a", 2), _trial("a", 3, score=0.4), _trial("b", score=0.0)]
-    glance = overview(
-        [outcome for outcome, _ in trials],
-        {grade.key: grade for _, grade in trials},
-        category_of={"a": "x", "b": "x"},
-        threshold=0.8,
-    )
+    glance = _glance(trials)
 
     (category,) = glance.categories
     first, second = category.tasks
@@ -42,12 +44,7 @@ def test_a_row_adds_up_its_trials_and_a_category_weighs_its_tasks_alike() -> Non
 
 def test_what_has_no_score_is_left_out_and_never_a_zero() -> None:
     trials = [_trial("a", 1), _trial("a", 2, score=None), _trial("a", 3, reason=Reason.PROVIDER_ERROR, score=0.0)]
-    glance = overview(
-        [outcome for outcome, _ in trials],
-        {grade.key: grade for _, grade in trials},
-        category_of={"a": "x"},
-        threshold=0.8,
-    )
+    glance = _glance(trials)
 
     row = glance.whole
     assert (row.score, row.scored, row.ungraded, row.silent, row.left_out) == (1.0, 1, 1, 1, 2)
@@ -62,12 +59,7 @@ def test_failures_come_by_kind_and_the_lowest_scores_first() -> None:
         _trial("d", reason=Reason.TIMED_OUT, score=0.9),
         _trial("e"),
     ]
-    glance = overview(
-        [outcome for outcome, _ in trials],
-        {grade.key: grade for _, grade in trials},
-        category_of=dict.fromkeys("abcde", "x"),
-        threshold=0.8,
-    )
+    glance = _glance(trials)
 
     kinds = [(one.outcome.key.task_id, one.kind) for one in glance.failures]
     assert kinds == [("d", Kind.ENDED_BADLY), ("c", Kind.NOT_PASSED), ("b", Kind.NOT_PASSED), ("a", Kind.NOTED)]

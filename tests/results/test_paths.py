@@ -76,14 +76,17 @@ def test_json_goes_to_a_name_that_nobody_can_guess_and_follows_no_link(
     assert (tmp_path / "a.json").read_bytes() == b"{}\n"
 
 
-def test_json_may_be_shared_as_the_umask_says_and_have_the_longest_of_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("umask", "asked", "mode"), [(0o027, {}, 0o640), (0, {"mode": 0o600}, 0o600)])
+def test_json_may_be_shared_as_the_umask_says_unless_it_is_private_and_have_the_longest_of_names(
+    tmp_path: Path, umask: int, asked: dict[str, int], mode: int
+) -> None:
     path = tmp_path / ("x" * 255)
-    before = os.umask(0o027)
+    before = os.umask(umask)
     try:
-        write_json(path, {})
+        write_json(path, {}, **asked)
     finally:
         os.umask(before)
-    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.stat().st_mode & 0o777 == mode
 
 
 def test_a_writer_that_is_broken_off_leaves_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """The state of a run: which attempts and grades count, what is left, and when runners worked."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -34,9 +35,9 @@ ATTEMPT = st.integers(1, 3)
 USAGE = st.builds(Usage, requests=st.integers(0, 5), total_tokens=st.integers(0, 99), cost_usd=st.floats(0, 9))
 
 
-def resumed(task_ids: list[str], digest: str, gone: list[str]) -> RunResumed:
+def resumed(changed: Sequence[str] = (), digest: str = "new", gone: Sequence[str] = (), *, at: float = 0) -> RunResumed:
     facts = TaskFacts(digest=digest, category="c", grading_type=GradingType.AUTOMATED, timeout_s=1.0)
-    return RunResumed(at=0.0, trials=1, config={}, versions={}, tasks=dict.fromkeys(task_ids, facts), gone=tuple(gone))
+    return RunResumed(at=at, trials=1, config={}, versions={}, tasks=dict.fromkeys(changed, facts), gone=tuple(gone))
 
 
 TASK_IDS = st.lists(st.sampled_from(["task_a", "task_b"]), unique=True)
@@ -104,7 +105,7 @@ def test_done_trials_are_tallied_once_by_the_grade_that_counts(records: list[Rec
     assert tally.passed + tally.failed == len(scores)
 
 
-COMPLETED = Outcome(key=TrialKey(task_id="task_a", repetition=1), reason=Reason.COMPLETED, digest="old")
+COMPLETED = Outcome(key=FIRST, reason=Reason.COMPLETED, digest="old")
 
 
 def test_only_attempts_that_are_valid_and_without_a_final_grade_wait_for_one() -> None:
@@ -126,14 +127,14 @@ def test_only_attempts_that_are_valid_and_without_a_final_grade_wait_for_one() -
     ],
 )
 def test_only_an_interrupted_attempt_is_made_again_under_its_number(reasons: list[Reason], number: int) -> None:
-    key, attempt = TrialKey(task_id="task_a", repetition=1), 1
+    attempt = 1
     records: list[Record] = [STARTED]
     for reason in reasons:
-        records.append(TrialFinished(outcome=Outcome(key=key, reason=reason, digest="old", attempt=attempt)))
+        records.append(TrialFinished(outcome=Outcome(key=FIRST, reason=reason, digest="old", attempt=attempt)))
         attempt += reason.is_attempt
     # one with an earlier state of the task has used its number up
-    records.append(resumed(["task_a"], "new", []))
-    assert RunState.of(records).next_attempt(key) == number
+    records.append(resumed(["task_a"]))
+    assert RunState.of(records).next_attempt(FIRST) == number
 
 
 def test_a_run_whose_experiment_is_decided_needs_only_what_it_has_made() -> None:
@@ -153,14 +154,6 @@ def ended(*reasons: Reason, digest: str = "old", number: int = 1) -> list[Record
         records.append(TrialFinished(outcome=Outcome(key=FIRST, reason=reason, digest=digest, attempt=number)))
         number += reason is not Reason.INTERRUPTED
     return records
-
-
-def changed(**digests: str) -> RunResumed:
-    tasks = {
-        task_id: TaskFacts(digest=digest, category="c", grading_type=GradingType.AUTOMATED, timeout_s=1.0)
-        for task_id, digest in digests.items()
-    }
-    return RunResumed(at=0.0, trials=1, config={}, versions={}, tasks=tasks)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +178,7 @@ def test_the_last_attempt_that_says_something_about_the_model_counts(reasons: li
 
 
 def test_what_was_run_with_an_earlier_state_of_the_task_counts_no_more() -> None:
-    records = [*ended(Reason.COMPLETED), changed(task_a="new")]
+    records = [*ended(Reason.COMPLETED), resumed(["task_a"])]
     assert RunState.of(records).outcomes == ()
     records += ended(Reason.TIMED_OUT, digest="new", number=2)
     assert RunState.of(records).trials[FIRST].counting.reason is Reason.TIMED_OUT
@@ -205,8 +198,8 @@ def test_a_retry_that_was_promised_and_not_made_is_still_to_come() -> None:
     assert RunState.of(records).retried == {FIRST: 2}
     assert RunState.of([*records, ends(Reason.PROVIDER_ERROR, 3)]).retried == {}
     assert RunState.of([*records, ends(Reason.COMPLETED, 3)]).retried == {}
-    assert RunState.of([*records, changed(task_a="new")]).retried == {}
-    assert RunState.of([*records, changed(task_b="new")]).retried == {FIRST: 2}
+    assert RunState.of([*records, resumed(["task_a"])]).retried == {}
+    assert RunState.of([*records, resumed(["task_b"])]).retried == {FIRST: 2}
 
 
 BEGUN = RunStarted(run_id="r", model="m", at=120.0, trials=1)
@@ -217,16 +210,12 @@ def _graded(at: float) -> GradeGiven:
     return GradeGiven(grade=Grade(key=FIRST, grading_type=GradingType.AUTOMATED, score=1.0, graded_at=at))
 
 
-def _resumed(at: float) -> RunResumed:
-    return RunResumed(at=at, trials=1, config={}, versions={})
-
-
 def test_a_run_has_a_session_for_its_start_and_for_each_time_that_it_was_resumed() -> None:
     records: list[Record] = [
         BEGUN,
         ENDED,
         RunFinished(at=140.0, interrupted="SIGINT"),
-        _resumed(900.0),
+        resumed(at=900.0),
         _graded(905.0),
     ]
 
@@ -234,13 +223,13 @@ def test_a_run_has_a_session_for_its_start_and_for_each_time_that_it_was_resumed
 
 
 def test_a_decided_run_that_goes_on_needs_its_whole_plan() -> None:
-    state = RunState.of([STARTED, RunFinished(at=9.0, stop=Stop.DECIDED), _resumed(10.0)])
+    state = RunState.of([STARTED, RunFinished(at=9.0, stop=Stop.DECIDED), resumed(at=10.0)])
     assert state.left(state.needed(PLAN)).keys == tuple(PLAN)
     assert state.unfinished(PLAN) == len(PLAN)
 
 
 def test_a_runner_that_died_worked_until_the_last_thing_that_is_known_of_it() -> None:
-    assert RunState.of([BEGUN, ENDED, _resumed(900.0)], created_at=100.0).sessions == [(100.0, 130.0), (900.0, 900.0)]
+    assert RunState.of([BEGUN, ENDED, resumed(at=900.0)], created_at=100.0).sessions == [(100.0, 130.0), (900.0, 900.0)]
     assert RunState.of([], created_at=100.0).sessions == []
 
 

@@ -4,7 +4,7 @@ import errno
 import json
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,14 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.judge_certificate import Aspect, JudgeCertificate, keep_certificate
+from pinchbench.results.judge_certificate import keep_certificate
 from pinchbench.results.records import RunFinished, TrialStarted, decode
 from pinchbench.serve import app, pages
 from pinchbench.serve.app import access_for, open_listener
 from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.pages import run_page
 from pinchbench.serve.run_catalogue import Catalogue
+from simulated_judges import certificate
 from site_server import START_S, ServedSite, serving
 
 RUN = PlannedRun(
@@ -214,6 +215,17 @@ def test_a_file_that_can_t_be_read_is_reported(site: ServedSite, monkeypatch: py
     assert all("can&#39;t be read: Input/output error" in one.text.replace("'", "&#39;") for one in answers)
 
 
+@contextmanager
+def _streamed(site: ServedSite, path: str) -> Iterator[Iterator[tuple[str, Any]]]:
+    """The events of an address, as they come."""
+    connection = HTTPConnection("127.0.0.1", site.port, timeout=START_S)
+    try:
+        connection.request("GET", path)
+        yield _events(connection.getresponse())
+    finally:
+        connection.close()
+
+
 def _events(answer: HTTPResponse) -> Iterator[tuple[str, Any]]:
     name = ""
     while line := answer.readline():
@@ -228,10 +240,7 @@ def test_a_run_that_goes_on_is_streamed_until_it_ends(tmp_path: Path) -> None:
     with ExitStack() as stack:
         journal = stack.enter_context(JournalWriter(files.journal, go_on=True))
         site = stack.enter_context(serving(tmp_path))
-        connection = HTTPConnection("127.0.0.1", site.port, timeout=START_S)
-        stack.callback(connection.close)
-        connection.request("GET", f"/run/{files.name}/events")
-        events = _events(connection.getresponse())
+        events = stack.enter_context(_streamed(site, f"/run/{files.name}/events"))
         first = next(events)
         on = [(2, "host-111111"), (3, "host-222222")]
         keys = {slot: TrialKey(task_id="task_a", repetition=slot) for slot, _ in on}
@@ -278,10 +287,7 @@ def test_a_trial_that_runs_is_streamed_until_it_is_graded(tmp_path: Path) -> Non
         journal = stack.enter_context(JournalWriter(files.journal))
         journal.append(records[:2])
         site = stack.enter_context(serving(tmp_path))
-        connection = HTTPConnection("127.0.0.1", site.port, timeout=START_S)
-        stack.callback(connection.close)
-        connection.request("GET", f"/run/{files.name}/trial/task_a/events")
-        events = _events(connection.getresponse())
+        events = stack.enter_context(_streamed(site, f"/run/{files.name}/trial/task_a/events"))
         states = [next(events)[1]]
         evidence.stderr.write_text("a warning of OpenClaw", encoding="utf-8")
         states.append(next(events)[1])
@@ -300,13 +306,11 @@ def test_a_trial_that_runs_is_streamed_until_it_is_graded(tmp_path: Path) -> Non
 def test_only_so_many_pages_are_reported_what_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=1, has_ended=False))
     monkeypatch.setattr(app, "MOST_STREAMS", 1)
-    with JournalWriter(files.journal, go_on=True), serving(tmp_path) as site:
-        connection = HTTPConnection("127.0.0.1", site.port, timeout=START_S)
-        connection.request("GET", f"/run/{files.name}/events")
-        next(_events(connection.getresponse()))
-        refused = site.ask(f"/run/{files.name}/events")
+    path = f"/run/{files.name}/events"
+    with JournalWriter(files.journal, go_on=True), serving(tmp_path) as site, _streamed(site, path) as events:
+        next(events)
+        refused = site.ask(path)
         page = site.ask(f"/run/{files.name}")
-        connection.close()
 
     assert refused.status == 503
     assert page.status == 200
@@ -349,16 +353,7 @@ def test_certificates_of_judges_are_listed_and_shown_and_a_damaged_one_is_named(
 ) -> None:
     monkeypatch.setenv("PINCHBENCH_DATA", str(tmp_path / "data"))
     (tmp_path / "runs").mkdir()
-    one = JudgeCertificate(
-        judge={"model": "<b>judge-1</b>"},
-        prompt_version="3",
-        made_at=1_767_322_800.0,
-        tasks={"task_a": "d"},
-        votes=3,
-        measures=[],
-        faults=[Aspect.LENGTH],
-        scores=[],
-    )
+    one = certificate("<b>judge-1</b>")
     with serving(tmp_path / "runs") as site:
         none = site.ask("/judges")
         keep_certificate(one).with_name("damaged.json").write_text("{", encoding="utf-8")

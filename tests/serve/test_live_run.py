@@ -123,31 +123,6 @@ def find(folder: Path) -> RunFiles:
     return RunFiles(output_dir=folder.parent, name=folder.name)
 
 
-def test_its_rows_are_the_report_s_whether_read_at_once_or_as_they_come(tmp_path: Path) -> None:
-    trials = random_trials(tasks=6, repetitions=3, trouble=0.4)
-    gone = Made(score=None, reason=Reason.GATEWAY_LOST, retried=(Reason.GATEWAY_LOST,))
-    files = write_run(tmp_path, PlannedRun(trials={**trials, "task_gone": (gone,)}, planned_beyond=1))
-    whole = LiveRun(files)
-    whole.read()
-    journal = files.journal.read_bytes()
-    files.journal.write_bytes(b"")
-    growing = LiveRun(files)
-    for line in journal.splitlines(keepends=True):
-        with files.journal.open("ab") as file:
-            file.write(line)
-        growing.read()
-        growing.trials()
-    past = read_run(files)
-
-    rows = [one.row for one in growing.trials()]
-    assert rows == [one.row for one in whole.trials()]
-    report = {row.name: row for task in task_rows(past, "") for row in task.trials}
-    assert [replace(row, href="") for row in rows] == [replace(report[str(key)], href="") for key in whole.facts.keys]
-    assert growing.score_so_far == past.data.score
-    assert growing.caused_by_agent == past.caused_by_agent == {TrialKey(task_id="task_gone", repetition=1)}
-    assert growing.row(TrialKey(task_id="task_gone", repetition=1)).href.endswith("/trial/task_gone")
-
-
 @pytest.mark.parametrize(("beyond", "state"), [(0, "complete"), (1, "unfinished")])
 def test_a_run_that_does_not_go_on_is_complete_or_unfinished(tmp_path: Path, beyond: int, state: str) -> None:
     run = LiveRun(write_run(tmp_path, PlannedRun(trials={"task_a": (Made(score=1.0),)}, planned_beyond=beyond)))
@@ -160,7 +135,7 @@ LATER_FIELDS = re.compile(rb',"(?:files|wire|replay|sandbox|load|services|node)"
 
 
 @pytest.mark.parametrize("kind", ["finished", "killed", "running", "of an older release"])
-def test_a_page_is_the_same_in_each_byte_whether_its_run_was_read_at_once_or_as_it_came(
+def test_a_page_has_the_report_s_rows_and_the_same_bytes_whether_its_run_was_read_at_once_or_as_it_came(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     clock = SimpleNamespace(time=lambda: BEGAN + 86_400, monotonic=lambda: 1_000_000.0)
@@ -210,11 +185,16 @@ def test_a_page_is_the_same_in_each_byte_whether_its_run_was_read_at_once_or_as_
     assert pages[0] == pages[1]
     assert whole.is_running == (kind == "running")
     past = read_run(files)
+    assert [one.row for one in growing.trials()] == [one.row for one in whole.trials()]
     report = {row.name: row for task in task_rows(past, "") for row in task.trials}
     for row in (one.row for one in whole.trials()):
         own = replace(row, href="")
         assert own == replace(report[row.name], href="") or (kind == "running" and row.state is not Stage.PASSED)
-    assert whole.score_so_far == past.data.score
+    assert whole.score_so_far == growing.score_so_far == past.data.score
+    assert whole.caused_by_agent == growing.caused_by_agent == past.caused_by_agent
+    if kind == "finished":
+        assert past.caused_by_agent == {TrialKey(task_id="task_gone", repetition=1)}
+        assert growing.row(TrialKey(task_id="task_gone", repetition=1)).href.endswith("/trial/task_gone")
     assert f">{past.data.score.mean:.3f}</p>".encode() in pages[0][0]
 
 

@@ -1,20 +1,20 @@
 """The site in a real browser: what is live, keys, phones, axe-core, and text that tries to be code."""
 
-from __future__ import annotations
-
 import base64
 import re
+from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.parse import quote, urlencode
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from browser import chromium, opened, violations
 from mischief import MISCHIEF, mischievous_calls, mischievous_transcript
 from past_experiments import write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.events import Event
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Ungraded
@@ -26,20 +26,13 @@ from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.journal.tail import EventReplay
-from pinchbench.results.judge_certificate import JudgeCertificate, keep_certificate
+from pinchbench.results.judge_certificate import keep_certificate
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import decode
 from sampling import sampled
+from simulated_judges import certificate
 from site_server import serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from playwright.sync_api import Browser
-
-    from pinchbench.events import Event
 
 ONE = PlannedRun(
     trials={
@@ -48,16 +41,7 @@ ONE = PlannedRun(
     }
 )
 TWO = PlannedRun(trials=random_trials(tasks=6, repetitions=2, ability=0.4, seed=1), model="mock/m2")
-CERTIFICATE = JudgeCertificate(
-    judge={"model": "mock/judge"},
-    prompt_version="3",
-    made_at=1_767_322_800.0,
-    tasks={"task_a": "d"},
-    votes=3,
-    measures=[],
-    faults=[],
-    scores=[],
-)
+CERTIFICATE = certificate("mock/judge")
 TRIAL = f"/run/{ONE.name}/trial/task_001"
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -6,7 +6,6 @@ import pytest
 
 from leaderboard_runs import write_suite
 from pinchbench.model.task import Suite
-from pinchbench.publish.leaderboard.public_names import PrivateNames
 
 NOWHERE = "http://127.0.0.1:9"  # the port of a service that nobody runs
 
@@ -25,8 +24,3 @@ def nobody_elses_leaderboard(user: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 @pytest.fixture
 def suite(tmp_path: Path) -> Suite:
     return write_suite(tmp_path / "bundled")
-
-
-@pytest.fixture
-def nobody() -> PrivateNames:
-    return PrivateNames()

@@ -1,8 +1,5 @@
 """Where the leaderboard is and who we are there: what is refused, what is kept, and who may read it."""
 
-import json
-import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from pinchbench.publish.leaderboard.account import (
     read_account,
     server_url,
 )
-from pinchbench.results.paths import RunFiles, create_run, write_json
+from pinchbench.results.paths import write_json
 
 SERVER = "https://board.example"
 
@@ -23,11 +20,6 @@ SERVER = "https://board.example"
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     return {"PINCHBENCH_SERVER_URL": SERVER, "PINCHBENCH_CONFIG": str(tmp_path)}
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> RunFiles:
-    return create_run(tmp_path / "results", "mock-m1_1")
 
 
 def test_the_server_is_the_public_one_unless_the_environment_names_another() -> None:
@@ -92,20 +84,3 @@ def test_a_damaged_account_is_reported_with_a_way_out_and_without_its_text(env: 
         read_account(env)
 
     assert "secret" not in str(caught.value)
-
-
-def test_what_is_private_is_for_the_user_alone_and_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_text("kept", encoding="utf-8")
-    path = tmp_path / "private.json"
-    path.symlink_to(elsewhere)
-    before = os.umask(0)
-    try:
-        write_json(path, {"a": 1}, mode=0o600)
-    finally:
-        os.umask(before)
-
-    assert stat.S_IMODE(path.lstat().st_mode) == 0o600
-    assert json.loads(path.read_bytes()) == {"a": 1}
-    assert elsewhere.read_text(encoding="utf-8") == "kept"
-    assert {one.name for one in tmp_path.iterdir() if one.is_file()} == {"private.json", "elsewhere"}

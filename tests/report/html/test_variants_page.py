@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from browser import opened
+from browser import opened, violations
 from past_experiments import ABILITIES, write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
@@ -29,7 +29,7 @@ SECTION = PageSection(
     columns=("variant", "evidence"),
     rows=(("high", "25.3"), (MISCHIEF, "none")),
 )
-DESK, PHONE, SHEET = 1280, 360, 718  # pixels; a sheet of A4 with Chromium's margins
+DESK, PHONE = 1280, 360  # pixels
 
 
 def _write(path: Path, **values: Any) -> None:
@@ -67,14 +67,21 @@ def _shown(page: Page) -> list[str]:
 
 
 @pytest.mark.long
-def test_five_variants_of_43_tasks_are_all_there_once_the_page_has_been_read(browser: Browser, large: Path) -> None:
-    with opened(browser, large) as watched:
+@pytest.mark.parametrize(("width", "is_dark"), [(DESK, True), (PHONE, False)])
+def test_5_variants_of_43_tasks_and_3_repetitions_are_all_there_at_once_and_axe_finds_nothing(
+    browser: Browser, large: Path, width: int, is_dark: bool
+) -> None:
+    with opened(browser, large, width=width, is_dark=is_dark) as watched:
         page = watched.page
         assert page.evaluate("document.readyState") == "complete"
         assert page.locator(".matrix tbody tr").count() == 43
         assert page.locator(".matrix tbody td[data-value]").count() == 43 * (len(ABILITIES) + 1)
         assert page.locator(".verdicts > li").count() == 4
         assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+        assert violations(page) == []
+        page.locator(".matrix td a").first.click()
+        page.locator("#pair h1").wait_for()
+        assert violations(page) == []
         assert watched.complaints == []
         assert watched.requests == []
 

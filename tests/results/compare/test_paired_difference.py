@@ -136,14 +136,6 @@ def test_the_p_of_few_tasks_counts_all_ways_to_turn_signs(differences: list[floa
     assert found.is_exact
 
 
-def test_the_p_is_that_of_scipys_permutation_test() -> None:
-    differences = np.random.default_rng(4).normal(0.1, 0.2, 12).clip(-1, 1)
-    theirs = scipy.stats.permutation_test(
-        (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=False
-    )
-    assert difference_of(_pairs(differences.tolist())).p == pytest.approx(theirs.pvalue)
-
-
 def test_the_p_of_many_tasks_is_near_the_exact_one_and_the_same_for_the_same_seed() -> None:
     differences = np.random.default_rng(3).normal(0.05, 0.2, EXACT_TASKS).clip(-1, 1).tolist()
     exact = difference_of(_pairs(differences))

@@ -82,13 +82,6 @@ def test_it_holds_scores_digests_and_conditions_and_no_path(tmp_path: Path) -> N
         assert private not in text
 
 
-def test_a_task_with_too_few_trials_is_in_quarantine(tmp_path: Path) -> None:
-    trials = {"often": (Made(score=1.0),) * 5, "seldom": (Made(score=1.0),) * 3}
-    run = read_run(write_run(tmp_path, PlannedRun(trials=trials)))
-    [(name, why)] = baseline_of([run], Stability()).quarantined.items()
-    assert (name, why.reason) == ("seldom", "too few repetitions: 3 with a score instead of 5")
-
-
 def test_runs_that_were_made_otherwise_are_refused(tmp_path: Path) -> None:
     first = _run(tmp_path, 1, 1, 1, 1, 1)
     with pytest.raises(ConfigError, match=r"was not made like .*: thinking level high instead of default"):

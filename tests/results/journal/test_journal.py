@@ -107,27 +107,22 @@ def test_what_is_appended_is_there_also_while_the_journal_is_open(tmp_path: Path
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_torn_last_line_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_torn_line_is_left_out_and_named_whatever_follows(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     whole = encode(STARTED) + encode(finished())
     line = encode(finished(2))
     for cut in range(1, len(line) - 1):
-        path.write_bytes(whole + line[:cut])
-        journal = read_journal(path)
-        assert journal.records == (STARTED, finished())
-        [problem] = journal.problems
-        assert problem.startswith(f"{path}:3: torn: ")
-        path.write_bytes(whole + line[:cut] + b"\n" + encode(FINISHED))  # the next writer has sealed it
-        journal = read_journal(path)
-        assert journal.records == (STARTED, finished(), FINISHED)
-        [problem] = journal.problems
-        assert problem.startswith(f"{path}:3: torn: ")
-        path.write_bytes(whole + line[:cut] + encode(FINISHED))  # and another one has not
-        journal = read_journal(path)
-        assert journal.records == (STARTED, finished(), FINISHED)
-        [problem] = journal.problems
-        assert problem.startswith(f"{path}:3: ")
-        assert problem.endswith("whole records on the same line, which are kept: 1")
+        for behind, kept, beginning, end in (
+            (b"", (), ":3: torn: ", ""),
+            (b"\n" + encode(FINISHED), (FINISHED,), ":3: torn: ", ""),  # the next writer has sealed it
+            (encode(FINISHED), (FINISHED,), ":3: ", "whole records on the same line, which are kept: 1"),
+        ):
+            path.write_bytes(whole + line[:cut] + behind)
+            journal = read_journal(path)
+            assert journal.records == (STARTED, finished(), *kept)
+            [problem] = journal.problems
+            assert problem.startswith(f"{path}{beginning}")
+            assert problem.endswith(end)
     path.write_bytes(whole + line[:-1])  # whole but for its newline: nothing is lost
     assert read_journal(path).records == (STARTED, finished(), finished(2))
 
