@@ -128,13 +128,17 @@ def calls(program: Path) -> list[list[str]]:
     return [json.loads(line) for line in _whole_lines(program.with_name("calls.log"))]
 
 
-def make_suite(folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 30, head: str = "") -> Path:
-    """Write one task file for each id and prompt."""
+def make_suite(
+    folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 30, head: str = "", check: str = ""
+) -> Path:
+    """Write one task file for each id and prompt; `check` is the code of a check that takes the place of a judge."""
     root = folder / "tasks"
     root.mkdir(parents=True, exist_ok=True)
+    grading_type = "automated" if check else "llm_judge"
+    code = f"## Automated Checks\n\n```python\ndef grade(transcript, workspace_path):\n    {check}\n```\n"
     for task_id, prompt in prompts.items():
-        lines = [f"id: {task_id}", "grading_type: llm_judge", f"timeout_seconds: {timeout_s}", head]
-        text = "\n".join(["---", *filter(None, lines), "---", "## Prompt", "", prompt, ""])
+        lines = [f"id: {task_id}", f"grading_type: {grading_type}", f"timeout_seconds: {timeout_s}", head]
+        text = "\n".join(["---", *filter(None, lines), "---", "## Prompt", "", prompt, "", code if check else ""])
         (root / f"{task_id}.md").write_text(text, encoding="utf-8")
     return root
 

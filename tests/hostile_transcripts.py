@@ -1,6 +1,10 @@
-"""Hostile transcripts: torn, spliced, with calls that share ids and numbers beyond floats."""
+"""Hostile transcripts: torn, spliced, with calls that share ids and numbers beyond floats; and a run that has one."""
 
 import json
+
+from past_runs import Made, PlannedRun
+from pinchbench.model.ending import Reason
+from pinchbench.model.grade import Ungraded
 
 AT = "2026-01-02T03:00:0{}.000Z"
 HALF = "\ud83d"  # of a surrogate pair: JSON may hold it, no encoding does
@@ -61,3 +65,18 @@ HOSTILE = "".join((
     line(9, said({"type": "text", "text": "\x00\x1b[31mdone\u202e"}, stop="error")),
     "\x00\xff\n[1, 2]\n",
 ))  # fmt: skip
+
+# a run with a trial of each kind
+MIXED = PlannedRun(
+    trials={
+        "task_a": (Made(score=1.0), Made(score=0.4)),
+        "task_b": (Made(score=0.0, reason=Reason.TIMED_OUT, note="It took too long."), Made(score=0.9)),
+        "task_c": (
+            Made(score=None, reason=Reason.NO_TRANSCRIPT, note="OpenClaw left no transcript."),
+            Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("The judge did not answer.",)),
+        ),
+        "task_d": (Made(score=0.5, retried=(Reason.PROVIDER_ERROR,)), Made(score=0.7, reason=Reason.NONZERO_EXIT)),
+        "task_e": (Made(score=0.3, transcript=HOSTILE), Made(score=0.3, transcript="")),
+    },
+    planned_beyond=1,
+)

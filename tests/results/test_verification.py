@@ -23,32 +23,14 @@ from pinchbench.results.verification import State, changed_evidence, check_run, 
 ALTERED = 10
 KEY = TrialKey(task_id="task_a", repetition=1)
 STARTED = RunStarted(run_id="r", model="m", at=1.0, trials=1)
-CHECKED = """---
-id: {task_id}
-grading_type: automated
----
-
-## Prompt
-
-Do nothing.
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    print("seen")
-    return {{"done": 0.5}}
-```
-"""
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run of two tasks, made by the program with a fake OpenClaw."""
     folder = tmp_path_factory.mktemp("made")
-    suite = make_suite(folder, {})
-    for task_id in ("task_a", "task_b"):
-        (suite / f"{task_id}.md").write_text(CHECKED.format(task_id=task_id), encoding="utf-8")
+    prompts = dict.fromkeys(("task_a", "task_b"), "Do nothing.")
+    suite = make_suite(folder, prompts, check="print('seen'); return {'done': 0.5}")
     program = fake_openclaw(folder)
     where = ["--tasks-dir", str(suite), "--output-dir", str(folder / "results"), "--run-root", str(folder / "root")]
     with pytest.MonkeyPatch.context() as patch:

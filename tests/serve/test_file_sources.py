@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 import msgspec
 import pytest
 
+from fakes import make_suite
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
@@ -25,37 +26,20 @@ from pinchbench.serve.file_sources import (
 from pinchbench.suite.loading import read_suite
 from site_server import serving
 
-TASK = """---
-id: task_a
-grading_type: automated
-timeout_seconds: 30
-workspace_files:
+WORKSPACE = """workspace_files:
   - source: notes.md
     dest: notes.md
   - source: data
     dest: input
   - path: todo.txt
     content: "buy milk"
----
-
-## Prompt
-
-Do something.
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {"made": 1.0}
-```
 """
 
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    folder = tmp_path / "tasks"
+    folder = make_suite(tmp_path, {"task_a": "Do something."}, head=WORKSPACE, check="return {'made': 1.0}")
     (folder / "assets" / "data" / "deep").mkdir(parents=True)
-    (folder / "task_a.md").write_text(TASK, encoding="utf-8")
     (folder / "assets" / "notes.md").write_text("notes", encoding="utf-8")
     (folder / "assets" / "data" / "deep" / "a.csv").write_text("a,b", encoding="utf-8")
     return folder

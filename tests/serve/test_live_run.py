@@ -13,7 +13,7 @@ from anyio import fail_after, to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream
 from starlette.datastructures import QueryParams
 
-from fakes import fake_openclaw, run_config
+from fakes import fake_openclaw, make_suite, run_config
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.events import Event, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason
@@ -37,23 +37,6 @@ from pinchbench.serve.pages import run_page
 from pinchbench.serve.run_catalogue import Catalogue
 
 RUN_LIMIT_S = 240
-TASK = """---
-id: {task_id}
-grading_type: automated
-timeout_seconds: 30
----
-
-## Prompt
-
-{prompt}
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    {check}
-```
-"""
 TASKS = {
     "task_good": ("Do something.", "return {'made': 1.0}"),
     "task_half": ("Do something.", "return {'made': 1.0, 'right': 0.0}"),
@@ -73,10 +56,8 @@ def _numbers(progress: RunProgress) -> list[str]:
 
 async def test_the_page_has_the_terminal_s_numbers_at_each_event_of_a_run_with_failures(tmp_path: Path) -> None:
     config = run_config(tmp_path, fake_openclaw(tmp_path), {})
-    assert config.tasks_dir is not None
     for task_id, (prompt, check) in TASKS.items():
-        text = TASK.format(task_id=task_id, prompt=prompt, check=check)
-        (config.tasks_dir / f"{task_id}.md").write_text(text, encoding="utf-8")
+        make_suite(tmp_path, {task_id: prompt}, check=check)
     config = replace(config, runs=2, concurrency=2, infra_retries=1, fail_fast=False)
     terminal, terminal_states = RunProgress(), []
     page_states: list[list[str]] = []
@@ -92,7 +73,7 @@ async def test_the_page_has_the_terminal_s_numbers_at_each_event_of_a_run_with_f
             terminal_states.append(_numbers(terminal))
             if not pages:
                 [files] = (config.output_dir / path.name for path in config.output_dir.iterdir() if path.is_dir())
-                pages.append(LiveRun(find(files)))
+                pages.append(LiveRun(RunFiles(output_dir=files.parent, name=files.name)))
             await to_thread.run_sync(pages[0].read)
             page_states.append(_numbers(pages[0].progress))
 
@@ -117,10 +98,6 @@ async def test_the_page_has_the_terminal_s_numbers_at_each_event_of_a_run_with_f
     assert page.score_so_far == result.data.score
     assert not page.is_running
     assert page.snapshot()["state"] == "unfinished", "two are ungraded"
-
-
-def find(folder: Path) -> RunFiles:
-    return RunFiles(output_dir=folder.parent, name=folder.name)
 
 
 @pytest.mark.parametrize(("beyond", "state"), [(0, "complete"), (1, "unfinished")])

@@ -1,9 +1,6 @@
 """Spans: their places in a trace, their times, and names of the conventions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
 from mischief import MISCHIEF, mischievous_calls
@@ -23,9 +20,6 @@ from pinchbench.publish.otel.spans import (
 )
 from pinchbench.wire.exchange_facts import facts_of
 from wire.exchanges import CHAT, exchange, sse
-
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import Event, ReadableSpan
 
 KEY = TrialKey(task_id="task_a", repetition=2)
 CONTEXT = TraceContext(trace_id=trace_of("r1"), run_span=1, model="google/gemini-9", variant="quick")

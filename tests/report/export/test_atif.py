@@ -8,26 +8,10 @@ from typing import Any
 
 from atif import Trajectory
 
-from hostile_transcripts import HOSTILE
+from hostile_transcripts import MIXED
 from past_runs import Made, PlannedRun, random_trials, write_run
-from pinchbench.model.ending import Reason
-from pinchbench.model.grade import Ungraded
 from pinchbench.report.export.atif import write_atif
 from pinchbench.results.finished_run import read_run
-
-MIXED = PlannedRun(
-    trials={
-        "task_a": (Made(score=1.0), Made(score=0.4)),
-        "task_b": (Made(score=0.0, reason=Reason.TIMED_OUT, note="It took too long."),),
-        "task_c": (
-            Made(score=None, reason=Reason.NO_TRANSCRIPT, note="OpenClaw left no transcript."),
-            Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("The judge did not answer.",)),
-        ),
-        "task_d": (Made(score=0.5, retried=(Reason.PROVIDER_ERROR,)),),
-        "task_e": (Made(score=0.3, transcript=HOSTILE), Made(score=0.3, transcript="")),
-    },
-    planned_beyond=1,
-)
 
 TOTALS = {
     "total_prompt_tokens": "prompt_tokens",
@@ -68,7 +52,7 @@ def read(folder: Path, name: str) -> dict[str, Any]:
 def test_every_trajectory_keeps_the_rules_of_the_format(tmp_path: Path) -> None:
     folder = export(tmp_path, replace(MIXED, trials={**MIXED.trials, **random_trials(tasks=5, repetitions=2)}))
     files = sorted(folder.glob("trials/*/*.json"))
-    assert len(files) == 16
+    assert len(files) == 18
     for path in files:
         check(json.loads(path.read_bytes()))
 
@@ -77,7 +61,7 @@ def test_the_index_has_each_planned_trial_and_no_others(tmp_path: Path) -> None:
     folder = export(tmp_path)
     rows = read(folder, "index.json")["trials"]
     told = {(row["task_id"], row["repetition"]): (row["file"], row["score"], row["left_out"]) for row in rows}
-    assert len(told) == len(rows) == 13
+    assert len(told) == len(rows) == 15
     assert told["task_a", 2] == ("trials/task_a/2.json", 0.4, None)
     assert told["task_b", 1] == ("trials/task_b/1.json", 0.0, None)
     assert told["task_c", 1] == (None, None, "infrastructure")

@@ -9,10 +9,9 @@ from zipfile import ZipFile
 
 import pytest
 
-from hostile_transcripts import HOSTILE
-from past_runs import Made, PlannedRun, write_run
-from pinchbench.model.ending import Reason, Stop
-from pinchbench.model.grade import Ungraded
+from hostile_transcripts import MIXED
+from past_runs import write_run
+from pinchbench.model.ending import Stop
 from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.records import RunFinished
 
@@ -20,20 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from inspect_ai.log import EvalLog
-
-MIXED = PlannedRun(
-    trials={
-        "task_a": (Made(score=1.0), Made(score=0.4)),
-        "task_b": (Made(score=0.0, reason=Reason.TIMED_OUT, note="It took too long."), Made(score=0.9)),
-        "task_c": (
-            Made(score=None, reason=Reason.NO_TRANSCRIPT, note="OpenClaw left no transcript."),
-            Made(score=None, ungraded=Ungraded.JUDGE_UNREACHABLE, notes=("The judge did not answer.",)),
-        ),
-        "task_d": (Made(score=0.5, retried=(Reason.PROVIDER_ERROR,)), Made(score=0.7, reason=Reason.NONZERO_EXIT)),
-        "task_e": (Made(score=0.3, transcript=HOSTILE), Made(score=0.3, transcript="")),
-    },
-    planned_beyond=1,
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

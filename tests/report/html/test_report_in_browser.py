@@ -128,36 +128,23 @@ def test_a_trial_has_an_address_and_back_leads_back(browser: Browser, report: Pa
         assert watched.complaints == []
 
 
-def test_nothing_of_a_hostile_transcript_runs_or_hides(browser: Browser, report: Path) -> None:
+def test_nothing_of_a_hostile_transcript_or_exchange_runs_or_hides(browser: Browser, report: Path) -> None:
     with opened(browser, report, anchor="#trial/task_elm") as watched:
         page = watched.page
         page.get_by_role("button", name="unfold all").click()
-        text = page.locator("#trial").inner_text()
+        page.evaluate("for (const one of document.querySelectorAll('#trial details')) one.open = true")
+        whole = page.locator("#trial").inner_text()
+        calls = page.locator("section.card", has=page.get_by_role("heading", name="Calls of the model")).inner_text()
 
-        assert watched.complaints == []
-        assert watched.requests == []
+        assert "6 calls, 6 failed" in calls  # a finish reason that OpenClaw does not know fails a call, too
+        assert "failed: 500" in calls
         for mischief in ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "‹U+202E›gnp.exe", "␀"):
-            assert text.count(mischief) >= 4
-        assert "\u202e" not in text
-        assert "{{ 7 * 7 }}" in text
+            assert calls.count(mischief) >= 5  # model, system prompt, tool, message, reply
+            assert whole.count(mischief) - calls.count(mischief) >= 4
+        assert "\u202e" not in whole
+        assert "{{ 7 * 7 }}" in whole.replace(calls, "")
         assert page.locator("img, iframe, a[href^=javascript]").count() == 0
         assert page.locator("script:not([type])").count() == 2
-
-
-def test_nothing_of_a_hostile_exchange_runs_or_hides(browser: Browser, report: Path) -> None:
-    with opened(browser, report, anchor="#trial/task_elm") as watched:
-        page = watched.page
-        section = page.locator("section.card", has=page.get_by_role("heading", name="Calls of the model"))
-        for summary in section.locator("summary").all():
-            summary.click()
-        text = section.inner_text()
-
-        assert "6 calls, 6 failed" in text  # a finish reason that OpenClaw does not know fails a call, too
-        assert "failed: 500" in text
-        for mischief in ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "‹U+202E›gnp.exe", "␀"):
-            assert text.count(mischief) >= 5  # model, system prompt, tool, message, reply
-        assert "\u202e" not in text
-        assert page.locator("img, iframe, a[href^=javascript]").count() == 0
         assert watched.complaints == []
         assert watched.requests == []
 

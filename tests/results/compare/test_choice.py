@@ -36,6 +36,14 @@ def _tasks(score: float, *, number: int = 8, **made: Any) -> dict[str, list[Made
     return {f"task_{n}": [Made(score=score, **made), Made(score=score, **made)] for n in range(number)}
 
 
+def _sequential(
+    verdict: SequentialVerdict, low: float, mean: float, high: float, *, variant: str = ""
+) -> SequentialComparison:
+    return SequentialComparison(
+        variant=variant, verdict=verdict, blocks=9, mean=mean, low=low, high=high, e_value=50.0, decided_at=20.0
+    )
+
+
 def test_models_are_ranked_and_all_trials_count_for_the_cost_of_a_solved_task(tmp_path: Path) -> None:
     good = _tasks(0.9, cost_usd=0.3)
     good["task_0"] = [Made(score=0.9, cost_usd=0.3), Made(score=0.1, cost_usd=0.3, took_s=300.0)]
@@ -95,16 +103,7 @@ def test_runs_without_a_common_task_are_not_ranked(tmp_path: Path) -> None:
 
 
 def test_an_experiment_that_ended_when_it_was_decided_is_ranked_by_its_verdicts(tmp_path: Path) -> None:
-    decided = SequentialComparison(
-        variant="mock/b",
-        verdict=SequentialVerdict.BETTER,
-        blocks=9,
-        mean=0.2,
-        low=0.1,
-        high=0.3,
-        e_value=50.0,
-        decided_at=20.0,
-    )
+    decided = _sequential(SequentialVerdict.BETTER, 0.1, 0.2, 0.3, variant="mock/b")
     found = _choice(tmp_path, {"a": _tasks(0.5), "b": _tasks(0.5)}, sequential=[decided])
     assert [(one.label, one.ranks) for one in found.candidates] == [("mock/b", (1,)), ("mock/a", (2,))]
 
@@ -180,12 +179,6 @@ def test_equal_sides_are_split_in_at_most_5_of_100_experiments_and_others_more_o
 def test_fewer_tasks_than_a_test_needs_split_nobody() -> None:
     found = contrasts_of([[(1.0,)] * 5, [(0.0,)] * 5])
     assert [(one.p, one.is_decided) for one in found] == [(None, False)]
-
-
-def _sequential(verdict: SequentialVerdict, low: float, mean: float, high: float) -> SequentialComparison:
-    return SequentialComparison(
-        variant="", verdict=verdict, blocks=9, mean=mean, low=low, high=high, e_value=1.0, decided_at=20.0
-    )
 
 
 def test_variants_of_a_decided_experiment_are_apart_where_their_intervals_do_not_meet() -> None:
