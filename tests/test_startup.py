@@ -118,6 +118,17 @@ def test_a_command_that_runs_nothing_imports_the_libraries_it_needs_and_no_other
     assert _libraries(modules) == libraries
 
 
+def test_the_list_of_the_bundled_tasks_waits_for_no_other_format_and_nothing_that_only_a_run_needs(
+    tmp_path: Path,
+) -> None:
+    modules = _imported("tasks", "list", cwd=tmp_path, PINCHBENCH_TASKS_DIR="")
+
+    formats = {name.rpartition(".")[2] for name in modules if name.startswith("pinchbench.suite.formats.")}
+    assert formats == {"markdown_folder"}
+    work = {"config.run_config", "sandbox", "suite.form", "suite.solution"}
+    assert not modules & {f"pinchbench.{name}" for name in work}
+
+
 def test_a_run_on_one_machine_without_a_page_imports_nothing_for_a_cluster_or_for_pages(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, {"task_a": "Do it."})
     options = (f"--openclaw={fake_openclaw(tmp_path)}", f"--tasks-dir={suite}", f"--run-root={tmp_path / 'runs'}")

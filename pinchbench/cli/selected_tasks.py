@@ -9,7 +9,6 @@ from pinchbench.cli.output import say
 from pinchbench.config.settings import absolute_path
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.suite.form import FormTasks, load_form
 from pinchbench.suite.loading import RefusedSuiteError, load_suite, problem_list, solution_of
 from pinchbench.suite.named import SEPARATOR, find_suites, load_named, read_pack
 from pinchbench.suite.select import fits, select_tasks
@@ -47,6 +46,8 @@ def select(
             chosen = select_tasks(loaded.suite, named[0].selection)
     if form is None:
         return loaded, chosen
+    from pinchbench.suite.form import FormTasks, load_form
+
     found = load_form(form, FormTasks(loaded=loaded, tasks=chosen))
     if found.note:
         say(found.note)

@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.selected_tasks import load, problems_first, raise_problems
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import PinchBenchError
-from pinchbench.model.task_programs import AssertionsVerifier
 from pinchbench.report.text import many, plain, plain_lines
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.suite.loading import RefusedSuiteError
@@ -81,6 +79,8 @@ def _circumstances(task: Task) -> Iterator[str]:
     if task.abilities:
         yield f"lets the agent use {', '.join(task.abilities)}"
     if task.starts_at is not None:
+        from zoneinfo import ZoneInfo
+
         zone = ZoneInfo(task.timezone) if task.timezone else UTC
         yield f"begins at {datetime.fromtimestamp(task.starts_at, zone).isoformat()}"
     needs = examine_tasks([task]).get(task.task_id, MissingPrerequisites())
@@ -151,6 +151,8 @@ def _print_list(loaded: LoadedSuite, chosen: Sequence[Task], *, as_json: bool) -
 
 
 def _sections(task: Task) -> Iterator[tuple[str, str]]:
+    from pinchbench.model.task_programs import AssertionsVerifier
+
     criteria = "\n".join(f"- {one}" for one in task.grading_criteria)
     check = str(task.verifier) if isinstance(task.verifier, AssertionsVerifier) else task.automated_checks
     titled = (("Expected behavior", task.expected_behavior), ("Criteria", criteria), ("Check", check))

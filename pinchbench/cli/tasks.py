@@ -79,10 +79,13 @@ def tasks_list(
         raise click.UsageError("--markdown goes without --json.")
     from pinchbench.cli.selected_tasks import select
     from pinchbench.cli.task_listing import refusals_as_json, show_list
-    from pinchbench.config.run_config import drawn_form
 
     with refusals_as_json(as_json=as_json):
-        loaded, chosen = select(tasks_dir, suite, suite_format, form=drawn_form(form, form_from))
+        if form_from is not None:
+            from pinchbench.config.run_config import drawn_form
+
+            form = drawn_form(form, form_from)
+        loaded, chosen = select(tasks_dir, suite, suite_format, form=form)
     show_list(loaded, chosen, as_json=as_json, markdown=markdown)
 
 

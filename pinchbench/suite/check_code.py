@@ -116,6 +116,10 @@ def needed_modules(code: str, *, own: Collection[str] = ()) -> tuple[str, ...]:
     except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return ()
     nodes = list(ast.walk(tree))
+    imports = [(node, name) for node in nodes for name in imported_modules([node])]
+    imports = [(node, name) for node, name in imports if name not in sys.stdlib_module_names and name not in own]
+    if not imports:
+        return ()
     guards = [node for node in nodes if isinstance(node, ast.Try) and any(map(_catches_imports, node.handlers))]
     alternatives = {id(inner) for guard in guards for one in guard.handlers for inner in ast.walk(one)}
     guarded = {id(inner) for guard in guards for one in guard.body for inner in ast.walk(one)}
@@ -134,8 +138,7 @@ def needed_modules(code: str, *, own: Collection[str] = ()) -> tuple[str, ...]:
             return False
         return name in PACKAGES or not (id(node) in guarded or (changes_path and id(node) in inner_nodes))
 
-    found = {name for node in nodes for name in imported_modules([node]) if is_needed(node, name)}
-    return tuple(sorted(found - sys.stdlib_module_names - set(own)))
+    return tuple(sorted({name for node, name in imports if is_needed(node, name)}))
 
 
 def _names_after_import(code: str) -> set[str]:

@@ -6,11 +6,10 @@ import hashlib
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import MAX_ENTRIES, MAX_FILE_BYTES, MAX_KEPT_BYTES
-from pinchbench.sandbox.sandbox_spec import HOME, NODE, OPENCLAW, RESERVED, SYSTEM_DIRS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _VARIABLE = re.compile(r"\$\w+|\$?\{+ *\w+ *\}+|%\w+%|<\w+>")
+_CHUNK_BYTES = 64 * 1024
 _MAX_NAME_BYTES = 255  # of a part of a path, as every common file system has it
 
 
@@ -50,26 +50,6 @@ def relative_path(text: str) -> str:
     if _DRIVE.match(parts[0]):
         raise ValueError("names a drive: it must be relative to the workspace")
     return "/".join(parts)
-
-
-# What a sandbox has itself: nothing may be mounted over it, and nothing in it or above it.
-_TAKEN = tuple(
-    map(PurePosixPath, (*SYSTEM_DIRS, *RESERVED, HOME, OPENCLAW, NODE, "/etc", "/opt/files", "/tests", "/logs"))
-)
-_ROOT = PurePosixPath("/")
-
-
-def stated_path_problem(path: str) -> str:
-    """Return why nothing can be mounted at a path in a trial's namespaces, as `it is …`; empty if it can (pure)."""
-    place = PurePosixPath(path)
-    if not place.is_absolute() or ".." in place.parts or "\0" in path:
-        return "it is not an absolute path without `..`"
-    if place == _ROOT:
-        return "it is the root of everything"
-    for taken in _TAKEN:
-        if taken != _ROOT and (place.is_relative_to(taken) or taken.is_relative_to(place)):
-            return f"it is a place of the sandbox's own, {taken}"
-    return ""
 
 
 _FOLDERS = ("assets", "fixtures")
@@ -178,7 +158,10 @@ def _file_hash(path: str) -> bytes:
     if not os.path.isfile(path):  # noqa: PTH113 - for many small files, creating a Path takes longer than the hash
         raise FixtureError(f"the source {path} is neither a file nor a folder")
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
-        return hashlib.file_digest(file, "sha256").digest()
+        digest = hashlib.sha256()
+        while data := file.read(_CHUNK_BYTES):  # `file_digest` clears 256 KiB of memory for each file
+            digest.update(data)
+        return digest.digest()
 
 
 def _files(folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
-from pinchbench.suite.formats import claw_bench, clawbench_core, harbor, markdown_folder, qwenclaw, wildclaw
+from pinchbench.files.user_data import bundled_tasks_dir
+from pinchbench.suite.formats import markdown_folder
 from pinchbench.suite.formats.markdown_folder import read_markdown_folder
 from pinchbench.suite.reading import TASK_TOML
-from pinchbench.suite.solution import load_solution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import ModuleType
 
     from pinchbench.model.task import Suite, Task
     from pinchbench.suite.reading import LoadedSuite, TaskProblem
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 
 def _own_solution(suite: Suite, task: Task) -> Solution | None:
     """Return the solution in the task's folder, or that a user has put into `solutions`. Raises SuiteError."""
-    return load_solution(suite.root, task.task_id)
+    solution: Solution | None = import_module("pinchbench.suite.solution").load_solution(suite.root, task.task_id)
+    return solution
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,35 +52,34 @@ class SuiteReader:
     solution: Callable[[Suite, Task], Solution | None] = _own_solution
 
 
+def _reader(name: str, *, tasks: str, has_solutions: bool = False) -> SuiteReader:
+    """Return the reader that a module of `formats` is, which is imported when it is used: few suites need it."""
+
+    def module() -> ModuleType:
+        return import_module(f"pinchbench.suite.formats.{name}")
+
+    return SuiteReader(
+        tasks=tasks,
+        recognises=lambda folder: module().recognises(folder),
+        read=lambda folder: module().read(folder),
+        solution=(lambda suite, task: module().solution(suite, task)) if has_solutions else _own_solution,
+    )
+
+
 _READERS: Mapping[SuiteFormat, SuiteReader] = MappingProxyType(
     {
         SuiteFormat.PINCHBENCH: SuiteReader(
             tasks="task_*.md, or */task.md", recognises=markdown_folder.recognises, read=read_markdown_folder
         ),
-        SuiteFormat.QWENCLAW: SuiteReader(
-            tasks="task_12345_*.md with assets/<id>", recognises=qwenclaw.recognises, read=qwenclaw.read
+        SuiteFormat.QWENCLAW: _reader("qwenclaw", tasks="task_12345_*.md with assets/<id>"),
+        SuiteFormat.WILDCLAW: _reader("wildclaw", tasks="<category>/*.md with ## Workspace Path"),
+        SuiteFormat.CLAW_BENCH: _reader(
+            "claw_bench", tasks="<domain>/*/task.toml with verifier/test_output.py", has_solutions=True
         ),
-        SuiteFormat.WILDCLAW: SuiteReader(
-            tasks="<category>/*.md with ## Workspace Path", recognises=wildclaw.recognises, read=wildclaw.read
+        SuiteFormat.CLAWBENCH_CORE: _reader(
+            "clawbench_core", tasks="MANIFEST.yaml with tier*/*.yaml", has_solutions=True
         ),
-        SuiteFormat.CLAW_BENCH: SuiteReader(
-            tasks="<domain>/*/task.toml with verifier/test_output.py",
-            recognises=claw_bench.recognises,
-            read=claw_bench.read,
-            solution=claw_bench.solution,
-        ),
-        SuiteFormat.CLAWBENCH_CORE: SuiteReader(
-            tasks="MANIFEST.yaml with tier*/*.yaml",
-            recognises=clawbench_core.recognises,
-            read=clawbench_core.read,
-            solution=clawbench_core.solution,
-        ),
-        SuiteFormat.HARBOR: SuiteReader(
-            tasks="*/task.toml with tests/test.sh",
-            recognises=harbor.recognises,
-            read=harbor.read,
-            solution=harbor.solution,
-        ),
+        SuiteFormat.HARBOR: _reader("harbor", tasks="*/task.toml with tests/test.sh", has_solutions=True),
     }
 )
 # Where the tasks lie in a checkout of a suite, below its folder.
@@ -104,6 +106,8 @@ def find_tasks_folder(root: Path, wanted: SuiteFormat | None) -> tuple[SuiteForm
     Blocks. Raises SuiteError if tasks of several formats lie side by side, and OSError.
     """
     own = SuiteFormat.PINCHBENCH
+    if wanted is None and root == bundled_tasks_dir():
+        return own, root
     names = [wanted] if wanted else [name for name in _READERS if name is not own]
     for folder in _folders(root):
         found = [name for name in names if _READERS[name].recognises(folder)]

@@ -6,7 +6,15 @@ import pytest
 
 from pinchbench.defaults import Network
 from pinchbench.errors import ConfigError
-from pinchbench.sandbox.sandbox_spec import Forward, Mount, SandboxSpec, make_spec, parse_allowed, program_root
+from pinchbench.sandbox.sandbox_spec import (
+    Forward,
+    Mount,
+    SandboxSpec,
+    make_spec,
+    parse_allowed,
+    program_root,
+    stated_path_problem,
+)
 
 
 def test_the_targets_do_not_depend_on_where_the_trial_is_kept(tmp_path: Path) -> None:
@@ -69,3 +77,11 @@ def test_services_have_ports_of_the_trials_own() -> None:
         SandboxSpec(mounts=(), network=Network.OPEN, services=(Forward(port=8020, socket="/s"),))
     with pytest.raises(ConfigError, match="70000 is not a port"):
         SandboxSpec(mounts=(), network=Network.NONE, inlet=Forward(port=70_000, socket="/s"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "app", "/", "/a/../etc", "/usr/src/app", "/etc", "/proc/x", "/home", "/opt", "/tests", "/a\0b", "/tmp/x"],
+)
+def test_a_task_can_not_state_the_systems_places_and_those_of_the_sandbox(path: str) -> None:
+    assert stated_path_problem(path)

@@ -14,8 +14,8 @@ from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import ConfigError
 from pinchbench.model.task import GradingType, ScoreRule, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import RewardVerifier
+from pinchbench.sandbox.sandbox_spec import stated_path_problem
 from pinchbench.suite.check_code import needed_modules
-from pinchbench.suite.fixtures import stated_path_problem
 from pinchbench.suite.formats.dockerfile import read_dockerfile
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, TaskFolder, plain_value, read_toml
