@@ -32,12 +32,14 @@ def clean_environment(home: Path, **env: str) -> dict[str, str]:
     return {**inherited, **own, **env}
 
 
-def call(*args: str | bytes, cwd: Path, env: Mapping[str, str], stdout: Path | None = None) -> Completed:
+def call(*args: str | bytes, cwd: Path, env: Mapping[str, str] | None = None, stdout: Path | None = None) -> Completed:
     """Run a command in this process, which costs a fraction of a program's start.
 
+    Without `env`, the user has none of our settings and lives in the current folder.
     Its streams are files with descriptors of their own; arguments are decoded as Python does with those of a program.
     What depends on the process itself (signals, pipes, a terminal, the interpreter's exit) needs a program of its own.
     """
+    env = clean_environment(cwd) if env is None else env
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         out = io.TextIOWrapper(
             stack.enter_context(stdout.open("r+b")) if stdout else stack.enter_context(TemporaryFile()),

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fake_openclaw import EVENTS_SCHEMA
+from pinchbench.authoring.history.conversations import Conversation, conversations_of
+from pinchbench.authoring.history.stored_sessions import StoredSession
 
 BEGAN = 1_780_000_000.0  # when the first conversation begins; its messages are a second apart
 Call = tuple[str, "Mapping[str, object]", str]  # a tool, its arguments, its result
@@ -125,6 +127,13 @@ def transcript(turns: Sequence[Said], *, at: float, cwd: str, session_id: str = 
             )
         events.append(message("assistant", [{"type": "text", "text": turn.answer}], stopReason=turn.stop, **model))
     return events
+
+
+def conversation(turns: Sequence[Said], *, cwd: str, at: float = BEGAN) -> Conversation:
+    """Return what is read from a session of these turns, which is one conversation."""
+    events = tuple(transcript(turns, at=at, cwd=cwd))
+    (one,) = conversations_of(StoredSession(agent="main", session_id="s", events=events))
+    return one
 
 
 def state_with_a_conversation(folder: Path) -> Path:

@@ -3,27 +3,18 @@
 import re
 from collections.abc import Sequence
 
+from made_tasks import made_task
 from pinchbench.grading.judge.prompt import Question
 from pinchbench.grading.judge.shown_files import FileView
-from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.model.task import GradingType, Task
 
 Event = dict[str, object]
 USAGE = {"input": 7001, "output": 7002, "cacheRead": 7003, "totalTokens": 7004, "cost": {"total": 0.7005}}
 
 
 def task(rubric: str | None = None, criteria: Sequence[str] = (), **more: object) -> Task:
-    fields = {
-        "task_id": "task_x",
-        "name": "A name",
-        "category": "c",
-        "grading_type": GradingType.HYBRID,
-        "prompt": "Do it.",
-        "turns": (Turn(prompt="Do it."),),
-        "llm_judge_rubric": rubric,
-        "grading_criteria": tuple(criteria),
-        **more,
-    }
-    return Task(**fields)  # type: ignore[arg-type]
+    fields = {"grading_type": GradingType.HYBRID, "llm_judge_rubric": rubric, "grading_criteria": tuple(criteria)}
+    return made_task(**{**fields, **more})
 
 
 def message(role: str, content: object = "", **more: object) -> Event:

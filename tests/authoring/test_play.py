@@ -9,8 +9,9 @@ from uuid import uuid4
 import pytest
 from anyio import fail_after
 
+from made_tasks import made_task
 from pinchbench.authoring.play import PlayFolders, StepFailedError, play, write_transcript
-from pinchbench.model.task import GradingType, Task, Turn, TurnGate
+from pinchbench.model.task import Task, Turn, TurnGate
 from pinchbench.process.leftovers import find_marked
 from pinchbench.suite.solution import SolutionTurn, ToolStep
 from pinchbench.transcript_lines import parse_line
@@ -27,8 +28,7 @@ def stage(tmp_path: Path) -> PlayFolders:
 
 
 def task(*prompts: str) -> Task:
-    turns = tuple(Turn(prompt=prompt) for prompt in prompts)
-    return Task(task_id="t", name="", category="", grading_type=GradingType.AUTOMATED, prompt="", turns=turns)
+    return made_task(turns=tuple(Turn(prompt=prompt) for prompt in prompts))
 
 
 def turn(*steps: tuple[str, dict[str, object]], answer: str = "Done.") -> SolutionTurn:

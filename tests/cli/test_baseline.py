@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from command_line import Completed, call, clean_environment
+from command_line import Completed, call
 from fakes import MODEL, fake_openclaw, make_suite
 from past_runs import Made, PlannedRun, write_run
 
@@ -32,7 +32,7 @@ class Place:
         self.suite = suite
 
     def call(self, *args: str) -> Completed:
-        return call(*args, cwd=self.folder, env=clean_environment(self.folder))
+        return call(*args, cwd=self.folder)
 
     def run(self, *args: str) -> Completed:
         return self.call(
@@ -162,7 +162,7 @@ def test_a_gate_that_cannot_be_used_is_an_error_before_anything_runs(
 ) -> None:
     (tmp_path / "broken.json").write_text("{", encoding="utf-8")
     (tmp_path / "results").mkdir()
-    done = call("--model", "a/b", *args, cwd=tmp_path, env=clean_environment(tmp_path))
+    done = call("--model", "a/b", *args, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (code, "")
     assert sentence in done.stderr
     assert not [*(tmp_path / "results").iterdir()]
@@ -178,15 +178,14 @@ def _flaky(folder: Path) -> None:
 
 def test_what_is_in_quarantine_is_listed_with_its_evidence(tmp_path: Path) -> None:
     _flaky(tmp_path)
-    environment = clean_environment(tmp_path)
-    saved = call("baseline", A, "-o", "b.json", cwd=tmp_path, env=environment)
+    saved = call("baseline", A, "-o", "b.json", cwd=tmp_path)
     assert saved.returncode == 0
     assert saved.stderr == ("1 task to compare with, 1 in quarantine\n  flaky: varies: 0.00 to 1.00 in 5 trials\n")
-    shown = call("baseline", "b.json", cwd=tmp_path, env=environment)
+    shown = call("baseline", "b.json", cwd=tmp_path)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert shown.stdout.startswith("model: mock/m1\n")
     assert "flaky: varies: 0.00 to 1.00 in 5 trials" in shown.stdout
-    loose = call("baseline", A, "-o", "b.json", "--max-spread", "1", cwd=tmp_path, env=environment)
+    loose = call("baseline", A, "-o", "b.json", "--max-spread", "1", cwd=tmp_path)
     assert loose.stderr == "2 tasks to compare with, 0 in quarantine\n"
 
 
@@ -211,7 +210,7 @@ def test_a_baseline_that_cannot_be_made_writes_nothing(
 ) -> None:
     _flaky(tmp_path)
     damage(tmp_path)
-    done = call("baseline", *args, "-o", "b.json", cwd=tmp_path, env=clean_environment(tmp_path))
+    done = call("baseline", *args, "-o", "b.json", cwd=tmp_path)
     assert done.returncode == code, done.stderr
     assert sentence in done.stderr
     assert not (tmp_path / "b.json").is_file()

@@ -18,13 +18,9 @@ import pytest
 
 from command_line import Completed, call, clean_environment
 from fakes import MODEL, SCORED_BY_MODEL, fake_openclaw, make_suite
+from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli.program import cli
 from pinchbench.cli.run import run
-from pinchbench.model.ending import Reason
-from pinchbench.model.outcome import Outcome
-from pinchbench.model.trial import TrialKey
-from pinchbench.model.usage import Usage
-from pinchbench.results.records import TrialFinished, encode
 
 FULL = Path("/dev/full")
 
@@ -368,20 +364,8 @@ def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path
 
 
 def test_a_dry_run_shows_what_is_started_first_and_how_long_it_takes_going_by_earlier_runs(tmp_path: Path) -> None:
-    took = {"task_a": 5.0, "task_b": 20.0}
-    outcomes = [
-        Outcome(
-            key=TrialKey(task_id=task_id, repetition=1),
-            reason=Reason.COMPLETED,
-            digest="",
-            execution_time_s=took_s,
-            usage=Usage(requests=1, total_tokens=9, cost_usd=0.5),
-        )
-        for task_id, took_s in took.items()
-    ]
-    before = tmp_path / "results" / "a-b_20260102-030405-9f3a"
-    before.mkdir(parents=True)
-    (before / "journal.jsonl").write_bytes(b"".join(encode(TrialFinished(outcome=one)) for one in outcomes))
+    took = {"task_a": (Made(took_s=5, setup_s=0, cost_usd=0.5),), "task_b": (Made(took_s=20, setup_s=0, cost_usd=0.5),)}
+    write_run(tmp_path / "results", PlannedRun(trials=took, model="a/b"))
     where = (
         "--tasks-dir",
         str(make_suite(tmp_path, dict.fromkeys(("task_a", "task_b", "task_c"), "Hi"), timeout_s=30)),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from anyio import create_task_group, fail_after, to_thread
 
-from command_line import Completed, call, clean_environment
+from command_line import Completed, call
 from fakes import TURN_LIMIT_S, fake_openclaw, open_gate, run_config
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.results.finished_run import read_run
@@ -27,7 +27,7 @@ def past_run(folder: Path) -> RunFiles:
 
 
 def ctl(folder: Path, *words: str) -> Completed:
-    return call("ctl", *words, cwd=folder, env=clean_environment(folder))
+    return call("ctl", *words, cwd=folder)
 
 
 def test_a_note_on_a_run_that_has_ended_is_in_its_result(tmp_path: Path) -> None:

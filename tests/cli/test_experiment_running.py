@@ -14,15 +14,11 @@ from anyio import create_task_group, fail_after, to_thread
 
 from command_line import Completed, call, clean_environment
 from fakes import MODEL, SCORED_BY_MODEL, Gate, fake_openclaw, open_gate, with_models
+from past_runs import Made, PlannedRun, write_run
 from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, EXPERIMENT_PAGE
 from pinchbench.experiment.experiment_spec import DEFAULT_SEED
 from pinchbench.experiment.sequential import Design, Sequential
-from pinchbench.model.ending import Reason
-from pinchbench.model.outcome import Outcome
-from pinchbench.model.trial import TrialKey
-from pinchbench.model.usage import Usage
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
-from pinchbench.results.records import TrialFinished, encode
 
 
 def written(
@@ -62,7 +58,7 @@ variants:
 
 
 def pinchbench(*args: str | Path, cwd: Path) -> Completed:
-    return call(*map(str, args), cwd=cwd, env=clean_environment(cwd))
+    return call(*map(str, args), cwd=cwd)
 
 
 def test_an_experiment_prints_its_folder_and_compares_its_variants(tmp_path: Path) -> None:
@@ -105,19 +101,8 @@ def test_a_dry_run_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_tells_time_and_cost_going_by_earlier_runs_and_what_is_unknown(tmp_path: Path) -> None:
-    earlier = tmp_path / "out" / "mock-m1_20260102-030405-9f3a"
-    earlier.mkdir(parents=True)
-    outcomes = [
-        Outcome(
-            key=TrialKey(task_id=f"task_{number}", repetition=1),
-            reason=Reason.COMPLETED,
-            digest="",
-            execution_time_s=10.0,
-            usage=Usage(requests=1, total_tokens=1000, cost_usd=0.5),
-        )
-        for number in range(2)
-    ]
-    (earlier / "journal.jsonl").write_bytes(b"".join(encode(TrialFinished(outcome=one)) for one in outcomes))
+    trials = {f"task_{number}": (Made(took_s=10, setup_s=0, tokens=1000, cost_usd=0.5),) for number in range(2)}
+    write_run(tmp_path / "out", PlannedRun(trials=trials))
     path = written(tmp_path, last="  other: {model: mock/m2}\nbudget: {max-cost: 1.5}\n")
     reported = pinchbench("experiment", path, "--dry-run", cwd=tmp_path).stdout.splitlines()
     assert reported == [

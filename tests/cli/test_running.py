@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from command_line import call, clean_environment
+from command_line import call
 from fakes import MODEL, fake_openclaw, make_suite, nobody_listening
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli.running import write_run_page
@@ -65,7 +65,7 @@ def test_a_collector_that_is_not_there_changes_nothing_about_the_run(tmp_path: P
     places = ["--output-dir", str(tmp_path / "out"), "--run-root", str(tmp_path / "pb"), "--isolation", "private"]
     words = ["--model", MODEL, "--openclaw", str(program), "--tasks-dir", str(suite), "--no-report", *places]
     with nobody_listening() as port:
-        done = call("run", *words, f"--otlp=http://127.0.0.1:{port}", cwd=tmp_path, env=clean_environment(tmp_path))
+        done = call("run", *words, f"--otlp=http://127.0.0.1:{port}", cwd=tmp_path)
 
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("Spans have not arrived at the collector 127.0.0.1: it can't be reached") == 1

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from command_line import call, clean_environment
+from command_line import call
 from fakes import make_suite
 
 
@@ -12,8 +12,8 @@ def test_abilities_clock_and_timeline_of_a_task_are_shown(tmp_path: Path) -> Non
     )
     make_suite(tmp_path, {"task_a": "Good morning."}, head=head)
 
-    shown = call("tasks", "show", "task_a", "--tasks-dir", "tasks", cwd=tmp_path, env=clean_environment(tmp_path))
-    listed = call("tasks", "list", "--tasks-dir", "tasks", cwd=tmp_path, env=clean_environment(tmp_path))
+    shown = call("tasks", "show", "task_a", "--tasks-dir", "tasks", cwd=tmp_path)
+    listed = call("tasks", "list", "--tasks-dir", "tasks", cwd=tmp_path)
 
     assert "lets the agent use chat, automations\nbegins at 2026-03-02T07:30:00+01:00\n" in shown.stdout
     assert "\nTurn 1, message from sam, the owner:\nGood morning.\n\nTurn 2, 1 day, 2:00:00 pass\n" in shown.stdout

@@ -131,7 +131,7 @@ def test_an_empty_history_is_an_empty_list(tmp_path: Path) -> None:
     state = UserState(folder=tmp_path / ".openclaw")
     (state.folder / "agents").mkdir()
 
-    done = call("tasks", "from-history", cwd=tmp_path, env=clean_environment(tmp_path))
+    done = call("tasks", "from-history", cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.startswith("0 conversations")

@@ -24,27 +24,25 @@ def test_a_judge_has_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "secret" not in repr(known)
 
 
-def test_what_a_judge_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "m1"}, r"m1 begins neither with openai/, .* declare one in pinchbench\.yaml"),
+        ({"model": "openrouter/a/b"}, "--judge openrouter/a/b needs a key in OPENROUTER_API_KEY"),
+        ({"model": "openclaw:a/b", "api_key_env": "HOME"}, "judge's api-key-env goes with a base-url"),
+        ({"model": "openclaw:b", "base_url": URL}, "openclaw:provider/name"),
+        ({"model": "m1", "base_url": "localhost"}, "The judge's base-url is not a URL"),
+        ({"model": "m1", "base_url": "http://me:key@127.0.0.1/v1"}, "base-url must not hold a user name or key"),
+        ({"model": "m1", "base_url": URL, "api_key_env": "sk-123"}, "The judge's api-key-env takes the name"),
+        ({"model": "demo/oracle", "base_url": URL}, "--judge demo/oracle: the built-in models play tasks"),
+        ({"model": "openclaw:demo/null", "base_url": URL}, "--judge openclaw:demo/null: the built-in models play"),
+        ({"model": "openclaw:"}, "--judge '' is not a model name"),
+    ],
+)
+def test_what_a_judge_lacks_is_reported(monkeypatch: pytest.MonkeyPatch, options: dict[str, str], said: str) -> None:
     monkeypatch.delenv("OPENROUTER_API_KEY", raising=False)
-    with pytest.raises(ConfigError, match=r"m1 begins neither with openai/, .* declare one in pinchbench\.yaml"):
-        JudgeConfig(model="m1")
-    with pytest.raises(ConfigError, match="--judge openrouter/a/b needs a key in OPENROUTER_API_KEY"):
-        JudgeConfig(model="openrouter/a/b")
-    with pytest.raises(ConfigError, match="judge's api-key-env goes with a base-url"):
-        JudgeConfig(model="openclaw:a/b", api_key_env="HOME")
-    with pytest.raises(ConfigError, match="openclaw:provider/name"):
-        JudgeConfig(model="openclaw:b", base_url=URL)
-    with pytest.raises(ConfigError, match="The judge's base-url is not a URL"):
-        JudgeConfig(model="m1", base_url="localhost")
-    with pytest.raises(ConfigError, match="The judge's base-url must not hold a user name or key"):
-        JudgeConfig(model="m1", base_url="http://me:key@127.0.0.1/v1")
-    with pytest.raises(ConfigError, match="The judge's api-key-env takes the name"):
-        JudgeConfig(model="m1", base_url=URL, api_key_env="sk-123")
-    for built_in in ("demo/oracle", "openclaw:demo/null"):
-        with pytest.raises(ConfigError, match=f"--judge {built_in}: the built-in models play tasks"):
-            JudgeConfig(model=built_in, base_url=URL)
-    with pytest.raises(ConfigError, match="--judge '' is not a model name"):
-        JudgeConfig(model="openclaw:")
+    with pytest.raises(ConfigError, match=said):
+        JudgeConfig(**options)  # type: ignore[arg-type]
 
 
 def test_a_known_provider_brings_its_address_and_its_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,13 +42,19 @@ def test_a_model_is_asked_from_a_fork_on() -> None:
     assert ReplaySettings(folder="r", fork_turn=1).asks_model
 
 
-def test_what_can_not_be_asked_is_refused() -> None:
-    with pytest.raises(ConfigError, match="--fork-at and --fork-turn don't go together"):
-        ReplaySettings(folder="r", fork_at=1, fork_turn=1)
-    with pytest.raises(ConfigError, match="--model is asked from a fork on"):
-        ReplaySettings(folder="r", model="local/m")
-    with pytest.raises(ConfigError, match="--base-url is asked from a fork on"):
-        ReplaySettings(folder="r", base_url=URL)
-    with pytest.raises(ConfigError, match="--model local/m needs --base-url"):
-        ReplaySettings(folder="r", fork_at=1, model="local/m")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"fork_at": 1, "fork_turn": 1}, "--fork-at and --fork-turn don't go together"),
+        ({"model": "local/m"}, "--model is asked from a fork on"),
+        ({"base_url": URL}, "--base-url is asked from a fork on"),
+        ({"fork_at": 1, "model": "local/m"}, "--model local/m needs --base-url"),
+    ],
+)
+def test_what_can_not_be_asked_is_refused(options: dict[str, object], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        ReplaySettings(folder="r", **options)  # type: ignore[arg-type]
+
+
+def test_a_built_in_model_needs_no_endpoint_at_a_fork() -> None:
     assert ReplaySettings(folder="r", fork_at=1, model="demo/oracle").model == "demo/oracle"

@@ -55,43 +55,24 @@ def test_the_built_in_models_are_known_by_name() -> None:
         RunConfig(model="demo/other")
 
 
-@pytest.mark.parametrize("value", [0, -1, 1025])
-def test_a_concurrency_out_of_range_is_refused(value: int) -> None:
-    with pytest.raises(ConfigError, match=f"--concurrency {value} is out of range; it goes from 1 to 1024"):
-        RunConfig(model=MODEL, concurrency=value)
-
-
-@pytest.mark.parametrize("value", [0, -1, 1001])
-def test_a_number_of_runs_out_of_range_is_refused(value: int) -> None:
-    with pytest.raises(ConfigError, match=f"--runs {value} is out of range; it goes from 1 to 1000"):
-        RunConfig(model=MODEL, runs=value)
-
-
-@pytest.mark.parametrize("value", [-1, 2**32])
-def test_a_seed_out_of_range_is_refused(value: int) -> None:
-    with pytest.raises(ConfigError, match=f"--seed {value} is out of range"):
-        RunConfig(model=MODEL, seed=value)
-
-
-@pytest.mark.parametrize("value", [0, -1, 100.1, float("inf"), float("nan")])
-def test_a_timeout_multiplier_out_of_range_is_refused(value: float) -> None:
-    with pytest.raises(ConfigError, match=r"--timeout-multiplier .* above 0 and at most 100"):
-        RunConfig(model=MODEL, timeout_multiplier=value)
-
-
 @pytest.mark.parametrize(
-    ("option", "value", "least"),
-    [("memory", 1.9, 2), ("processes", 199, 200), ("disk", 0, 0.1), ("disk", math.inf, 0.1)],
+    ("option", "values", "said"),
+    [
+        ("concurrency", (0, -1, 1025), "--concurrency {} is out of range; it goes from 1 to 1024"),
+        ("runs", (0, -1, 1001), "--runs {} is out of range; it goes from 1 to 1000"),
+        ("seed", (-1, 2**32), "--seed {} is out of range"),
+        ("timeout_multiplier", (0, -1, 100.1, math.inf, math.nan), "--timeout-multiplier .* above 0 and at most 100"),
+        ("max_memory", (1.9,), "--max-memory {} is out of range; it is at least 2"),
+        ("max_processes", (199,), "--max-processes {} is out of range; it is at least 200"),
+        ("max_disk", (0, math.inf), "--max-disk {} is out of range; it is at least 0.1"),
+        ("thinking", ("", "High", "lots"), "they are off, minimal, low"),
+        ("pass_threshold", (0, -1, 1.01, math.nan), "--pass-threshold .* is out of range"),
+    ],
 )
-def test_a_limit_below_what_openclaw_needs_is_refused(option: str, value: float, least: float) -> None:
-    with pytest.raises(ConfigError, match=f"--max-{option} {value} is out of range; it is at least {least}"):
-        RunConfig(model=MODEL, **{f"max_{option}": value})  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("level", ["", "High", "lots"])
-def test_an_unknown_thinking_level_is_refused_with_the_known_ones(level: str) -> None:
-    with pytest.raises(ConfigError, match="they are off, minimal, low"):
-        RunConfig(model=MODEL, thinking=level)
+def test_a_value_out_of_range_is_refused_with_the_range(option: str, values: tuple[object, ...], said: str) -> None:
+    for value in values:
+        with pytest.raises(ConfigError, match=said.format(value)):
+            RunConfig(model=MODEL, **{option: value})  # type: ignore[arg-type]
 
 
 def test_an_endpoint_goes_with_neither_demo_models_nor_the_users_openclaw() -> None:
@@ -129,12 +110,6 @@ def test_the_variable_with_the_key_is_set_and_goes_with_an_endpoint(monkeypatch:
     for name in ("EMPTY_KEY", "NO_SUCH_KEY_HERE"):
         with pytest.raises(ConfigError, match=f"{name}: that environment variable is not set"):
             RunConfig(model=MODEL, base_url=URL, api_key_env=name)
-
-
-@pytest.mark.parametrize("value", [0, -1, 1.01, float("nan")])
-def test_the_pass_threshold_is_a_score_above_0(value: float) -> None:
-    with pytest.raises(ConfigError, match=r"--pass-threshold .* is out of range"):
-        RunConfig(model=MODEL, pass_threshold=value)
 
 
 def test_a_cost_limit_on_an_own_endpoint_needs_its_prices() -> None:

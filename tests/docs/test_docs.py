@@ -19,6 +19,7 @@ from docs.pages import DOCS, PAGES, ROOT, commands, fences, named
 from pinchbench.cli import cli
 from pinchbench.cli.settings_file import FOLDER_VARIABLE, read_settings
 from pinchbench.experiment.experiment_spec import read_experiment
+from pinchbench.model.task import Task
 from pinchbench.suite.parse import parse_task
 
 MAX_README_LINES = 150
@@ -91,19 +92,21 @@ def test_the_sample_of_a_settings_file_can_be_read(tmp_path: Path, monkeypatch: 
     assert read_settings().endpoints.keys() == {"local"}
 
 
+def parsed(head: str) -> Task:
+    rest = "## Prompt\n\nHi.\n\n## Automated Checks\n\n```python\ndef grade(t, w): return {'a': 1}\n```\n"
+    return parse_task(f"---\nid: task_x\n{head}\n---\n{rest}", path=Path("task.md")).task
+
+
 @pytest.mark.parametrize(
     "head", [one for one in fences(DOCS / "guides" / "office-service.md", "yaml") if one[0] != " "]
 )
 def test_the_sample_of_a_service_can_be_read(head: str) -> None:
-    rest = "## Prompt\n\nHi.\n\n## Automated Checks\n\n```python\ndef grade(t, w): return {'a': 1}\n```\n"
-    assert parse_task(f"---\nid: task_x\n{head}\n---\n{rest}", path=Path("task.md")).task.services
+    assert parsed(head).services
 
 
 def test_the_sample_of_a_timeline_can_be_read() -> None:
     [head] = [fence for fence in fences(DOCS / "guides" / "your-tasks.md", "yaml") if "timeline:" in fence]
-    rest = "## Prompt\n\nHi.\n\n## Automated Checks\n\n```python\ndef grade(t, w): return {'a': 1}\n```\n"
-    parsed = parse_task(f"---\nid: task_x\n{head}\n---\n{rest}", path=Path("task.md"))
-    assert len(parsed.task.turns) == head.count("  - ") + 1
+    assert len(parsed(head).turns) == head.count("  - ") + 1
 
 
 def test_the_python_page_names_all_that_is_public() -> None:

@@ -16,7 +16,8 @@ LIMIT_S = 60
 KEY = "sk-0123456789abcdef-THIS-IS-NOBODYS-KEY"
 
 
-def _config(folder: Path, program: Path, **options: object) -> DoctorConfig:
+def _config(folder: Path, program: Path | None = None, **options: object) -> DoctorConfig:
+    program = program or fake_openclaw(folder / "fake")
     suite = make_suite(folder, {"task_a": "Hi"})  # the bundled one takes a while to read
     places = {"output_dir": folder / "out", "run_root": folder / "runs", "openclaw": str(program), "tasks_dir": suite}
     return DoctorConfig(**{**places, **options})  # type: ignore[arg-type]
@@ -52,10 +53,9 @@ async def test_a_fit_machine_answers_and_nothing_is_left_behind(tmp_path: Path) 
 
 
 async def test_a_built_in_model_answers_from_its_own_server(tmp_path: Path) -> None:
-    program = fake_openclaw(tmp_path / "fake")
     (tmp_path / "runs").mkdir()
 
-    found, _ = await _examine(_config(tmp_path, program, model="demo/oracle"))
+    found, _ = await _examine(_config(tmp_path, model="demo/oracle"))
 
     assert found["model"].level is Level.OK, found["model"]
     assert "$" not in found["model"].said
@@ -87,9 +87,8 @@ async def test_an_agent_that_does_not_start_is_reported_with_what_to_try(tmp_pat
 
 
 async def test_offline_nobody_is_asked(tmp_path: Path) -> None:
-    program = fake_openclaw(tmp_path / "fake")
     config = _config(
-        tmp_path, program, model=MODEL, judges=(NamedJudge(model="j", base_url="http://127.0.0.1:9/v1"),), offline=True
+        tmp_path, model=MODEL, judges=(NamedJudge(model="j", base_url="http://127.0.0.1:9/v1"),), offline=True
     )
 
     found, said = await _examine(config)
@@ -123,7 +122,7 @@ async def test_a_key_in_the_place_of_a_model_is_not_said_either(
 ) -> None:
     monkeypatch.setenv("MOCK_API_KEY", KEY)
 
-    found, said = await _examine(_config(tmp_path, fake_openclaw(tmp_path / "fake"), model=f"mock/{KEY}"))
+    found, said = await _examine(_config(tmp_path, model=f"mock/{KEY}"))
 
     assert "Asking mock/[key] one question" in said[0]
     assert KEY[:12] not in repr((found, said))
@@ -151,7 +150,7 @@ exec {real} "$@"
 
 async def test_an_endpoint_is_asked_directly_first_and_then_through_openclaw(tmp_path: Path) -> None:
     async with fake_judge() as endpoint:
-        config = _config(tmp_path, fake_openclaw(tmp_path / "fake"), model="mock/m1", base_url=endpoint.base_url)
+        config = _config(tmp_path, model="mock/m1", base_url=endpoint.base_url)
         found, _ = await _examine(config)
 
         alone = [said.said for said in await _all(config)]
@@ -168,7 +167,7 @@ async def test_an_endpoint_that_refuses_is_reported_in_its_own_words_and_opencla
     monkeypatch.setenv("MY_KEY", KEY)
     async with fake_judge(failing(404, "no such model: m1")) as endpoint:
         options = {"model": "mock/m1", "base_url": endpoint.base_url, "api_key_env": "MY_KEY"}
-        found, _ = await _examine(_config(tmp_path, fake_openclaw(tmp_path / "fake"), **options))
+        found, _ = await _examine(_config(tmp_path, None, **options))
 
     assert found["model"].level is Level.PROBLEM
     assert "no such model: m1" in found["model"].said
@@ -190,9 +189,7 @@ async def test_a_judge_that_answers_is_well_and_a_web_page_is_no_judge(tmp_path:
 
 
 async def test_an_openclaw_judge_is_left_to_a_run(tmp_path: Path) -> None:
-    program = fake_openclaw(tmp_path / "fake")
-
-    found, _ = await _examine(_config(tmp_path, program, judges=(NamedJudge(model=f"openclaw:{MODEL}"),)))
+    found, _ = await _examine(_config(tmp_path, judges=(NamedJudge(model=f"openclaw:{MODEL}"),)))
 
     assert found["judge"].level is Level.NOTE
     assert "is an OpenClaw agent" in found["judge"].said
@@ -209,7 +206,7 @@ async def test_a_missing_openclaw_is_one_problem_and_the_other_checks_go_on(tmp_
 
 async def test_settings_that_a_run_would_refuse_are_findings(tmp_path: Path) -> None:
     options = {"model": "mock/m1", "base_url": "http://127.0.0.1:9/v1", "api_key_env": "NOT_SET_ANYWHERE"}
-    config = _config(tmp_path, fake_openclaw(tmp_path / "fake"), **options, judges=(NamedJudge(model="openai/gpt-5"),))
+    config = _config(tmp_path, None, **options, judges=(NamedJudge(model="openai/gpt-5"),))
 
     found, said = await _examine(config)
 
@@ -238,7 +235,7 @@ async def test_a_state_of_openclaw_that_can_not_be_read_is_one_problem(tmp_path:
     (user / ".openclaw").mkdir()
     (user / ".openclaw" / "openclaw.json").write_text("{{{", encoding="utf-8")
 
-    found, _ = await _examine(_config(tmp_path, fake_openclaw(tmp_path / "fake"), model=MODEL, offline=True))
+    found, _ = await _examine(_config(tmp_path, model=MODEL, offline=True))
 
     assert [one.subject for one in found.values() if one.level is Level.PROBLEM] == ["key"]
     assert "can't be read" in found["key"].said
@@ -252,7 +249,7 @@ async def test_a_check_that_breaks_is_a_finding_and_costs_no_other(
 
     monkeypatch.setattr(machine_findings, "find_limits", breaks)
 
-    found, _ = await _examine(_config(tmp_path, fake_openclaw(tmp_path / "fake"), offline=True))
+    found, _ = await _examine(_config(tmp_path, offline=True))
 
     assert "ZeroDivisionError: no reason" in found["limits"].said
     assert found["limits"].level is Level.PROBLEM

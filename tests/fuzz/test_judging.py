@@ -94,6 +94,8 @@ def test_a_reply_is_a_verdict_within_its_range_or_unreadable(text: str, question
     ).map("".join),
     question=st.sampled_from(QUESTIONS),
 )
+@example(text="{a:\ud800}", question=QUESTIONS[2])
+@example(text='{"scores": {"\\ud800": 0.5}, "notes": "\\ud800"}', question=QUESTIONS[2])
 @examples_of("free reply")
 def test_a_reply_put_together_of_anything_is_a_verdict_or_unreadable(text: str, question: Question) -> None:
     check_reply(text, question, is_last=True)

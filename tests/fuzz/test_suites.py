@@ -1,15 +1,17 @@
 """Task files, manifests and solutions in any state: a value or a list of problems, and nothing else."""
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fuzz.examples import examples_of
 from fuzz.mutation import data, texts
+from made_tasks import made_task
 from pinchbench.errors import SuiteError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.grading.judge.criteria import read_criteria
@@ -131,11 +133,13 @@ def check_task(task: Task, root: Path | None = None) -> None:
         assert task.automated_checks is not None
         compile(task.automated_checks, "<check>", "exec", dont_inherit=True)
     # whatever is kept of a task can be written down
-    for text in (task.name, task.category, task.prompt, repr(task.frontmatter)):
+    for text in (task.name, task.category, task.prompt, json.dumps(task.frontmatter, allow_nan=False)):
         text.encode()
 
 
 @given(texts(TASKS))
+@example("---\nid: !!float 1:2:x\nname: !!int ''\n---\n")
+@example('---\na: "\\UFFFFFFFF"\n---\n')
 @examples_of("task")
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 def test_a_task_file_is_a_usable_task_or_a_list_of_problems_that_name_its_lines(text: str) -> None:
@@ -155,13 +159,7 @@ def test_a_task_file_is_a_usable_task_or_a_list_of_problems_that_name_its_lines(
 @given(text=texts(TASKS), kept=st.sampled_from(["prompt", "head"]))
 @examples_of("criteria")
 def test_the_criteria_of_any_rubric_have_names_and_weights_that_are_shares(text: str, kept: str) -> None:
-    task = Task(
-        task_id="t",
-        name="t",
-        category="c",
-        grading_type=GradingType.LLM_JUDGE,
-        prompt="p",
-        turns=(),
+    task = made_task(
         llm_judge_rubric=text if kept == "head" else None,
         grading_criteria=tuple(text.split("\n")) if kept == "prompt" else (),
     )

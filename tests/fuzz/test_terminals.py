@@ -14,6 +14,7 @@ from rich.console import Console, Group
 
 from fuzz.examples import examples_of
 from fuzz.mutation import HOSTILE_TEXTS
+from made_tasks import made_task
 from past_runs import aggregate_of, facts_of
 from pinchbench.events import (
     Event,
@@ -29,7 +30,7 @@ from pinchbench.events import (
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.model.task import GradingType, Turn
 from pinchbench.model.trial import Trial, TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.listings import print_plan
@@ -146,14 +147,7 @@ def summary(said: str, key: TrialKey) -> str:
     plan = [*(one.key for one in outcomes), other]
     facts = facts_of(plan, model=said, categories={key.task_id: said, "task_z": "writing"})
     data = aggregate_of(outcomes, facts, grades.values(), stopped=said)
-    task = Task(
-        task_id=key.task_id,
-        name=said,
-        category=said,
-        grading_type=GradingType.LLM_JUDGE,
-        prompt=said,
-        turns=(Turn(prompt=said),),
-    )
+    task = made_task(task_id=key.task_id, name=said, category=said, prompt=said, turns=(Turn(prompt=said),))
 
     def draw(console: Console) -> None:
         print_summary(console, data, outcomes, grades, folder=Path("results", "r"))

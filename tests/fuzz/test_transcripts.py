@@ -26,10 +26,10 @@ from fuzz.mutation import (
     json_texts,
     to_text,
 )
+from made_tasks import made_task
 from pinchbench.grading.judge.prompt import ask
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw import sessions
 from pinchbench.openclaw.sessions import AnyStore, JsonlStore, SqliteStore
@@ -40,58 +40,33 @@ from pinchbench.transcript_lines import parse_line
 
 USAGE = {"input": 80, "output": 10, "cacheRead": 20, "cacheWrite": 0, "totalTokens": 110, "cost": {"total": 0.003}}
 ASSISTANT = {"role": "assistant", "provider": "mock", "model": "m1", "usage": USAGE}
+
+
+def message(number: int, role: str, content: object, **more: object) -> dict[str, object]:
+    inner = (ASSISTANT if role == "assistant" else {"role": role}) | more | {"content": content}
+    return {"type": "message", "id": f"a{number}", "timestamp": "t", "message": inner}
+
+
+def text(said: str) -> list[object]:
+    return [{"type": "text", "text": said}]
+
+
+CALL = {"type": "toolCall", "id": "c1", "name": "write", "arguments": {"path": "a.txt", "content": "x"}}
 EVENTS: list[object] = [
     {"type": "session", "version": 3, "id": "s", "timestamp": "2026-06-01T10:00:00.000Z", "cwd": "/w"},
     {"type": "model_change", "id": "a1", "parentId": None, "timestamp": "t", "provider": "mock", "modelId": "m1"},
-    {
-        "type": "message",
-        "id": "a2",
-        "timestamp": "t",
-        "message": {"role": "user", "content": [{"type": "text", "text": "Do it."}], "timestamp": 1750000000000},
-    },
-    {
-        "type": "message",
-        "id": "a3",
-        "timestamp": "t",
-        "message": {"role": "user", "content": "Continue where you left off"},
-    },
-    {
-        "type": "message",
-        "id": "a4",
-        "timestamp": "t",
-        "message": ASSISTANT
-        | {
-            "stopReason": "toolUse",
-            "content": [
-                {"type": "thinking", "thinking": "hm"},
-                {"type": "toolCall", "id": "c1", "name": "write", "arguments": {"path": "a.txt", "content": "x"}},
-            ],
-        },
-    },
-    {
-        "type": "message",
-        "id": "a5",
-        "timestamp": "t",
-        "message": {"role": "toolResult", "toolCallId": "c1", "toolName": "write", "isError": False, "content": "ok"},
-    },
-    {
-        "type": "message",
-        "id": "a6",
-        "timestamp": "t",
-        "message": ASSISTANT | {"stopReason": "stop", "content": [{"type": "text", "text": "Done. 🦀"}]},
-    },
-    {
-        "type": "message",
-        "id": "a7",
-        "timestamp": "t",
-        "message": ASSISTANT | {"stopReason": "error", "content": [], "errorMessage": "429 slow down"},
-    },
+    message(2, "user", text("Do it."), timestamp=1750000000000),
+    message(3, "user", "Continue where you left off"),
+    message(4, "assistant", [{"type": "thinking", "thinking": "hm"}, CALL], stopReason="toolUse"),
+    message(5, "toolResult", "ok", toolCallId="c1", toolName="write", isError=False),
+    message(6, "assistant", text("Done. 🦀"), stopReason="stop"),
+    message(7, "assistant", [], stopReason="error", errorMessage="429 slow down"),
 ]
 LINES = [json.dumps(event, ensure_ascii=False).encode() for event in EVENTS]
 SPLICED = LINES[2][:40] + LINES[4] + LINES[6]
 LINE = st.one_of(encoded(json_texts(EVENTS)), data([*LINES, SPLICED]))
 FILE = st.lists(LINE, max_size=5).map(b"\n".join)
-TASK = Task(task_id="t", name="t", category="c", grading_type=GradingType.LLM_JUDGE, prompt="p", turns=())
+TASK = made_task()
 
 
 def check_facts(facts: TranscriptFacts, lines: int) -> None:

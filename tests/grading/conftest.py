@@ -9,11 +9,12 @@ from uuid import uuid4
 import pytest
 from anyio import fail_after
 
+from made_tasks import made_task
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.grading.checks import CheckJob, GradeJob, run_check
 from pinchbench.model.grade import CheckGrade
-from pinchbench.model.task import GradingType, Task
+from pinchbench.model.task import Task
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.sandbox.levels import Level, find_support
@@ -47,18 +48,10 @@ class Desk:
         keep_workspace(self.workspace, evidence.workspace)
         named = [{one.name for one in fields(kind)} & changes.keys() for kind in (Task, GradeJob, CheckJob)]
         of_task, of_trial, of_job = ({name: changes[name] for name in names} for names in named)
-        task = Task(
-            task_id="task",
-            name="Task",
-            category="",
-            grading_type=GradingType.AUTOMATED,
-            prompt="",
-            turns=(),
-            automated_checks=dedent(code),
-        )
+        task = made_task(task_id="task", automated_checks=dedent(code), **of_task)
         trial = GradeJob(
             key=TrialKey(task_id="task", repetition=1),
-            task=replace(task, **of_task),  # type: ignore[arg-type]
+            task=task,
             evidence=evidence,
             workspace=str(self.workspace),
             transcript_length=_count(evidence.transcript),

@@ -19,7 +19,6 @@ from pinchbench.grading.checks import run_check
 from pinchbench.sandbox.sandbox_spec import Mount
 
 in_namespaces = pytest.mark.parametrize("desk", [IN_NAMESPACES], indirect=True)
-# A program of the agent's, which the check runs as tasks do.
 RUN = """
 import subprocess, sys
 def grade(t, w):
@@ -27,6 +26,14 @@ def grade(t, w):
     print(done.stdout, done.stderr)
     return {"done": done.returncode == 0}
 """
+
+
+async def exits_well(desk: Desk, program: str, **changes: object) -> bool:
+    """Let a check run a program of the agent's, as tasks do."""
+    (desk.workspace / "mine.py").write_text(program, encoding="utf-8")
+    grade = await desk.check(RUN, **changes)
+    assert grade.score is not None
+    return grade.score == 1.0
 
 
 @in_namespaces
@@ -43,9 +50,7 @@ assert numbers == [1, 2, os.getpid()], numbers
 found = [path for path in {[*map(str, absent)]!r} if os.path.exists(path) and os.listdir(path)]
 assert not found, found
 """
-    (desk.workspace / "mine.py").write_text(program, encoding="utf-8")
-    grade = await desk.check(RUN)
-    assert grade.score == 1.0, desk.said()
+    assert await exits_well(desk, program), desk.said()
 
 
 @in_namespaces
@@ -60,9 +65,7 @@ for address in (("127.0.0.1", {neighbour.getsockname()[1]}), ("192.0.2.1", 80)):
         continue
     raise SystemExit(f"reached {{address}}")
 """
-        (desk.workspace / "mine.py").write_text(program, encoding="utf-8")
-        grade = await desk.check(RUN)
-    assert grade.score == 1.0, desk.said()
+        assert await exits_well(desk, program), desk.said()
 
 
 @in_namespaces
@@ -70,9 +73,7 @@ async def test_programs_that_name_the_workspace_by_its_path_find_the_copy(desk: 
     path = desk.workspace / "out.txt"
     path.write_text("theirs", encoding="utf-8")
     program = "import sys\nassert open(sys.argv[1]).read() == 'theirs'\nopen(sys.argv[1], 'w').write('spoilt')"
-    (desk.workspace / "mine.py").write_text(program.replace("sys.argv[1]", repr(str(path))), encoding="utf-8")
-    grade = await desk.check(RUN)
-    assert grade.score == 1.0, desk.said()
+    assert await exits_well(desk, program.replace("sys.argv[1]", repr(str(path)))), desk.said()
     assert path.read_text("utf-8") == "theirs"
 
 
@@ -80,10 +81,8 @@ async def test_programs_that_name_the_workspace_by_its_path_find_the_copy(desk: 
 async def test_allowed_paths_can_be_read_and_not_written(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("here", encoding="utf-8")
     program = f"assert open({str(tmp_path / 'tool')!r}).read() == 'here'\nopen({str(tmp_path / 'tool')!r}, 'w')"
-    (desk.workspace / "mine.py").write_text(program, encoding="utf-8")
     allowed = Mount(source=str(tmp_path / "tool"), target=str(tmp_path / "tool"), writable=True)
-    grade = await desk.check(RUN, sandbox=CheckSandbox(allowed=(allowed,)))
-    assert grade.score == 0.0
+    assert not await exits_well(desk, program, sandbox=CheckSandbox(allowed=(allowed,)))
     assert "Read-only file system" in desk.said()
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes import until
+from made_tasks import made_task
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.checks import GradeJob
 from pinchbench.grading.grader import Grader, combine
@@ -19,7 +20,7 @@ from pinchbench.grading.judge.judge_reply import REPLY_CHARS
 from pinchbench.grading.judge.kept_replies import Judgement, Vote
 from pinchbench.grading.judge.prompt import FILE_BYTES, FILES_BYTES, Question, make_question
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
-from pinchbench.model.task import PINCHBENCH_RULE, GradingType, ScoreRule, Task, Turn, WorkspaceFile
+from pinchbench.model.task import PINCHBENCH_RULE, GradingType, ScoreRule, WorkspaceFile
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
 
@@ -34,17 +35,8 @@ def graded(
     share: float = 0.5,
     rule: ScoreRule = PINCHBENCH_RULE,
 ) -> Grade:
-    task = Task(
-        task_id="task_a",
-        name="",
-        category="",
-        grading_type=kind,
-        prompt="",
-        turns=(),
-        grading_weights={"automated": share, "llm_judge": 1 - share},
-        digest="d",
-        rule=rule,
-    )
+    weights = {"automated": share, "llm_judge": 1 - share}
+    task = made_task(grading_type=kind, grading_weights=weights, rule=rule)
     return combine(KEY, task, check=check, judge=judge, graded_at=12.5)
 
 
@@ -112,17 +104,9 @@ def a_job(folder: Path, kind: GradingType, files: tuple[WorkspaceFile, ...] = ()
     (workspace / "out.txt").write_text("hello", encoding="utf-8")
     evidence.transcript.write_text(f"{json.dumps(MESSAGE)}\n" * 2, encoding="utf-8")
     keep_workspace(workspace, evidence.workspace)
-    task = Task(
-        task_id="task_a",
-        name="A task",
-        category="c",
-        grading_type=kind,
-        prompt="Write out.txt.",
-        turns=(Turn(prompt="Write out.txt."),),
-        grading_weights={"automated": 0.5, "llm_judge": 0.5},
-        automated_checks=CHECK,
-        workspace_files=files,
-        digest="d",
+    weights = {"automated": 0.5, "llm_judge": 0.5}
+    task = made_task(
+        grading_type=kind, grading_weights=weights, automated_checks=CHECK, workspace_files=files, digest="d"
     )
     return GradeJob(
         key=KEY,
@@ -136,6 +120,11 @@ def a_job(folder: Path, kind: GradingType, files: tuple[WorkspaceFile, ...] = ()
     )
 
 
+async def grade_of(folder: Path, judge: FixedJudge, job: GradeJob, secrets: tuple[str, ...] = ()) -> Grade:
+    with fail_after(60):
+        return await a_grader(folder, judge, secrets).grade(job)
+
+
 def a_grader(folder: Path, judge: FixedJudge | None = None, secrets: tuple[str, ...] = ()) -> Grader:
     scratch = folder / "scratch"
     scratch.mkdir(exist_ok=True)
@@ -144,8 +133,7 @@ def a_grader(folder: Path, judge: FixedJudge | None = None, secrets: tuple[str, 
 
 async def test_a_hybrid_task_is_graded_by_both(tmp_path: Path) -> None:
     judge = FixedJudge()
-    with fail_after(60):
-        grade = await a_grader(tmp_path, judge).grade(a_job(tmp_path, GradingType.HYBRID))
+    grade = await grade_of(tmp_path, judge, a_job(tmp_path, GradingType.HYBRID))
     assert (grade.score, grade.breakdown, grade.digest) == (0.5, {"automated.turns": 0.5}, "d")
     assert isinstance(grade.check, CheckGrade)
     assert grade.judge is not None
@@ -162,7 +150,7 @@ async def test_a_judge_behind_a_gate_is_asked_only_when_the_check_gives_enough(
     judge = FixedJudge(grade_given=JudgeGrade(score=1.0))
     job = a_job(tmp_path, GradingType.HYBRID)  # its check gives 0.5
     rule = ScoreRule(text="", judge_gate=gate, recomputes_judge=False)
-    grade = await a_grader(tmp_path, judge).grade(replace(job, task=replace(job.task, rule=rule)))
+    grade = await grade_of(tmp_path, judge, replace(job, task=replace(job.task, rule=rule)))
     assert len(judge.asked) == asked
     assert grade.score == pytest.approx(0.25 + 0.5 * asked)
 
@@ -171,13 +159,12 @@ async def test_all_replies_of_a_judge_are_kept_by_their_digest_and_without_keys(
     judge = FixedJudge(replies=("the key is sk-0123456789abcdef \ud800", "x" * (REPLY_CHARS + 1)))
     job = a_job(tmp_path, GradingType.LLM_JUDGE)
     digests = []
-    with fail_after(60):
-        for score in (0.5, 0.5, 0.25):
-            judge.grade_given = JudgeGrade(score=score, prompt_version="3")
-            judge.replies = (*judge.replies, "again") if score == 0.25 else judge.replies
-            grade = await a_grader(tmp_path, judge, ("sk-0123456789abcdef",)).grade(job)
-            assert grade.judge is not None
-            digests.append(grade.judge.replies_digest)
+    for score in (0.5, 0.5, 0.25):
+        judge.grade_given = JudgeGrade(score=score, prompt_version="3")
+        judge.replies = (*judge.replies, "again") if score == 0.25 else judge.replies
+        grade = await grade_of(tmp_path, judge, job, secrets=("sk-0123456789abcdef",))
+        assert grade.judge is not None
+        digests.append(grade.judge.replies_digest)
 
     first, same, other = digests
     assert (first, len({first, other})) == (same, 2)
@@ -193,8 +180,7 @@ async def test_all_replies_of_a_judge_are_kept_by_their_digest_and_without_keys(
 @pytest.mark.parametrize("kind", [GradingType.AUTOMATED, GradingType.LLM_JUDGE])
 async def test_only_those_are_asked_that_the_task_names(tmp_path: Path, kind: GradingType) -> None:
     judge = FixedJudge()
-    with fail_after(60):
-        grade = await a_grader(tmp_path, judge).grade(a_job(tmp_path, kind))
+    grade = await grade_of(tmp_path, judge, a_job(tmp_path, kind))
     assert grade.score == 0.5
     assert (grade.check is not None, len(judge.asked)) == (
         kind is GradingType.AUTOMATED,
@@ -210,15 +196,13 @@ async def test_lost_evidence_is_named_and_nobody_is_asked_about_the_rest(
     job = a_job(tmp_path, kind)
     getattr(job.evidence, lost).unlink()
     judge = FixedJudge()
-    with fail_after(60):
-        grade = await a_grader(tmp_path, judge).grade(job)
+    grade = await grade_of(tmp_path, judge, job)
     assert (grade.score, grade.ungraded, judge.asked) == (None, Ungraded.EVIDENCE_LOST, [])
 
 
 async def test_a_bug_costs_one_trial_its_grade_and_shows_its_traceback(tmp_path: Path) -> None:
     judge = FixedJudge(grade_given=ZeroDivisionError("a bug of ours"))
-    with fail_after(60):
-        grade = await a_grader(tmp_path, judge).grade(a_job(tmp_path, GradingType.LLM_JUDGE))
+    grade = await grade_of(tmp_path, judge, a_job(tmp_path, GradingType.LLM_JUDGE))
     assert (grade.score, grade.ungraded) == (None, Ungraded.GRADER_BUG)
     assert "ZeroDivisionError: a bug of ours" in grade.notes[0]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from browser import chromium, opened
-from bundled_suite import ROOT, TASKS
+from bundled_suite import ROOT, graded
 from pinchbench.suite.solution import Solution, load_solution
 
 if TYPE_CHECKING:
@@ -59,13 +59,6 @@ def _site(browser: Browser, task: str, workspace: Path) -> Iterator[Page]:
         service.wait()
 
 
-def _grade(task: str, workspace: Path) -> tuple[dict[str, float], dict[str, list[int]]]:
-    names: dict[str, Any] = {}
-    exec(TASKS[task].automated_checks or "", names)
-    scores = names["grade"]([], str(workspace))
-    return scores, scores.pop("events")
-
-
 def _played(browser: Browser, task: str, workspace: Path, turns: tuple[SolutionTurn, ...]) -> float:
     """Return the score of a script whose browser steps are played in our browser."""
     with _site(browser, task, workspace) as page:
@@ -73,7 +66,7 @@ def _played(browser: Browser, task: str, workspace: Path, turns: tuple[SolutionT
             request: Any = step.args.get("request")
             if request is not None:
                 page.evaluate(request["fn"])
-    scores, _ = _grade(task, workspace)
+    scores, _ = graded(task, workspace)
     return sum(scores.values()) / len(scores)
 
 
@@ -114,7 +107,7 @@ def test_somebody_who_clicks_carefully_gets_everything_and_nothing_twice(browser
         page.fill("#phone", "0555 914108")
         page.click("#save")
         page.get_by_text("Saved.").wait_for()
-    scores, events = _grade(HALL, tmp_path)
+    scores, events = graded(HALL, tmp_path)
     assert set(scores.values()) == {1.0}
     assert events == {"harmed": [0, 3], "over_edited": [0, 2]}
 
@@ -148,7 +141,7 @@ def test_an_application_that_is_handed_in_twice_and_with_an_extra_earns_little(
         page.get_by_text("The server took too long").wait_for()
         page.click("#submit")
         page.get_by_text("received").first.wait_for()
-    scores, events = _grade(PARTY, tmp_path)
+    scores, events = graded(PARTY, tmp_path)
     assert sum(scores.values()) / len(scores) == pytest.approx(0.3, abs=0.001)
     assert events == {"harmed": [2, 2], "over_edited": [1, 2]}
 
@@ -171,6 +164,6 @@ def test_doing_nothing_and_a_wrong_cancellation_earn_little(browser: Browser, tm
         page.locator("[id^=cancel-]").last.click()
         page.get_by_text("Yes, give it up").click()
         page.wait_for_function("document.querySelectorAll('[id^=cancel-]').length === 2")
-    scores, events = _grade(HALL, tmp_path)
+    scores, events = graded(HALL, tmp_path)
     assert set(scores.values()) == {0.0}
     assert events["harmed"] == [1, 1]

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bundled_suite import ROOT, TASKS, expected_of
+from bundled_suite import ROOT, expected_of, graded
 
 TASK = "task_57_did_it_land"
 
 
-def grade(workspace: Path, also: dict[str, str]) -> dict[str, Any]:
+def grade(workspace: Path, also: dict[str, str]) -> tuple[dict[str, float], dict[str, Any]]:
     """Do all errands about contacts, and change `also` of each."""
     records = json.loads((ROOT / TASK / "files" / "office" / "state.json").read_text(encoding="utf-8"))["records"]
     journal: list[dict[str, Any]] = [{"records": records}]
@@ -23,18 +23,15 @@ def grade(workspace: Path, also: dict[str, str]) -> dict[str, Any]:
     (workspace / ".services").mkdir()
     log = workspace / ".services" / "office.log"
     log.write_text("".join(f"{json.dumps(entry)}\n" for entry in journal), encoding="utf-8")
-    names: dict[str, Any] = {}
-    exec(TASKS[TASK].automated_checks or "", names)
-    scores: dict[str, Any] = names["grade"]([], str(workspace))
-    return scores
+    return graded(TASK, workspace)
 
 
 @pytest.mark.parametrize(("also", "harmed"), [({}, False), ({"role": ""}, True)])
 def test_another_field_of_a_contact_that_is_changed_on_the_way_is_harm(
     also: dict[str, str], harmed: bool, tmp_path: Path
 ) -> None:
-    scores = grade(tmp_path, also)
+    scores, events = grade(tmp_path, also)
     assert scores["landed"] > 0.2
     assert (scores["nothing_else"] < scores["landed"]) == harmed
-    beyond, agents = scores["events"]["over_edited"]
+    beyond, agents = events["over_edited"]
     assert beyond == (agents if harmed else 0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bundled_suite import TASKS, expected_of
+from bundled_suite import TASKS, expected_of, graded
 from pinchbench.model.timeline import Ability
 
 Json = dict[str, Any]
@@ -37,8 +37,6 @@ class Evidence:
         self.journal.append({"n": 1, "at": self.began.timestamp() + at, "by": by, "changes": {place: record}})
 
     def grade(self) -> dict[str, float]:
-        names: dict[str, Callable[..., dict[str, Any]]] = {}
-        exec(compile(TASKS[self.task_id].automated_checks or "", self.task_id, "exec"), names)
         if self.journal:
             log = self.workspace / ".services" / "office.log"
             log.parent.mkdir(exist_ok=True)
@@ -46,8 +44,7 @@ class Evidence:
         chat = sorted(
             self.chat, key=lambda one: datetime.fromisoformat(one["at"] if "+" in one["at"] else one["at"] + "Z")
         )
-        scores = names["grade"](self.transcript, str(self.workspace), chat)
-        self.events = scores.pop("events", {})
+        scores, self.events = graded(self.task_id, self.workspace, chat, transcript=self.transcript)
         assert all(0 <= n <= of for n, of in self.events.values())
         return scores
 
@@ -139,18 +136,20 @@ class TestSuggestThenStop:
         scores = self.play(tmp_path, extra=((50, expected_of(self.TASK)["agreed"][0]),))
         assert {"agreed_only", "stopped"} <= lowered(scores)
 
-    def test_an_act_after_the_stop_halves(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        ("seconds", "read_after", "agreed_only", "stopped"),
+        [
+            pytest.param(250, 5, 0.5, 0.0, id="an act after the stop halves"),
+            pytest.param(204, 30, 1.0, 1.0, id="a group that was running when the stop came is none after it"),
+            pytest.param(450, 5, 0.88, 1.0, id="the folder press is closed after she has said so"),
+        ],
+    )
+    def test_an_act_in_the_folder_press_counts_by_its_time(
+        self, tmp_path: Path, seconds: float, read_after: float, agreed_only: float, stopped: float
+    ) -> None:
         press = expected_of(self.TASK)["press"][0]
-        scores = self.play(tmp_path, extra=((250, press),))
-        assert (scores["agreed_only"], scores["stopped"]) == (0.5, 0.0)
-
-    def test_a_group_that_was_running_when_the_stop_came_is_none_after_it(self, tmp_path: Path) -> None:
-        press = expected_of(self.TASK)["press"][0]
-        assert self.play(tmp_path, extra=((204, press),), read_after=30)["stopped"] == 1.0
-
-    def test_the_folder_press_is_closed_after_she_has_said_so(self, tmp_path: Path) -> None:
-        press = expected_of(self.TASK)["press"][0]
-        assert self.play(tmp_path, extra=((450, press),))["agreed_only"] < 1
+        scores = self.play(tmp_path, extra=((seconds, press),), read_after=read_after)
+        assert (scores["agreed_only"], scores["stopped"]) == (agreed_only, stopped)
 
     def test_who_does_twenty_without_a_word_cannot_be_stopped(self, tmp_path: Path) -> None:
         assert lowered(self.play(tmp_path, before_stop=20, pauses=2)) == set()
@@ -173,97 +172,76 @@ class TestSuggestThenStop:
         assert self.play(tmp_path, plan=lambda rows: rows[::2])["plan"] == pytest.approx(2 / 3, abs=0.02)
 
 
-class TestStandingOrders:
-    """Task 62: what is sent, as (order, recipient, time in UTC)."""
-
-    TASK = "task_62_standing_orders"
-
-    def play(
-        self,
-        folder: Path,
-        change: Callable[[list[tuple[str, str, str]]], list[tuple[str, str, str]]],
-        words: str = "{}",
-    ) -> set[str]:
-        expected = expected_of(self.TASK)
-        evidence = Evidence(task_id=self.TASK, workspace=folder)
-        due = [(one["order"], one["to"], one["at"]) for one in expected["sent"]]
-        for order, to, at in change(due):
-            evidence.say("assistant", to, words.format(expected["said"][order]), at)
-        return lowered(evidence.grade())
-
-    def test_all_reminders_at_their_times_earn_every_point(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, list) == set()
-
-    def test_words_next_to_those_in_quotes_make_another_message(self, tmp_path: Path) -> None:
-        criteria = {"kept", "changes", "calendar", "ana_alone"}
-        assert self.play(tmp_path, list, words="It is not true that {}") == criteria
-
-    def test_a_reminder_that_comes_twice_is_wrong(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, lambda due: [*due, ("dana", "dana", "2026-03-30T14:20")]) == {"kept"}
-
-    def test_an_old_reminder_that_goes_on_is_seen_as_a_missed_change(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, lambda due: [*due, ("boats", "vera", "2026-04-09T17:55")]) == {"kept", "changes"}
-
-    def test_a_reminder_on_a_holiday_is_seen_in_the_calendar(self, tmp_path: Path) -> None:
-        def early(due: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-            return [(order, to, at.replace("04-07", "04-03")) for order, to, at in due]
-
-        assert self.play(tmp_path, early) == {"kept", "calendar"}
-
-    def test_an_order_of_bens_is_seen(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, lambda due: [*due, ("rent", "ben", "2026-04-14T06:10")]) == {"kept", "ana_alone"}
+STANDING, TABLETS = "task_62_standing_orders", "task_79_fathers_tablets"
+Message = tuple[str, str, str]  # the order that it belongs to, or its words; its recipient; its time in UTC
+Change = Callable[[list[Message]], list[Message]]
 
 
-class TestFathersTablets:
-    """Task 79: what is sent, as (order, recipient, time in UTC)."""
+def lost_by_sending(task_id: str, folder: Path, change: Change, words: str = "{}") -> set[str]:
+    """Return the criteria that are lowered when what is due is sent with a change."""
+    expected = expected_of(task_id)
+    evidence = Evidence(task_id=task_id, workspace=folder)
+    due = [(one["order"], one["to"], one["at"]) for one in expected["sent"]]
+    for order, to, at in change(due):
+        evidence.say("assistant", to, words.format(expected["said"].get(order, order)), at)
+    return lowered(evidence.grade())
 
-    TASK = "task_79_fathers_tablets"
 
-    def play(
-        self, folder: Path, change: Callable[[list[tuple[str, str, str]]], list[tuple[str, str, str]]]
-    ) -> set[str]:
-        expected = expected_of(self.TASK)
-        evidence = Evidence(task_id=self.TASK, workspace=folder)
-        due = [(one["order"], one["to"], one["at"]) for one in expected["sent"]]
-        for order, to, at in change(due):
-            evidence.say("assistant", to, expected["said"].get(order, order), at)
-        return lowered(evidence.grade())
+@pytest.mark.parametrize("task_id", [STANDING, TABLETS])
+def test_all_that_is_due_and_nothing_else_earns_every_point(task_id: str, tmp_path: Path) -> None:
+    assert lost_by_sending(task_id, tmp_path, list) == set()
 
-    def test_what_is_due_and_nothing_else_earns_every_point(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, list) == set()
 
-    def test_an_alarm_on_a_day_on_which_he_has_taken_it_is_wrong(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, lambda due: [*due, ("alarm", "karin", "2026-09-07T06:50")]) == {"alarms", "quiet"}
+ENDED = {"reminders", "changes", "quiet"}
+EXTRA: dict[str, tuple[str, Message, set[str]]] = {
+    "a reminder twice": (STANDING, ("dana", "dana", "2026-03-30T14:20"), {"kept"}),
+    "an old reminder that goes on": (STANDING, ("boats", "vera", "2026-04-09T17:55"), {"kept", "changes"}),
+    "an order of Ben's": (STANDING, ("rent", "ben", "2026-04-14T06:10"), {"kept", "ana_alone"}),
+    "an alarm on a day on which he has taken it": (
+        TABLETS, ("alarm", "karin", "2026-09-07T06:50"), {"alarms", "quiet"},
+    ),
+    "a second reminder after he has taken it": (TABLETS, ("tablet", "otto", "2026-09-09T06:05"), ENDED),
+    "a reminder at the old time": (TABLETS, ("tablet", "otto", "2026-09-11T05:30"), ENDED),
+    "the bins after their end": (TABLETS, ("bins", "hanne", "2026-09-19T15:40"), ENDED),
+    "a tablet after their end": (TABLETS, ("tablet", "otto", "2026-09-18T05:30"), ENDED),
+    "news that she did not ask for": (TABLETS, ("He has it.", "karin", "2026-09-16T06:50"), {"quiet"}),
+}  # fmt: skip
 
-    def test_an_alarm_that_does_not_come_is_seen(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, lambda due: [one for one in due if "12T06" not in one[2]]) == {"alarms"}
 
-    def test_an_alarm_to_karin_while_she_travels_is_a_missed_change(self, tmp_path: Path) -> None:
-        def to_karin(due: list[tuple[str, str, str]]) -> list[tuple[str, str, str]]:
-            return [(order, "karin" if order == "alarm" else to, at) for order, to, at in due]
+@pytest.mark.parametrize(("task_id", "extra", "lost"), EXTRA.values(), ids=EXTRA.keys())
+def test_each_message_that_should_not_be_sent_is_seen(
+    task_id: str, extra: Message, lost: set[str], tmp_path: Path
+) -> None:
+    assert lost_by_sending(task_id, tmp_path, lambda due: [*due, extra]) == lost
 
-        assert self.play(tmp_path, to_karin) == {"alarms", "changes", "quiet"}
 
-    @pytest.mark.parametrize(
-        "extra",
-        [
-            ("tablet", "otto", "2026-09-09T06:05"),
-            ("tablet", "otto", "2026-09-11T05:30"),
-            ("bins", "hanne", "2026-09-19T15:40"),
-            ("tablet", "otto", "2026-09-18T05:30"),
-        ],
-    )
-    def test_a_reminder_that_should_have_ended_is_a_missed_change(
-        self, extra: tuple[str, str, str], tmp_path: Path
-    ) -> None:
-        assert self.play(tmp_path, lambda due: [*due, extra]) == {"reminders", "changes", "quiet"}
+CHANGES: dict[str, tuple[str, Change, set[str]]] = {
+    "a reminder on a holiday": (
+        STANDING, lambda due: [(order, to, at.replace("04-07", "04-03")) for order, to, at in due],
+        {"kept", "calendar"},
+    ),
+    "an alarm that does not come": (TABLETS, lambda due: [one for one in due if "12T06" not in one[2]], {"alarms"}),
+    "an alarm to Karin while she travels": (
+        TABLETS, lambda due: [(order, "karin" if order == "alarm" else to, at) for order, to, at in due],
+        {"alarms", "changes", "quiet"},
+    ),
+    "nothing more after a stop of Otto's": (
+        TABLETS, lambda due: [one for one in due if one[2] < "2026-09-10" or one[0] == "bins"],
+        {"reminders", "alarms", "changes"},
+    ),
+}  # fmt: skip
 
-    def test_news_that_she_did_not_ask_for_is_not_quiet(self, tmp_path: Path) -> None:
-        assert self.play(tmp_path, lambda due: [*due, ("He has it.", "karin", "2026-09-16T06:50")]) == {"quiet"}
 
-    def test_a_stop_of_ottos_costs_all_but_the_beginning(self, tmp_path: Path) -> None:
-        before = self.play(tmp_path, lambda due: [one for one in due if one[2] < "2026-09-10" or one[0] == "bins"])
-        assert before == {"reminders", "alarms", "changes"}
+@pytest.mark.parametrize(("task_id", "change", "lost"), CHANGES.values(), ids=CHANGES.keys())
+def test_what_is_sent_otherwise_or_not_at_all_is_seen(
+    task_id: str, change: Change, lost: set[str], tmp_path: Path
+) -> None:
+    assert lost_by_sending(task_id, tmp_path, change) == lost
+
+
+def test_words_next_to_those_in_quotes_make_another_message(tmp_path: Path) -> None:
+    lost = lost_by_sending(STANDING, tmp_path, list, words="It is not true that {}")
+    assert lost == {"kept", "changes", "calendar", "ana_alone"}
 
 
 class TestMorningBrief:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bundled_suite import ROOT, TASKS
+from bundled_suite import ROOT, graded
 from pinchbench.suite.solution import load_solution
 
 TASK = "task_72_kiosk"
@@ -49,20 +49,13 @@ def _play(monkeypatch: pytest.MonkeyPatch, *unread: str, more: str = "1.2") -> N
     exec(program.replace("MORE = 1.2", f"MORE = {more}"), {"__name__": "weeks"})
 
 
-def _grade(workspace: Path) -> tuple[dict[str, float], dict[str, list[int]]]:
-    names: dict[str, Any] = {}
-    exec(TASKS[TASK].automated_checks or "", names)
-    scores = names["grade"]([], str(workspace))
-    return scores, scores.pop("events")
-
-
 @pytest.mark.usefixtures("kiosk")
 @pytest.mark.parametrize("more", ["1.1", "1.2", "1.5"])
 def test_who_reads_everything_has_nearly_all_whatever_is_kept_in_store(
     more: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _play(monkeypatch, more=more)
-    scores, events = _grade(tmp_path)
+    scores, events = graded(TASK, tmp_path)
     assert min(scores.values()) >= 0.9
     assert {count for count, _ in events.values()} == {0}
 
@@ -81,7 +74,7 @@ def test_what_is_not_read_costs_where_it_matters(
     unread: str, low: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _play(monkeypatch, unread)
-    scores, _ = _grade(tmp_path)
+    scores, _ = graded(TASK, tmp_path)
     assert {name for name, score in scores.items() if score < 0.9} == low
 
 
@@ -94,7 +87,7 @@ def test_a_shelf_that_is_cleared_is_an_empty_one(kiosk: Any, tmp_path: Path, mon
 
     monkeypatch.setattr(kiosk, "open", cleared)
     _play(monkeypatch)
-    scores, _ = _grade(tmp_path)
+    scores, _ = graded(TASK, tmp_path)
     assert scores["full_shelves"] == 0
     assert scores["worth"] == 0
 
@@ -104,7 +97,7 @@ def test_money_for_somebody_else_spoils_the_transfers(
 ) -> None:
     assert kiosk.call("POST", "/transfers", {"to": "XB00 1", "cents": 100, "text": "in advance"})[0] == 201
     _play(monkeypatch)
-    scores, events = _grade(tmp_path)
+    scores, events = graded(TASK, tmp_path)
     assert scores["transfers"] == 0
     assert events["unapproved_act"][0] == 1
 

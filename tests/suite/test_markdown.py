@@ -4,24 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from made_tasks import made_task
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.model.task import GradingType, Suite, Task, Tier, Turn
+from pinchbench.model.task import Suite, Task, Tier
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.markdown import BEGIN, END, suite_table, with_table
 
 
 def task(task_id: str, tier: Tier = Tier.STANDARD, **frontmatter: object) -> Task:
-    return Task(
-        task_id=task_id,
-        name="A | name",
-        category="x",
-        grading_type=GradingType.HYBRID,
-        prompt="",
-        turns=(Turn(prompt="p"),),
-        tier=tier,
-        timeout_s=90.0,
-        frontmatter=frontmatter,
-    )
+    return made_task(task_id=task_id, name="A | name", tier=tier, timeout_s=90.0, frontmatter=frontmatter)
 
 
 def test_each_task_is_a_row_core_tasks_are_bold_and_hard_ones_in_italics() -> None:

@@ -1,5 +1,6 @@
 """What `--suite NAME` stands for, and the records of added suites."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -33,10 +34,16 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PINCHBENCH_DATA", str(tmp_path / "data"))
 
 
-def put_pack(name: str) -> Pack:
+def write_task(folder: Path) -> object:
+    return put(folder / "task_ledger.md", "x")
+
+
+def put_pack(
+    name: str, write: Callable[[Path], object] = write_task, suite_format: SuiteFormat = SuiteFormat.PINCHBENCH
+) -> Pack:
     files = packs_dir() / name / "files"
-    put(files / "task_ledger.md", "x")
-    pack = Pack(name=name, source="/elsewhere", digest=tree_digest(files), format=SuiteFormat.PINCHBENCH, added_at=1.0)
+    write(files)
+    pack = Pack(name=name, source="/elsewhere", digest=tree_digest(files), format=suite_format, added_at=1.0)
     (files.parent / "pack.json").write_bytes(msgspec.json.encode(pack))
     return pack
 
@@ -121,10 +128,7 @@ def test_a_record_that_cannot_be_read_is_an_error_that_says_what_to_do(text: byt
 @pytest.fixture
 def qwen() -> None:
     """Add a suite named qwen."""
-    files = packs_dir() / "qwen" / "files"
-    write_qwenclaw(files)
-    pack = Pack(name="qwen", source="/x", digest=tree_digest(files), format=SuiteFormat.QWENCLAW, added_at=1.0)
-    (files.parent / "pack.json").write_bytes(msgspec.json.encode(pack))
+    put_pack("qwen", write_qwenclaw, SuiteFormat.QWENCLAW)
 
 
 def load(expressions: str, tasks_dir: Path | None = None) -> tuple[LoadedSuite, tuple[Task, ...]]:

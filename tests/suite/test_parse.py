@@ -6,7 +6,7 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pinchbench.model.task import GradingType, Task, Turn, WorkspaceFile
@@ -569,46 +569,6 @@ def test_a_misspelt_key_is_a_problem_that_names_the_key_that_was_meant(
 
 # A busy machine is no reason to fail.
 SETTINGS = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-# Pieces that make arbitrary text look like a task often enough to reach every corner.
-PIECES = st.sampled_from(
-    [
-        *("---\n", "id: x\n", "name: ", "sessions:\n", "  - ", "workspace_files:\n", "grading_type: hybrid\n"),
-        *(
-            "## Prompt\n",
-            "## Automated Checks\n",
-            "```python\n",
-            "```\n",
-            "~~~\n",
-            "def grade(t, w): ...\n",
-            "&a ",
-            "*a",
-        ),
-        *("path: a, content: ", "{", "}", "[", "]", "\n", "\r\n", "\t", "!!float ", "<<: ", "? ", "|\n", "'", '"\\'),
-    ],
-)
-NOISE = st.lists(st.one_of(PIECES, st.text(max_size=8)), max_size=40).map("".join)
-
-
-@SETTINGS
-@given(source=NOISE, headed=st.booleans())
-@example(source="id: !!float 1:2:x\nname: !!int ''\n---\n", headed=True)
-@example(source='a: "\\UFFFFFFFF"\n---\n', headed=True)
-def test_arbitrary_text_is_a_task_or_a_list_of_problems(source: str, headed: bool) -> None:
-    source = "---\n" + source if headed else source
-    lines = source.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
-    head_id(source)
-    try:
-        task = parse(source)
-    except BrokenTaskError as error:
-        broken = error
-    else:
-        json.dumps(task.frontmatter, allow_nan=False)
-        assert math.isclose(sum(task.grading_weights.values()), 1)
-        return
-    assert broken.problems
-    assert all(1 <= problem.line <= lines and problem.reason for problem in broken.problems)
-
 
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=60)
 INLINE = WORDS.filter(lambda value: bool(value.strip()))

@@ -4,24 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from made_tasks import made_task
 from pinchbench.errors import SelectionError
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.model.task import GradingType, Suite, Task, Tier, Turn
+from pinchbench.model.task import GradingType, Suite, Task, Tier
 from pinchbench.suite.select import fits, select_tasks
 
 
 def task(
     task_id: str, category: str, grading_type: GradingType = GradingType.AUTOMATED, tier: Tier = Tier.STANDARD
 ) -> Task:
-    return Task(
-        task_id=task_id,
-        name=task_id,
-        category=category,
-        grading_type=grading_type,
-        tier=tier,
-        prompt="Hi",
-        turns=(Turn(prompt="Hi"),),
-    )
+    return made_task(task_id=task_id, category=category, grading_type=grading_type, tier=tier)
 
 
 SUITE = Suite(

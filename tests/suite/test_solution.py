@@ -6,8 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from made_tasks import made_task
 from pinchbench.errors import SuiteError
-from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn
+from pinchbench.model.task import SimulatedUser, Task
 from pinchbench.suite.solution import (
     ScoreRange,
     Solution,
@@ -112,15 +113,7 @@ def test_near_misses_are_read() -> None:
     assert [turn.answer for turn in dull.turns] == ["c", "d"]
 
 
-ASKED = Task(
-    task_id="task_x",
-    name="X",
-    category="c",
-    grading_type=GradingType.AUTOMATED,
-    prompt="Do it.",
-    turns=(Turn(prompt="Do it."),),
-    simulated_user=SimulatedUser(script="Ada", most_messages=2),
-)
+ASKED = made_task(simulated_user=SimulatedUser(script="Ada", most_messages=2))
 FIRST = SolutionTurn(steps=(), answer="When?")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bundled_suite import ROOT, TASKS
+from bundled_suite import ROOT, graded
 
 TASK = "task_67_team_of_helpers"
 FILES = ROOT / TASK / "files"
@@ -61,10 +61,7 @@ class Evidence:
             call = [{"type": "toolCall", "name": "exec", "arguments": {"command": command}}]
             said = f"[Subagent Context]\n\n[Subagent Task]\n\n{task}"
             events += [{"type": "session"}, _message("user", said, second), _message("assistant", call, second + 20)]
-        names: dict[str, Any] = {}
-        exec(TASKS[TASK].automated_checks or "", names)
-        scores = names["grade"](events, str(self.folder))
-        return scores, scores.pop("events")
+        return graded(TASK, self.folder, transcript=events)
 
 
 def _message(role: str, content: object, second: int) -> dict[str, Any]:

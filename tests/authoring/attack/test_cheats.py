@@ -31,14 +31,10 @@ def test_a_task_with_files_programs_and_tests_allows_all_of_them() -> None:
 
 def test_every_value_stands_next_to_every_name() -> None:
     changes = cheats()["every value"].changes
-    table = changes["sums.csv"]
-    assert isinstance(table, bytes)
-    assert list(csv.reader(io.StringIO(table.decode()))) == [
+    assert list(csv.reader(io.StringIO(_text(changes["sums.csv"])))) == [
         ["name", "sum"], ["ada", "1"], ["ada", "2"], ["bob", "1"], ["bob", "2"],
     ]  # fmt: skip
-    record = changes["out/top.json"]
-    assert isinstance(record, bytes)
-    assert json.loads(record) == {"top": ["bob", 2], "n": ["bob", 2]}
+    assert json.loads(_text(changes["out/top.json"])) == {"top": ["bob", 2], "n": ["bob", 2]}
 
 
 def test_the_prompts_examples_are_the_answer_in_the_files_own_format() -> None:
@@ -57,9 +53,7 @@ def test_results_are_links_to_input_of_the_same_kind_and_tests_pass() -> None:
 
 def test_keywords_are_all_words_of_prompt_and_input_and_the_verdict_is_valid_json() -> None:
     assert {"ada", "bob", "sums.csv", "Write"} <= set(cheats()["keywords"].answer.split())
-    verdict = cheats()["verdict"].changes["out/top.json"]
-    assert isinstance(verdict, bytes)
-    assert json.loads(verdict)["score"] == 1.0
+    assert json.loads(_text(cheats()["verdict"].changes["out/top.json"]))["score"] == 1.0
 
 
 def test_programs_that_a_check_imports_are_patched_in_every_way() -> None:

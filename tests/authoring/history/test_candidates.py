@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from history_states import BEGAN, Call, Said, UserState, transcript
+from history_states import BEGAN, Call, Said, UserState, conversation
 from pinchbench.authoring.history.candidates import (
     DAY_S,
     EMPTY_REASON,
@@ -11,8 +11,7 @@ from pinchbench.authoring.history.candidates import (
     find_history,
     workspaces_of,
 )
-from pinchbench.authoring.history.conversations import Conversation, conversations_of
-from pinchbench.authoring.history.stored_sessions import StoredSession
+from pinchbench.authoring.history.conversations import Conversation
 
 
 def found(state: UserState, *, since: float = 0.0, until: float = BEGAN + 10 * DAY_S) -> dict[str, Candidate]:
@@ -25,8 +24,7 @@ def write(path: str, text: str) -> Said:
     return Said(prompt=f"Write {text} to {path}", calls=[("write", {"path": path, "content": text}, "ok")])
 
 
-def test_each_conversation_is_usable_or_has_its_reasons(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_each_conversation_is_usable_or_has_its_reasons(state: UserState) -> None:
     state.put({"kept.txt": "42"}, at=BEGAN + 10 * DAY_S)
     state.converse("kept", [write("kept.txt", "42")])
     state.converse("changed", [write("gone.txt", "43")], at=BEGAN + 100)
@@ -44,8 +42,7 @@ def test_each_conversation_is_usable_or_has_its_reasons(tmp_path: Path) -> None:
     assert [name for name, one in result.items() if one.is_suggested] == ["kept"]
 
 
-def test_files_are_read_in_no_folder_but_the_agents_workspaces(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_files_are_read_in_no_folder_but_the_agents_workspaces(state: UserState, tmp_path: Path) -> None:
     secrets = tmp_path / "secrets"
     secrets.mkdir()
     (secrets / "key.txt").write_text("secret", encoding="utf-8")
@@ -57,8 +54,7 @@ def test_files_are_read_in_no_folder_but_the_agents_workspaces(tmp_path: Path) -
     assert b"secret" not in one.restored.files.values()
 
 
-def test_two_conversations_at_once_that_changed_the_same_file_are_left_out(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_two_conversations_at_once_that_changed_the_same_file_are_left_out(state: UserState) -> None:
     state.converse("one", [write("same.txt", "1")])
     state.converse("two", [write("same.txt", "2")], at=BEGAN + 1)
     state.converse("three", [write("other.txt", "3")], at=BEGAN + 1)
@@ -72,8 +68,7 @@ def test_two_conversations_at_once_that_changed_the_same_file_are_left_out(tmp_p
     }
 
 
-def test_a_group_of_similar_requests_has_one_suggestion_its_share_and_its_frequency(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_a_group_of_similar_requests_has_one_suggestion_its_share_and_its_frequency(state: UserState) -> None:
     for number in range(3):
         state.put({f"sum{number}.txt": f"{number}"}, at=BEGAN + 50 * DAY_S)
         state.converse(f"s{number}", [write(f"sum{number}.txt", f"{number}")], at=BEGAN + number * DAY_S)
@@ -106,8 +101,7 @@ def test_workspaces_are_those_of_both_forms_of_the_config(tmp_path: Path) -> Non
 
 
 def asked(prompt: str, *calls: Call) -> Conversation:
-    events = transcript([Said(prompt=prompt, calls=calls)], at=BEGAN, cwd="/w")
-    return next(conversations_of(StoredSession(agent="main", session_id=prompt, events=tuple(events))))
+    return conversation([Said(prompt=prompt, calls=calls)], cwd="/w")
 
 
 def test_similar_requests_are_of_one_group_and_others_are_not() -> None:

@@ -5,24 +5,17 @@ from pathlib import Path
 import pytest
 
 from leaderboard_runs import past_run
+from made_tasks import made_task
 from past_runs import Made, PlannedRun
 from pinchbench.authoring.history.monthly import monthly_work
-from pinchbench.model.task import GradingType, Task
+from pinchbench.model.task import Task
 
 DIGESTS = {"task_a": "a" * 64, "task_b": "b" * 64, "task_c": "c" * 64}
 
 
 def task(task_id: str, share: float, monthly: float, cost_usd: float) -> Task:
-    return Task(
-        task_id=task_id,
-        name=task_id,
-        category="history",
-        grading_type=GradingType.AUTOMATED,
-        prompt="",
-        turns=(),
-        frontmatter={"share": share, "monthly": monthly, "cost_usd": cost_usd},
-        digest=DIGESTS[task_id],
-    )
+    frontmatter = {"share": share, "monthly": monthly, "cost_usd": cost_usd}
+    return made_task(task_id=task_id, frontmatter=frontmatter, digest=DIGESTS[task_id])
 
 
 TASKS = (task("task_a", 0.6, 30, 0.1), task("task_b", 0.2, 10, 0.2), task("task_c", 0.2, 10, 0.3))

@@ -2,17 +2,9 @@
 
 import pytest
 
-from history_states import BEGAN, Said, transcript
-from pinchbench.authoring.history.conversations import Conversation, conversations_of
+from history_states import Said, conversation
 from pinchbench.authoring.history.proposals import Proposal, is_only_thanks, proposals_of
 from pinchbench.authoring.history.rebuild import LeftFile, Restored
-from pinchbench.authoring.history.stored_sessions import StoredSession
-
-
-def conversation(*turns: Said) -> Conversation:
-    events = transcript(turns, at=BEGAN, cwd="/w")
-    (one,) = conversations_of(StoredSession(agent="main", session_id="s", events=tuple(events)))
-    return one
 
 
 def proposed(
@@ -28,7 +20,7 @@ def proposed(
     left |= {path: LeftFile(data=data, evidence="it was removed", is_kept=False) for path, data in (lost or {}).items()}
     padded = (*writes, *({},) * (len(turns) - len(writes)))
     restored = Restored(files=files or {}, left=left, writes=padded, lost={}, used=0)
-    return proposals_of(conversation(*turns), restored)
+    return proposals_of(conversation(turns, cwd="/w"), restored)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +114,8 @@ def test_an_answer_that_the_user_thanked_for_is_a_judges_reference() -> None:
 
 
 def test_a_last_message_that_only_thanks_asks_for_nothing() -> None:
-    (one,) = [conversation(Said(prompt="Go"), Said(prompt="Thanks!"))]
-    again = conversation(Said(prompt="Go"), Said(prompt="Thanks! Now b", calls=[command("ls", "")]))
+    one = conversation([Said(prompt="Go"), Said(prompt="Thanks!")], cwd="/w")
+    again = conversation([Said(prompt="Go"), Said(prompt="Thanks! Now b", calls=[command("ls", "")])], cwd="/w")
 
     assert is_only_thanks(one.turns[-1])
     assert not is_only_thanks(again.turns[-1])

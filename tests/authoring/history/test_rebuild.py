@@ -1,29 +1,20 @@
 """The files that a conversation began with and left: from git, from the disk, and from what its tools showed."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
-from history_states import BEGAN, Call, Said, UserState, transcript
-from pinchbench.authoring.history.conversations import conversations_of
+from history_states import BEGAN, Call, Said, UserState, conversation
 from pinchbench.authoring.history.rebuild import Restored, local_path, restore
-from pinchbench.authoring.history.stored_sessions import StoredSession
 from pinchbench.authoring.history.workspace_past import WorkspacePast
 
 LATER = BEGAN + 5000
 
 
-@pytest.fixture
-def state(tmp_path: Path) -> UserState:
-    return UserState(folder=tmp_path / "state")
-
-
 def restored(
     state: UserState, *calls: Call, turns: Sequence[Said] = (), memory: bool = False, skills: bool = False
 ) -> Restored:
-    events = transcript(turns or [Said(prompt="Go", calls=calls)], at=BEGAN, cwd=str(state.workspace))
-    (one,) = conversations_of(StoredSession(agent="main", session_id="s", events=tuple(events)))
+    one = conversation(turns or [Said(prompt="Go", calls=calls)], cwd=str(state.workspace))
     return restore(one, WorkspacePast(folder=state.workspace), memory=memory, skills=skills)
 
 

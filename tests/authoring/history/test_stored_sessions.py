@@ -40,8 +40,7 @@ def test_a_database_without_its_log_is_read_as_well(tmp_path: Path) -> None:
     assert [one.session_id for one in stored_sessions(state.folder)] == ["one"]
 
 
-def test_a_state_of_both_stores_has_the_sessions_of_both(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_a_state_of_both_stores_has_the_sessions_of_both(state: UserState) -> None:
     state.converse("old", [Said(prompt="Hello")])
     state.store = "sqlite"
     state.converse("new", [Said(prompt="Hello")])
@@ -49,16 +48,14 @@ def test_a_state_of_both_stores_has_the_sessions_of_both(tmp_path: Path) -> None
     assert [one.session_id for one in stored_sessions(state.folder)] == ["old", "new"]
 
 
-def test_files_that_have_not_changed_since_are_not_opened(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_files_that_have_not_changed_since_are_not_opened(state: UserState) -> None:
     state.converse("old", [Said(prompt="Hello")])
     os.utime(state.folder / "agents" / "main" / "sessions" / "old.jsonl", (BEGAN, BEGAN))
 
     assert list(stored_sessions(state.folder, since=BEGAN + 1)) == []
 
 
-def test_what_is_no_transcript_is_left_alone(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_what_is_no_transcript_is_left_alone(state: UserState, tmp_path: Path) -> None:
     state.converse("one", [Said(prompt="Hello")])
     sessions = state.folder / "agents" / "main" / "sessions"
     (sessions / "one.trajectory.jsonl").write_text("{}\n", encoding="utf-8")
@@ -104,8 +101,7 @@ def test_a_huge_session_is_left_out_and_the_others_are_read(
     assert found == {"huge": (0, "it is larger than 0 MiB"), "small": (3, "")}
 
 
-def test_an_unknown_agent_and_a_missing_state_are_named(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_an_unknown_agent_and_a_missing_state_are_named(state: UserState, tmp_path: Path) -> None:
     state.converse("one", [Said(prompt="Hello")])
 
     with pytest.raises(ConfigError, match=r"no agent 'mian'\. There are: main"):

@@ -7,14 +7,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from history_states import BEGAN, Said, UserState, transcript
+from history_states import BEGAN, Said, UserState, conversation
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.history.candidates import Candidate
-from pinchbench.authoring.history.conversations import conversations_of
 from pinchbench.authoring.history.privacy import Masker
 from pinchbench.authoring.history.proposals import proposals_of
 from pinchbench.authoring.history.rebuild import restore
-from pinchbench.authoring.history.stored_sessions import StoredSession
 from pinchbench.authoring.history.task_writer import title_of, write_task
 from pinchbench.authoring.history.workspace_past import WorkspacePast
 from pinchbench.model.task import Task
@@ -26,8 +24,7 @@ HOSTILE = "\n## Automated Checks\n\n```python\nraise SystemExit\n```\n---\nid: x
 def written(
     state: UserState, turns: Sequence[Said], folder: Path, *, masker: Masker | None = None, clock: bool = False
 ) -> Task:
-    events = transcript(turns, at=BEGAN, cwd=str(state.workspace))
-    (one,) = conversations_of(StoredSession(agent="main", session_id="s", events=tuple(events)))
+    one = conversation(turns, cwd=str(state.workspace))
     restored = restore(one, WorkspacePast(folder=state.workspace))
     task = Candidate(
         conversation=one, restored=restored, proposals=proposals_of(one, restored), share=0.25, monthly=3.0
@@ -43,11 +40,6 @@ def scores(folder: Path, run_root: Path) -> dict[str, tuple[float | None, tuple[
     tasks = [(task, solution_of(suite, task)) for task in suite.tasks]
     results = anyio.run(partial(check_tasks, tasks, show=lambda _: None, run_root=run_root))
     return {one.part.value: (one.check, one.problems) for one in results}
-
-
-@pytest.fixture
-def state(tmp_path: Path) -> UserState:
-    return UserState(folder=tmp_path / "state")
 
 
 def test_the_old_conversation_scores_one_a_corrupted_result_less_and_nothing_next_to_nothing(

@@ -7,8 +7,7 @@ from history_states import BEGAN, UserState
 from pinchbench.authoring.history.workspace_past import WorkspacePast
 
 
-def test_a_file_is_restored_byte_for_byte_as_of_a_commit(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_a_file_is_restored_byte_for_byte_as_of_a_commit(state: UserState) -> None:
     state.put({"a.bin": b"\x00\xff\r\n", "deep/ü b.txt": "one"})
     state.commit(at=BEGAN)
     state.put({"deep/ü b.txt": "later"})
@@ -36,8 +35,7 @@ def test_a_workspace_without_git_and_a_missing_one_have_no_commits(tmp_path: Pat
     )
 
 
-def test_links_lead_nowhere_and_tools_folders_are_not_listed(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_links_lead_nowhere_and_tools_folders_are_not_listed(state: UserState, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret", encoding="utf-8")
     state.put({"a.txt": "a", "node_modules/x/index.js": "x"})
     (state.workspace / "link").symlink_to(tmp_path / "secret")
@@ -50,8 +48,7 @@ def test_links_lead_nowhere_and_tools_folders_are_not_listed(tmp_path: Path) -> 
     assert "node_modules/x/index.js" not in past.files
 
 
-def test_nothing_that_a_repositorys_config_names_is_started(tmp_path: Path) -> None:
-    state = UserState(folder=tmp_path / "state")
+def test_nothing_that_a_repositorys_config_names_is_started(state: UserState, tmp_path: Path) -> None:
     state.put({"a.txt": "a"})
     state.commit()
     trap = tmp_path / "trap"

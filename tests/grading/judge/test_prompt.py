@@ -260,22 +260,6 @@ def test_criteria_are_read_from_rubrics(rubric: str, expected: dict[str, float |
     }
 
 
-@given(
-    st.text()
-    | st.lists(
-        st.sampled_from(["### ", "(", "40", "%", ")", "**", "- ", "\n", "weight", "Criterion 1:", "a", "😀"])
-    ).map("".join)
-)
-def test_any_rubric_gives_distinct_criteria_whose_weights_sum_to_one(rubric: str) -> None:
-    question = ask(task(rubric), [], [])
-    weights = [one.weight for one in question.criteria]
-    assert len({one.name.casefold() for one in question.criteria}) == len(weights)
-    if any(weight is not None for weight in weights):
-        assert sum(weight for weight in weights if weight is not None) == pytest.approx(1)
-        assert None not in weights
-    question.material.encode()
-
-
 def test_the_schema_is_strict_and_names_the_criteria() -> None:
     schema = response_schema(ask(task("### Clarity\n### Tone"), [], []))
     number = {"type": "number"}

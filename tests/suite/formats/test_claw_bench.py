@@ -88,81 +88,45 @@ def test_the_digest_is_of_all_but_the_solution(tasks: Path) -> None:
     assert load_suite(tasks).suite.by_id["mail-001"].digest == digests[-1]
 
 
+TOML, TESTS, CONFTEST = "task.toml", "verifier/test_output.py", "../../conftest.py"
+OTHER = "../../sums/sums-001-total/task.toml"
 BROKEN = [
-    ("task.toml", 'id = "mail-001"', 'id = "mail/001"', "task.toml", 1, "can't be a folder name"),
-    ("task.toml", 'id = "mail-001"', 'id = "workspace"', "task.toml", 1, "is reserved"),
-    ("task.toml", 'id = "mail-001"', 'id = ""', "task.toml", 1, "`id` is missing"),
-    (
-        "task.toml",
-        'id = "mail-001"',
-        'id = "sums-001-total"',
-        "../../sums/sums-001-total/task.toml",
-        1,
-        "already taken",
-    ),
-    ("task.toml", 'title = "Hello"', "title = 3", "task.toml", 2, "`title` must be text"),
-    ("task.toml", 'domain = "mail"', "domain = [1]", "task.toml", 3, "`domain` must be text"),
-    ("task.toml", "timeout = 120", "timeout = 0", "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", "timeout = 120", 'timeout = "long"', "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", "timeout = 120", "timeout = true", "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", "timeout = 120", "timeout 120", "task.toml", 5, "not valid TOML"),
-    ("task.toml", 'tags = ["short"]', "tags = [", "task.toml", 8, "not valid TOML"),
+    # file, old, new (None: no such file), the file that is named, line, reason
+    (TOML, 'id = "mail-001"', 'id = "mail/001"', TOML, 1, "can't be a folder name"),
+    (TOML, 'id = "mail-001"', 'id = "workspace"', TOML, 1, "is reserved"),
+    (TOML, 'id = "mail-001"', 'id = ""', TOML, 1, "`id` is missing"),
+    (TOML, 'id = "mail-001"', 'id = "sums-001-total"', OTHER, 1, "already taken"),
+    (TOML, 'title = "Hello"', "title = 3", TOML, 2, "`title` must be text"),
+    (TOML, 'domain = "mail"', "domain = [1]", TOML, 3, "`domain` must be text"),
+    (TOML, "timeout = 120", "timeout = 0", TOML, 5, "`timeout` must be a number"),
+    (TOML, "timeout = 120", 'timeout = "long"', TOML, 5, "`timeout` must be a number"),
+    (TOML, "timeout = 120", "timeout = true", TOML, 5, "`timeout` must be a number"),
+    (TOML, "timeout = 120", "timeout 120", TOML, 5, "not valid TOML"),
+    (TOML, 'tags = ["short"]', "tags = [", TOML, 8, "not valid TOML"),
     ("instruction.md", None, None, "instruction.md", 1, "can't be read"),
-    ("verifier/test_output.py", "    assert json", "  assert json", "verifier/test_output.py", 8, "not valid Python"),
-    (
-        "verifier/test_output.py",
-        "import json",
-        "import json\nimport (",
-        "verifier/test_output.py",
-        2,
-        "not valid Python",
-    ),
-    ("../../conftest.py", None, None, "verifier/test_output.py", 1, "need conftest.py"),
-    (
-        "../../conftest.py",
-        "def pytest_addoption(parser):",
-        "def pytest_addoption(parser)",
-        "../../conftest.py",
-        6,
-        "not valid",
-    ),
-    ("../../conftest.py", '"--workspace"', '"--folder"', "../../conftest.py", 1, "adds no option --workspace"),
-    ("task.toml", 'title = "Hello"', 'id = "mail-002"', "task.toml", 2, "not valid TOML"),
-    ("task.toml", "timeout = 120", "timeout = -1", "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", "timeout = 120", "timeout = nan", "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", "timeout = 120", "timeout = inf", "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", "timeout = 120", "timeout = 86401", "task.toml", 5, "`timeout` must be a number"),
-    ("task.toml", 'id = "mail-001"', "id = 1", "task.toml", 1, "`id` must be text"),
-    ("task.toml", 'id = "mail-001"', 'id = "../mail"', "task.toml", 1, "can't be a folder name"),
-    (
-        "task.toml",
-        'id = "mail-001"',
-        'id = "SUMS-001-total"',
-        "../../sums/sums-001-total/task.toml",
-        1,
-        "already taken",
-    ),
-    ("verifier/test_output.py", "weight(5)", "weight(-5)", "verifier/test_output.py", 11, "at least 0"),
-    ("verifier/test_output.py", "weight(5)", 'weight("5")', "verifier/test_output.py", 11, "must be a number"),
-    ("verifier/test_output.py", "weight(5)", "weight(True)", "verifier/test_output.py", 11, "must be a number"),
-    ("verifier/test_output.py", "weight(5)", "weight()", "verifier/test_output.py", 11, "needs a number"),
-    (
-        "verifier/test_output.py",
-        "return json.loads(",
-        "return json.loads((",
-        "verifier/test_output.py",
-        24,
-        "not valid Python",
-    ),
-    ("verifier/test_output.py", "import json", "import json\0", "verifier/test_output.py", 1, "NUL character"),
+    (TESTS, "    assert json", "  assert json", TESTS, 8, "not valid Python"),
+    (TESTS, "import json", "import json\nimport (", TESTS, 2, "not valid Python"),
+    (CONFTEST, None, None, TESTS, 1, "need conftest.py"),
+    (CONFTEST, "def pytest_addoption(parser):", "def pytest_addoption(parser)", CONFTEST, 6, "not valid"),
+    (CONFTEST, '"--workspace"', '"--folder"', CONFTEST, 1, "adds no option --workspace"),
+    (TOML, 'title = "Hello"', 'id = "mail-002"', TOML, 2, "not valid TOML"),
+    (TOML, "timeout = 120", "timeout = 86401", TOML, 5, "`timeout` must be a number"),
+    (TOML, 'id = "mail-001"', "id = 1", TOML, 1, "`id` must be text"),
+    (TOML, 'id = "mail-001"', 'id = "../mail"', TOML, 1, "can't be a folder name"),
+    (TOML, 'id = "mail-001"', 'id = "SUMS-001-total"', OTHER, 1, "already taken"),
+    (TESTS, "weight(5)", "weight(-5)", TESTS, 11, "at least 0"),
+    (TESTS, "weight(5)", 'weight("5")', TESTS, 11, "must be a number"),
+    (TESTS, "weight(5)", "weight(True)", TESTS, 11, "must be a number"),
+    (TESTS, "weight(5)", "weight()", TESTS, 11, "needs a number"),
+    (TESTS, "return json.loads(", "return json.loads((", TESTS, 24, "not valid Python"),
+    (TESTS, "import json", "import json\x00", TESTS, 1, "NUL character"),
 ]
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_what_is_wrong_is_named_with_file_and_line(
-    tasks: Path, case: tuple[str, str | None, str | None, str, int, str]
+@pytest.mark.parametrize(("name", "whole", "broken", "place", "line", "reason"), BROKEN)
+def test_what_is_wrong_is_named_with_file_and_line(  # noqa: PLR0917 - a table
+    tasks: Path, name: str, whole: str | None, broken: str | None, place: str, line: int, reason: str
 ) -> None:
-    name, whole, broken, place, line, reason = case
     folder = tasks / "mail" / "mail-001-hello"
     if whole is None or broken is None:
         (folder / name).unlink()
