@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -30,13 +30,26 @@ from pinchbench.openclaw.sessions import (
 EVENT = b'{"type":"message","text":"\xe2\x80\xa8 \xc3\xa9"}'
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+@contextmanager
+def new_database(path: Path, *, wal: bool = True) -> Iterator[sqlite3.Connection]:
     """A writer that keeps its database open, as the real one does."""
-    with closing(sqlite3.connect(tmp_path / "sessions.sqlite", isolation_level=None)) as writer:
-        writer.execute("PRAGMA journal_mode=WAL")
+    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
+        if wal:
+            writer.execute("PRAGMA journal_mode=WAL")
         writer.execute(EVENTS_SCHEMA)
         yield writer
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    with new_database(tmp_path / "sessions.sqlite") as writer:
+        yield writer
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteStore:
+    """The session in that database."""
+    return SqliteStore(tmp_path / "sessions.sqlite", "s")
 
 
 def add(writer: sqlite3.Connection, seq: int, event: bytes | str | None, packed: bytes | None = None) -> None:
@@ -103,9 +116,8 @@ async def test_a_cancelled_poll_loses_nothing_and_leaves_no_file_open(tmp_path: 
 
 
 async def test_rows_are_seen_while_the_writer_keeps_its_database_open(
-    tmp_path: Path, database: sqlite3.Connection
+    database: sqlite3.Connection, store: SqliteStore
 ) -> None:
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     assert await store.poll() == []
     assert store.lines() is None
     expected: list[bytes] = []
@@ -123,26 +135,24 @@ async def test_rows_are_seen_while_the_writer_keeps_its_database_open(
 
 
 async def test_packed_rows_are_unpacked_and_what_is_no_event_is_kept(
-    tmp_path: Path, database: sqlite3.Connection
+    database: sqlite3.Connection, store: SqliteStore
 ) -> None:
     add(database, 0, None, zstandard.ZstdCompressor().compress(EVENT))
     stream = zstandard.ZstdCompressor().compressobj()  # a frame that does not say how long its text is
     add(database, 1, None, stream.compress(EVENT * 100) + stream.flush())
     add(database, 2, None, b"not zstd")
     add(database, 3, None, None)
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     assert await poll_all(store, 4) == every(store) == [EVENT, EVENT * 100, b"not zstd", b""]
     assert copied(store) == EVENT + b"\n" + EVENT * 100 + b"\nnot zstd\n\n"
 
 
 async def test_few_rows_that_stand_for_much_are_never_held_all_at_once(
-    tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    database: sqlite3.Connection, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pinchbench.openclaw.sessions.PAGE_BYTES", 2_500)
     packed = zstandard.ZstdCompressor().compress(b"0" * 1_000)
     for number in range(9):
         add(database, number, *(("0" * 1_000, None) if number % 2 else (None, packed)))
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     assert [len(row.event) for row in store._fetch(-1) or ()] == [1_000] * 3
     assert await poll_all(store, 9) == every(store) == [b"0" * 1_000] * 9
 
@@ -190,9 +200,7 @@ async def test_of_an_event_that_is_too_long_the_head_is_read_and_all_is_kept(
     tmp_path: Path, event: bytes | None, packed: bytes | None, whole: bytes
 ) -> None:
     path = tmp_path / "long.sqlite"
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute("PRAGMA journal_mode=WAL")
-        writer.execute(EVENTS_SCHEMA)
+    with new_database(path) as writer:
         add(writer, 0, "first")
         store = SqliteStore(path, "s")
         assert await poll_for(store, 1) == [b"first"]
@@ -206,11 +214,10 @@ async def test_of_an_event_that_is_too_long_the_head_is_read_and_all_is_kept(
 
 @pytest.mark.usefixtures("short")
 async def test_an_event_that_is_larger_than_what_is_kept_of_all_is_named_so(
-    tmp_path: Path, database: sqlite3.Connection
+    database: sqlite3.Connection, store: SqliteStore
 ) -> None:
     add(database, 0, "first")
     add(database, 1, "x" * 50_001)
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     assert await store.poll() == []
     with pytest.raises(TranscriptLimitError):
         every(store)
@@ -234,9 +241,7 @@ async def test_a_database_that_changes_stays_open_and_is_opened_anew_when_it_is_
             database.execute("DELETE FROM transcript_events WHERE event_json = 'later'")
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink()
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("PRAGMA journal_mode=WAL")
-        other.execute(EVENTS_SCHEMA)
+    with new_database(path) as other:
         add(other, 7, "seven")
         assert await poll_for(store, 1) == [b"seven"]
         add(other, 8, "eight")
@@ -258,13 +263,12 @@ async def test_memory_that_was_cut_behind_our_back_is_not_read(tmp_path: Path, d
     await store.close()
 
 
-async def test_many_rows_come_in_order_by_either_way(tmp_path: Path, database: sqlite3.Connection) -> None:
+async def test_many_rows_come_in_order_by_either_way(database: sqlite3.Connection, store: SqliteStore) -> None:
     count = 2 * ROWS_AT_ONCE + 7
     database.execute("BEGIN")
     for number in range(count):
         add(database, number * 2, str(number))
     database.execute("COMMIT")
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     expected = [str(number).encode() for number in range(count)]
     assert await poll_all(store, count) == expected
     assert every(store) == expected
@@ -287,8 +291,7 @@ async def test_rows_behind_a_lock_are_seen_when_it_is_gone(tmp_path: Path, monke
     for name in ("BUSY_S", "LAST_BUSY_S"):
         monkeypatch.setattr(f"pinchbench.openclaw.sessions.{name}", 0.01)
     path = tmp_path / "locked.sqlite"
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:  # not WAL: readers have to wait
-        writer.execute(EVENTS_SCHEMA)
+    with new_database(path, wal=False) as writer:  # not WAL: readers have to wait
         add(writer, 0, EVENT)
         writer.execute("BEGIN EXCLUSIVE")
         store = SqliteStore(path, "s")
@@ -315,8 +318,7 @@ def test_a_lock_that_outlasts_a_turn_is_waited_for_when_the_transcript_is_kept(
             is_read.wait(0.3)  # much longer than a look waits
             writer.execute("ROLLBACK")
 
-    with closing(sqlite3.connect(path, isolation_level=None)) as writer:
-        writer.execute(EVENTS_SCHEMA)
+    with new_database(path, wal=False) as writer:
         add(writer, 0, EVENT)
     holder = threading.Thread(target=hold)
     holder.start()
@@ -359,10 +361,9 @@ async def test_a_session_whose_file_has_a_second_name_is_read_to_its_end(tmp_pat
 
 
 def test_a_database_that_the_machine_can_not_open_is_no_missing_session(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: sqlite3.Connection
+    monkeypatch: pytest.MonkeyPatch, database: sqlite3.Connection, store: SqliteStore
 ) -> None:
     add(database, 0, EVENT)
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
 
     def refuse(*_: object, **__: object) -> sqlite3.Connection:
         error = sqlite3.OperationalError("unable to open database file")
@@ -377,10 +378,9 @@ def test_a_database_that_the_machine_can_not_open_is_no_missing_session(
 
 
 async def test_a_commit_that_readers_see_later_than_its_bytes_is_not_missed(
-    tmp_path: Path, database: sqlite3.Connection
+    database: sqlite3.Connection, store: SqliteStore
 ) -> None:
     # A commit writes the WAL first and lets readers see it then: what a look shows may be older than the file's size.
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     add(database, 0, EVENT)
     look, held = store._look, [True]
 
@@ -394,11 +394,10 @@ async def test_a_commit_that_readers_see_later_than_its_bytes_is_not_missed(
 
 
 async def test_a_database_that_is_still_is_not_opened_again(
-    tmp_path: Path, database: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
+    database: sqlite3.Connection, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pinchbench.openclaw.sessions.SETTLE_S", -1.0)
     add(database, 0, EVENT)
-    store = SqliteStore(tmp_path / "sessions.sqlite", "s")
     assert await store.poll() == [EVENT]
     assert await store.poll() == []
     monkeypatch.setattr(sqlite3, "connect", None)
@@ -411,8 +410,7 @@ async def test_whichever_store_is_there_is_used(tmp_path: Path) -> None:
     assert await absent.poll() == []
     assert (absent.lines(), absent.kind()) == (None, "")
     (agent / "agent").mkdir(parents=True)
-    with closing(sqlite3.connect(agent / "agent" / "openclaw-agent.sqlite", isolation_level=None)) as writer:
-        writer.execute(EVENTS_SCHEMA)
+    with new_database(agent / "agent" / "openclaw-agent.sqlite", wal=False) as writer:
         assert absent.kind() == ""
         add(writer, 0, json.dumps({"from": "sqlite"}))
     assert (await poll_for(absent, 1), every(absent), absent.kind()) == (
@@ -435,8 +433,7 @@ def _another_session(place: Path) -> Path:
     """Write a session that its agent must not read."""
     place.mkdir()
     (place / "s.jsonl").write_bytes(EVENT + b"\n")
-    with closing(sqlite3.connect(place / "openclaw-agent.sqlite", isolation_level=None)) as writer:
-        writer.execute(EVENTS_SCHEMA)
+    with new_database(place / "openclaw-agent.sqlite", wal=False) as writer:
         add(writer, 0, EVENT)
     return place
 
@@ -471,9 +468,7 @@ async def test_a_database_is_read_through_links_that_nobody_else_can_change(tmp_
     place = state / OWN[0]
     place.parent.mkdir(parents=True)
     store = AnyStore(state, "bench", "s", links=tmp_path / "links")
-    with closing(sqlite3.connect(place, isolation_level=None)) as writer:
-        writer.execute("PRAGMA journal_mode=WAL")
-        writer.execute(EVENTS_SCHEMA)
+    with new_database(place) as writer:
         add(writer, 0, EVENT)
         assert await poll_for(store, 1) == [EVENT]
         add(writer, 1, EVENT)

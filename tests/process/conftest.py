@@ -4,8 +4,9 @@ import shutil
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import dedent
 from uuid import uuid4
@@ -13,9 +14,12 @@ from uuid import uuid4
 import anyio
 import psutil
 import pytest
+from anyio import CancelScope, create_task_group, fail_after
 
 from fakes import poll
-from pinchbench.process.spec import Limits, ProcessSpec
+from pinchbench.process.awake import Clocks
+from pinchbench.process.spec import Limits, ProcessEnd, ProcessSpec, StopSignal
+from pinchbench.process.supervise import supervise
 from processes import lives
 
 # Connects, says its name and its process id, and stays. Whoever it forks shares the connection.
@@ -39,6 +43,46 @@ time.sleep(600)
 QUICK_LIMITS = Limits(grace_s=0.3, orphan_grace_s=0.2, sweep_s=0.2)
 # For those who go when they are asked to: they need a turn for that, and nobody is waited for when they have gone.
 PATIENT_LIMITS = Limits(grace_s=90.0, sweep_s=90.0)
+LONG_S = 300.0  # a limit that no test reaches: what needs that long hangs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Running:
+    """A supervised process that runs next to a test, who has answered the roll call, and how it ended."""
+
+    scope: CancelScope
+    stop_signal: StopSignal = field(default_factory=StopSignal)
+    came: dict[str, int] = field(default_factory=dict)
+    ends: list[ProcessEnd] = field(default_factory=list)
+
+    @property
+    def end(self) -> ProcessEnd:
+        [end] = self.ends
+        return end
+
+
+@asynccontextmanager
+async def supervised(
+    spec: ProcessSpec, *, timeout_s: float = LONG_S, level: str = "", clocks: Clocks | None = None
+) -> AsyncIterator[Running]:
+    """Supervise a process next to the block, which its end outlasts."""
+    with fail_after(60):
+        async with create_task_group() as group:
+            process = Running(scope=group.cancel_scope)
+
+            async def run() -> None:
+                process.ends.append(
+                    await supervise(
+                        spec,
+                        timeout_s=timeout_s,
+                        stop_signal=process.stop_signal,
+                        level=level,
+                        clocks=clocks or Clocks(),
+                    )
+                )
+
+            group.start_soon(run)
+            yield process
 
 
 class RollCall:

@@ -47,10 +47,6 @@ def replace(path: Path) -> None:
     other.rename(path)
 
 
-def make_folder(path: Path) -> None:
-    (path / "below").mkdir(parents=True)  # on some file systems an empty folder has no size
-
-
 def move_aside(path: Path) -> None:
     path.rename(path.with_name("aside"))
 
@@ -107,24 +103,18 @@ async def test_what_nobody_wants_can_be_skipped_but_for_its_end(path: Path) -> N
             assert await follower.read() == b"new"
 
 
-async def test_a_truncated_file_is_read_from_its_beginning(path: Path) -> None:
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["truncated", "replaced"])
+async def test_a_file_that_was_truncated_or_replaced_is_read_from_its_beginning(
+    path: Path, *, is_replaced: bool
+) -> None:
     append(path, b"a long beginning")
     async with Follower(path) as follower:
         with fail_after(60):
             await follower.read()
-            overwrite(path, b"short")
-            assert await follower.read() == b"short"
+            replace(path) if is_replaced else overwrite(path, b"new")
+            assert await follower.read() == b"new"
             append(path, b" and more")
             assert await follower.read() == b" and more"
-
-
-async def test_a_replaced_file_is_read_from_its_beginning(path: Path) -> None:
-    append(path, b"old")
-    async with Follower(path) as follower:
-        with fail_after(60):
-            await follower.read()
-            replace(path)
-            assert await follower.read() == b"new"
 
 
 @pytest.mark.parametrize(("change", "given"), [(replace, b"new"), (delete, b"")])
@@ -151,7 +141,7 @@ async def test_a_folder_in_its_place_gives_nothing_until_the_file_is_back(path: 
         with fail_after(60):
             await follower.read()
             delete(path)
-            make_folder(path)
+            (path / "below").mkdir(parents=True)  # on some file systems an empty folder has no size
             assert await follower.read() == b""
             assert await follower.read() == b""
             move_aside(path)

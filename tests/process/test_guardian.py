@@ -16,7 +16,7 @@ from anyio import fail_after, to_thread
 
 from pinchbench.process.guardian.process_tree import MARKER
 from pinchbench.process.guardian_link import GUARDIAN
-from process.conftest import PlayFolders, RollCall
+from process.conftest import PlayFolders
 
 SETTINGS = {
     "grace_s": 600.0,
@@ -76,6 +76,11 @@ class Talk:
         message: dict[str, object] = json.loads(line)
         return message
 
+    async def end(self) -> dict[str, object]:
+        while (message := await self.hear())["event"] == "started":
+            pass
+        return message
+
     async def silence(self) -> None:
         """Wait until it is gone, with no word more."""
         await anyio.wait_readable(self.socket)
@@ -86,8 +91,11 @@ class Talk:
         self.process.wait(timeout=60)
 
 
+Start = Callable[..., Talk]
+
+
 @pytest.fixture
-def talk(stage: PlayFolders) -> Iterator[Callable[..., Talk]]:
+def talk(stage: PlayFolders) -> Iterator[Start]:
     talks = []
 
     def start(argv: Sequence[str], **settings: object) -> Talk:
@@ -99,7 +107,7 @@ def talk(stage: PlayFolders) -> Iterator[Callable[..., Talk]]:
         one.close()
 
 
-async def test_tells_start_and_end(talk: Callable[..., Talk]) -> None:
+async def test_tells_start_and_end(talk: Start) -> None:
     before = time.monotonic()
     guard = talk(["sh", "-c", "exit 3"])
     with fail_after(60):
@@ -113,9 +121,7 @@ async def test_tells_start_and_end(talk: Callable[..., Talk]) -> None:
     assert (ended["leftovers"], ended["killed"], ended["survivors"]) == ([], 0, [])
 
 
-async def test_time_in_which_it_was_stopped_does_not_count(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
-) -> None:
+async def test_time_in_which_it_was_stopped_does_not_count(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """
         import os, time
@@ -129,22 +135,21 @@ async def test_time_in_which_it_was_stopped_does_not_count(
     )
     guard = talk(agent, gap_s=0.4)
     with fail_after(60):
-        (pid,) = (await roll.present()).values()
+        (pid,) = (await stage.roll.present()).values()
         guardian = psutil.Process(pid).parent()
         assert guardian is not None
         guardian.suspend()
-        await roll.present()
-        await roll.all_gone()
+        await stage.roll.present()
+        await stage.roll.all_gone()
         guardian.resume()
-        await guard.hear()
-        ended = await guard.hear()
+        ended = await guard.end()
     assert (ended["reason"], ended["exit_code"]) == ("exited", 0)
     ran_s, duration_s, asleep_s = (float(str(ended[name])) for name in ("ran_s", "duration_s", "asleep_s"))
     assert asleep_s > 0.4
     assert 0 < ran_s <= duration_s
 
 
-async def test_tells_why_it_could_not_start(talk: Callable[..., Talk]) -> None:
+async def test_tells_why_it_could_not_start(talk: Start) -> None:
     guard = talk(["/nowhere/agent"])
     with fail_after(60):
         failed = await guard.hear()
@@ -152,43 +157,19 @@ async def test_tells_why_it_could_not_start(talk: Callable[..., Talk]) -> None:
     assert failed == {"event": "failed", "errno": 2, "message": "No such file or directory: /nowhere/agent"}
 
 
-async def test_a_kill_that_comes_with_the_stop_is_not_held_back(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
-) -> None:
+@pytest.mark.parametrize("words", [(b"stop\nkill\n",), (b"st", b"op\n", b"kill\n")], ids=["at once", "in pieces"])
+async def test_a_kill_ends_the_grace(talk: Start, stage: PlayFolders, words: Sequence[bytes]) -> None:
     guard = talk(stage.python(DEAF))
     with fail_after(60):  # the grace is ten minutes
-        await roll.present()
-        await guard.hear()
-        guard.say(b"stop\nkill\n")
-        ended = await guard.hear()
-        await roll.all_gone()
-    assert (ended["reason"], ended["exit_code"]) == ("stopped", -signal.SIGKILL)
+        await stage.roll.present()
+        for word in words:
+            guard.say(word)
+        ended = await guard.end()
+        await stage.roll.all_gone()
+    assert (ended["reason"], ended["exit_code"], ended["killed"]) == ("stopped", -signal.SIGKILL, 1)
 
 
-async def test_a_kill_ends_the_grace(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
-    agent = stage.python(
-        """
-        import signal, time
-        from present import present
-        signal.signal(signal.SIGTERM, lambda *_: print("deaf", flush=True))
-        connection = present()
-        while True:
-            time.sleep(600)
-        """
-    )
-    guard = talk(agent)
-    with fail_after(60):
-        await roll.present()
-        await guard.hear()
-        guard.say(b"st")  # a word may come in pieces
-        guard.say(b"op\n")
-        guard.say(b"kill\n")
-        ended = await guard.hear()
-        await roll.all_gone()
-    assert (ended["reason"], ended["killed"]) == ("stopped", 1)
-
-
-async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
+async def test_a_kill_ends_the_sweep(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """
         import os, signal, time
@@ -206,26 +187,23 @@ async def test_a_kill_ends_the_sweep(talk: Callable[..., Talk], stage: PlayFolde
     )
     guard = talk(agent)
     with fail_after(60):  # the sweep may last ten minutes
-        assert (await roll.present(2)).keys() == {"child", "swept"}
-        await guard.hear()
+        assert (await stage.roll.present(2)).keys() == {"child", "swept"}
         guard.say(b"kill\n")
-        ended = await guard.hear()
-        await roll.all_gone()
+        ended = await guard.end()
+        await stage.roll.all_gone()
     assert (ended["reason"], ended["exit_code"], ended["killed"]) == ("exited", 5, 1)
 
 
-async def test_ends_all_when_the_runner_is_gone(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
+async def test_ends_all_when_the_runner_is_gone(talk: Start, stage: PlayFolders) -> None:
     stage.script("deaf", DEAF)
     guard = talk(stage.bash(f"{sys.executable} -S deaf.py & setsid {sys.executable} -S deaf.py & wait"))
     with fail_after(60):
-        await roll.present(2)
+        await stage.roll.present(2)
         guard.socket.shutdown(socket.SHUT_RDWR)
-        await roll.all_gone()
+        await stage.roll.all_gone()
 
 
-async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
-) -> None:
+async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """
         import signal, sys, time
@@ -237,14 +215,14 @@ async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(
     )
     guard = talk(agent, orphan_grace_s=60)
     with fail_after(60):
-        await roll.present()
+        await stage.roll.present()
         guard.socket.shutdown(socket.SHUT_RDWR)
-        await roll.all_gone()
+        await stage.roll.all_gone()
         await to_thread.run_sync(guard.close)  # it writes what is left in the pipes
     assert stage.out() == "goodbye\n"
 
 
-async def test_the_grace_is_no_licence_to_write(talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall) -> None:
+async def test_the_grace_is_no_licence_to_write(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """
         import os, signal
@@ -257,30 +235,24 @@ async def test_the_grace_is_no_licence_to_write(talk: Callable[..., Talk], stage
     )
     guard = talk(agent)
     with fail_after(60):  # the grace is ten minutes
-        await guard.hear()
-        ended = await guard.hear()
-        await roll.present()
-        await roll.all_gone()
+        ended = await guard.end()
+        await stage.roll.present()
+        await stage.roll.all_gone()
     assert (ended["reason"], ended["exit_code"]) == ("output_limit", -signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_only_the_runner_tells_it_to_end(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall, number: signal.Signals
-) -> None:
+async def test_only_the_runner_tells_it_to_end(talk: Start, stage: PlayFolders, number: signal.Signals) -> None:
     guard = talk(stage.bash("exec {stay} agent"))
     with fail_after(60):
-        await roll.present()
+        await stage.roll.present()
         guard.process.send_signal(number)
         guard.say(b"stop\n")
-        assert (await guard.hear())["event"] == "started"
-        ended = await guard.hear()
+        ended = await guard.end()
     assert (ended["reason"], ended["exit_code"]) == ("stopped", -signal.SIGTERM)
 
 
-async def test_one_whose_first_thread_has_ended_is_no_zombie(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
-) -> None:
+async def test_one_whose_first_thread_has_ended_is_no_zombie(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """
         import ctypes, threading, time
@@ -292,18 +264,15 @@ async def test_one_whose_first_thread_has_ended_is_no_zombie(
     )
     guard = talk(agent, grace_s=0.1)
     with fail_after(60):
-        (pid,) = (await roll.present()).values()
-        await guard.hear()
+        (pid,) = (await stage.roll.present()).values()
         await stage.until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
         guard.say(b"kill\n")
-        ended = await guard.hear()
-        await roll.all_gone()
+        ended = await guard.end()
+        await stage.roll.all_gone()
     assert (ended["exit_code"], ended["killed"], ended["survivors"]) == (-signal.SIGKILL, 1, [])
 
 
-async def test_one_that_is_always_another_process_is_caught(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
-) -> None:
+async def test_one_that_is_always_another_process_is_caught(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """
         import os, signal, time
@@ -318,10 +287,9 @@ async def test_one_that_is_always_another_process_is_caught(
     )
     guard = talk(agent, sweep_s=0.1)
     with fail_after(60):
-        await roll.present()
-        await guard.hear()
-        ended = await guard.hear()
-        await roll.all_gone()
+        await stage.roll.present()
+        ended = await guard.end()
+        await stage.roll.all_gone()
     assert (ended["exit_code"], ended["survivors"]) == (0, [])
 
 
@@ -354,47 +322,33 @@ time.sleep(600)
 
 @pytest.mark.parametrize("how", ["plain", "sessions", "zombies", "more"])
 async def test_a_tree_of_more_processes_than_it_may_have_is_killed_at_once(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall, how: str
+    talk: Start, stage: PlayFolders, how: str
 ) -> None:
     guard = talk(stage.python(CROWD, how), max_processes=20)
     with fail_after(60):  # the grace is ten minutes
-        await roll.present()
-        await guard.hear()
-        ended = await guard.hear()
-        await roll.all_gone()
+        await stage.roll.present()
+        ended = await guard.end()
+        await stage.roll.all_gone()
     assert (ended["reason"], ended["exit_code"]) == ("resource_limit", -signal.SIGKILL)
     assert ended["survivors"] == []
 
 
-async def test_those_who_are_left_over_may_not_be_a_crowd_either(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
-) -> None:
+async def test_those_who_are_left_over_may_not_be_a_crowd_either(talk: Start, stage: PlayFolders) -> None:
     guard = talk(stage.python(CROWD, "more", "leave"), max_processes=20)
     with fail_after(60):  # the sweep may last ten minutes
-        await roll.present()
-        await guard.hear()
-        ended = await guard.hear()
-        await roll.all_gone()
+        await stage.roll.present()
+        ended = await guard.end()
+        await stage.roll.all_gone()
     assert (ended["exit_code"], ended["survivors"]) == (0, [])
     assert ended["killed"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux") or os.getuid() != 0, reason="only root goes first, on Linux")
-async def test_the_guardian_of_a_limited_tree_goes_first_and_nobody_else(
-    talk: Callable[..., Talk], stage: PlayFolders, roll: RollCall
-) -> None:
+async def test_the_guardian_of_a_limited_tree_goes_first_and_nobody_else(talk: Start, stage: PlayFolders) -> None:
     guard = talk(stage.bash("exec {stay} agent"), max_processes=20)
     with fail_after(60):
-        (pid,) = (await roll.present()).values()
+        (pid,) = (await stage.roll.present()).values()
         assert os.sched_getscheduler(psutil.Process(pid).ppid()) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR
         assert os.sched_getscheduler(pid) == os.SCHED_OTHER
         guard.say(b"kill\n")
-        await roll.all_gone()
-
-
-@pytest.fixture
-def shell(stage: PlayFolders) -> Iterator[subprocess.Popen[bytes]]:
-    """A shell with a child and a grandchild."""
-    with subprocess.Popen(stage.bash("{stay} one & ({stay} two & wait) & wait"), cwd=stage.folder) as child:
-        yield child
-        child.kill()
+        await stage.roll.all_gone()

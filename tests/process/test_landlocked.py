@@ -3,12 +3,12 @@
 import sys
 
 import pytest
-from anyio import create_task_group, fail_after
+from anyio import fail_after
 
-from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
+from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox import landlock_rules
-from process.conftest import PlayFolders, RollCall
+from process.conftest import PlayFolders, RollCall, supervised
 
 pytestmark = [
     pytest.mark.skipif(
@@ -65,21 +65,12 @@ async def test_an_agent_can_not_end_its_guardian_or_touch_what_is_not_its_own(st
 
 async def test_what_it_left_running_is_ended_however_it_hides(stage: PlayFolders, roll: RollCall) -> None:
     script = "setsid {stay} a & (env -i {stay} b &) & ({stay} c & ) ; sleep 600"
-    ends: list[ProcessEnd] = []
-    stop = StopSignal()
-    spec = _spec(stage, stage.bash(script), Limits(grace_s=20.0, sweep_s=0.2))
+    async with supervised(_spec(stage, stage.bash(script), Limits(grace_s=20.0, sweep_s=0.2))) as agent:
+        await roll.present(3)
+        agent.stop_signal.stop.set()
+        await roll.all_gone()
 
-    async def run() -> None:
-        ends.append(await supervise(spec, timeout_s=600, stop_signal=stop))
-
-    with fail_after(LIMIT_S):
-        async with create_task_group() as group:
-            group.start_soon(run)
-            await roll.present(3)
-            stop.stop.set()
-            await roll.all_gone()
-
-    assert [(end.reason, end.exit_code) for end in ends] == [(EndReason.STOPPED, -15)]
+    assert (agent.end.reason, agent.end.exit_code) == (EndReason.STOPPED, -15)
 
 
 async def test_a_program_that_it_may_not_execute_did_not_start(stage: PlayFolders) -> None:

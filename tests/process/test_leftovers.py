@@ -23,12 +23,14 @@ from pinchbench.process.leftovers import (
     is_alive,
     is_elsewhere,
 )
-from process.conftest import PlayFolders, RollCall
+from process.conftest import PlayFolders
 from processes import lives
+
+Start = Callable[..., subprocess.Popen[bytes]]
 
 
 @pytest.fixture
-def start(stage: PlayFolders) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def start(stage: PlayFolders) -> Iterator[Start]:
     """A call that starts a marked child of this test; all are waited for at its end."""
     with ExitStack() as stack:
 
@@ -41,24 +43,20 @@ def start(stage: PlayFolders) -> Iterator[Callable[..., subprocess.Popen[bytes]]
         yield call
 
 
-async def test_finds_the_marker_and_what_is_below_it(
-    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
-) -> None:
+async def test_finds_the_marker_and_what_is_below_it(stage: PlayFolders, start: Start) -> None:
     mine, stay = stage.marker, stage.stay.split()
     children = {name: start([*stay, name], name) for name in (mine, f"{mine}/1", f"{mine}0", "another")}
     with fail_after(60):
-        await roll.present(4)
+        await stage.roll.present(4)
     assert {process.pid for process in find_marked(mine)} == {children[mine].pid, children[f"{mine}/1"].pid}
     assert {process.pid for process in find_marked(f"{mine}/1")} == {children[f"{mine}/1"].pid}
     assert find_marked(f"{mine}/1/2") == []
 
 
-async def test_the_dead_are_not_found(
-    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
-) -> None:
+async def test_the_dead_are_not_found(stage: PlayFolders, start: Start) -> None:
     child = start([*stage.stay.split(), "one"], stage.marker)
     with fail_after(60):
-        await roll.present()
+        await stage.roll.present()
         child.kill()
         await stage.until(lambda: not lives(child.pid))
     assert find_marked(stage.marker) == []
@@ -66,8 +64,7 @@ async def test_the_dead_are_not_found(
 
 async def test_one_that_is_just_becoming_another_program_is_found(
     stage: PlayFolders,
-    roll: RollCall,
-    start: Callable[..., subprocess.Popen[bytes]],
+    start: Start,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(leftovers, "EXEC_S", 60.0)
@@ -82,26 +79,22 @@ async def test_one_that_is_just_becoming_another_program_is_found(
     )
     child = start([sys.executable, "-S", str(script)], stage.marker)
     with fail_after(60):
-        await roll.present()
+        await stage.roll.present()
     for _ in range(100):
         assert [process.pid for process in find_marked(stage.marker)] == [child.pid]
 
 
-async def test_ends_them_and_counts(
-    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
-) -> None:
+async def test_ends_them_and_counts(stage: PlayFolders, start: Start) -> None:
     start(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"), f"{stage.marker}/a")
     start([*stage.stay.split(), "four"], f"{stage.marker}/b")
     with fail_after(60):
-        await roll.present(4)
+        await stage.roll.present(4)
         assert await to_thread.run_sync(end_marked, stage.marker) == 4
-        await roll.all_gone()
+        await stage.roll.all_gone()
         assert await to_thread.run_sync(end_marked, stage.marker) == 0
 
 
-async def test_ends_those_who_start_each_other_anew(
-    stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
-) -> None:
+async def test_ends_those_who_start_each_other_anew(stage: PlayFolders, start: Start) -> None:
     script = stage.script(
         "respawn",
         """
@@ -121,9 +114,9 @@ async def test_ends_those_who_start_each_other_anew(
     )
     start([sys.executable, str(script)], stage.marker)
     with fail_after(60):
-        await roll.present()
+        await stage.roll.present()
         assert await to_thread.run_sync(end_marked, stage.marker) >= 1
-        await roll.all_gone()
+        await stage.roll.all_gone()
 
 
 IDENTITY = "from pinchbench.process.leftovers import identity; print(identity(), flush=True)"
@@ -234,7 +227,7 @@ class TestOrphans:
     """
 
     @pytest.fixture
-    def runner(self, stage: PlayFolders) -> Iterator[Callable[[list[str]], subprocess.Popen[bytes]]]:
+    def runner(self, stage: PlayFolders) -> Iterator[Start]:
         with ExitStack() as stack:
 
             def call(argv: list[str]) -> subprocess.Popen[bytes]:
@@ -247,11 +240,11 @@ class TestOrphans:
             yield call
 
     async def test_when_runner_and_guardian_were_killed_their_agent_is_ended(
-        self, stage: PlayFolders, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
+        self, stage: PlayFolders, runner: Start
     ) -> None:
         child = runner(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"))
         with fail_after(60):
-            await roll.present(3)
+            await stage.roll.present(3)
             (parent,) = psutil.Process(child.pid).children()
             (guardian,) = parent.children()
             child.send_signal(signal.SIGSTOP)  # or it would look after the guardian's tree itself
@@ -261,7 +254,7 @@ class TestOrphans:
             child.wait()
             await stage.until(lambda: not lives(guardian))
             await to_thread.run_sync(end_orphaned)
-            await roll.all_gone()
+            await stage.roll.all_gone()
         assert find_marked(stage.marker) == []
 
     @pytest.mark.parametrize("end", [lambda _: end_orphaned(), end_marked], ids=["orphaned", "marked"])
@@ -269,29 +262,26 @@ class TestOrphans:
         self,
         end: Callable[[str], int],
         stage: PlayFolders,
-        roll: RollCall,
-        runner: Callable[[list[str]], subprocess.Popen[bytes]],
+        runner: Start,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(leftovers, "GUARDIANS_S", 0.2)
         child = runner(stage.bash("setsid env -i {stay} one & exec {stay} two"))
         with fail_after(60):
-            await roll.present(2)
+            await stage.roll.present(2)
             (parent,) = psutil.Process(child.pid).children()
             for guardian in (parent, *parent.children()):
                 guardian.suspend()
             child.kill()
             child.wait()
             await to_thread.run_sync(end, stage.marker)
-            await roll.all_gone()
+            await stage.roll.all_gone()
         assert find_marked(stage.marker) == []
 
-    async def test_nothing_of_a_living_runner_is_touched(
-        self, stage: PlayFolders, roll: RollCall, runner: Callable[[list[str]], subprocess.Popen[bytes]]
-    ) -> None:
+    async def test_nothing_of_a_living_runner_is_touched(self, stage: PlayFolders, runner: Start) -> None:
         runner(stage.bash("{stay} one & exec {stay} two"))
         with fail_after(60):
-            await roll.present(2)
+            await stage.roll.present(2)
             before = {process.pid for process in find_marked(stage.marker)}
             await to_thread.run_sync(end_orphaned)
             assert {process.pid for process in find_marked(stage.marker)} == before
@@ -299,28 +289,26 @@ class TestOrphans:
 
     @pytest.mark.parametrize("written", [None, *(text for text in GARBLED if "\udcff" not in text)])
     async def test_without_a_runner_that_is_certainly_gone_nobody_is_touched(
-        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], written: str | None
+        self, stage: PlayFolders, start: Start, written: str | None
     ) -> None:
         child = start([*stage.stay.split(), "one"], stage.marker, **({} if written is None else {RUNNER: written}))
         with fail_after(60):
-            await roll.present()
+            await stage.roll.present()
             await to_thread.run_sync(end_orphaned)
         assert child.poll() is None
         assert [process.pid for process in find_marked(stage.marker)] == [child.pid]
 
     async def test_a_runner_without_a_trials_marker_is_nobodys_orphan(
-        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]], dead: str
+        self, stage: PlayFolders, start: Start, dead: str
     ) -> None:
         argv = ["env", "-u", MARKER, *stage.stay.split(), "one"]
         child = start(argv, stage.marker, **{RUNNER: dead})
         with fail_after(60):
-            await roll.present()
+            await stage.roll.present()
             await to_thread.run_sync(end_orphaned)
         assert child.poll() is None
 
-    async def test_who_looks_is_spared_though_it_runs_below_an_orphan(
-        self, stage: PlayFolders, roll: RollCall, start: Callable[..., subprocess.Popen[bytes]]
-    ) -> None:
+    async def test_who_looks_is_spared_though_it_runs_below_an_orphan(self, stage: PlayFolders, start: Start) -> None:
         gone = f"gone-{stage.marker}"
         script = stage.script(
             "look",
@@ -334,10 +322,10 @@ class TestOrphans:
         )
         other = start([*stage.stay.split(), "other"], stage.marker, **{RUNNER: gone})
         with fail_after(60):
-            await roll.present()
+            await stage.roll.present()
             # by way of a shell that waits, which is spared as well
             looking = start(["bash", "-c", f"{sys.executable} {script}; exit 7"], stage.marker, **{RUNNER: gone})
-            await roll.present()
-            await roll.all_gone()
+            await stage.roll.present()
+            await stage.roll.all_gone()
             assert await to_thread.run_sync(looking.wait) == 7
             assert await to_thread.run_sync(other.wait) == -signal.SIGKILL

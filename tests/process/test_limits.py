@@ -7,15 +7,15 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from anyio import create_task_group, fail_after, to_thread
+from anyio import fail_after, to_thread
 
 from pinchbench.defaults import Network
 from pinchbench.process.guardian.resource_usage import CHECK_S, LEAST_BYTES, DiskUse
-from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec
+from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.sandbox.sandbox_spec import make_spec
-from process.conftest import PlayFolders
+from process.conftest import PlayFolders, supervised
 from sampling import sampled
 
 LINUX = sys.platform.startswith("linux")
@@ -164,24 +164,6 @@ def _spec(stage: PlayFolders, name: str, script: str, *, is_sandboxed: bool = Fa
     )
 
 
-async def _with_neighbour(stage: PlayFolders, spec: ProcessSpec) -> tuple[ProcessEnd, ProcessEnd]:
-    """Run both; the neighbour ends by itself when the other one has ended."""
-    pipe = stage.folder / "pipe"
-    os.mkfifo(pipe)
-    neighbour = _spec(stage, "neighbour", f"open({str(pipe)!r}).read(); sys.exit(7)")
-    ends: list[ProcessEnd] = []
-
-    async def run_neighbour() -> None:
-        ends.append(await supervise(neighbour, timeout_s=600))
-
-    with fail_after(LIMIT_S):
-        async with create_task_group() as group:
-            group.start_soon(run_neighbour)
-            end = await supervise(spec, timeout_s=600)
-            await to_thread.run_sync(lambda: pipe.open("w", encoding="utf-8").close())
-    return end, ends[0]
-
-
 @pytest.mark.parametrize(
     ("said", "script"), [(said, script) for said, scripts in EXCEEDING.values() for script in scripts]
 )
@@ -192,13 +174,17 @@ async def test_a_trial_that_exceeds_a_limit_is_ended_alone_and_at_once(
     if is_sandboxed and (refused := find_support().reason(Level.NAMESPACES)):
         pytest.skip(f"needs namespaces: {refused}")
 
-    end, neighbour = await _with_neighbour(stage, _spec(stage, "hog", script, is_sandboxed=is_sandboxed))
+    pipe = stage.folder / "pipe"
+    os.mkfifo(pipe)
+    async with supervised(_spec(stage, "neighbour", f"open({str(pipe)!r}).read(); sys.exit(7)")) as neighbour:
+        end = await supervise(_spec(stage, "hog", script, is_sandboxed=is_sandboxed), timeout_s=600)
+        await to_thread.run_sync(lambda: pipe.open("w", encoding="utf-8").close())
 
     assert end.reason is EndReason.RESOURCE_LIMIT, (stage.folder / "hog.err").read_text(encoding="utf-8")
     assert end.error.endswith(said)
     assert re.match(r"[\d.]+ ", end.error)
     assert end.level == ("namespaces" if is_sandboxed else "guardian")
-    assert (neighbour.reason, neighbour.exit_code, neighbour.error) == (EndReason.EXITED, 7, "")
+    assert (neighbour.end.reason, neighbour.end.exit_code, neighbour.end.error) == (EndReason.EXITED, 7, "")
 
 
 @pytest.mark.parametrize("script", WITHIN.values(), ids=WITHIN)

@@ -1,19 +1,19 @@
 """Agents in namespaces of their own under a guardian: what they start ends with them, however it hides."""
 
 import os
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import psutil
 import pytest
-from anyio import create_task_group, fail_after, to_thread
+from anyio import fail_after, to_thread
 
 from pinchbench.defaults import Network
-from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
+from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.sandbox.sandbox_spec import make_spec
+from process.conftest import supervised
 
 REFUSED = find_support().reason(Level.NAMESPACES)
 pytestmark = [pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")]
@@ -42,28 +42,29 @@ until hidden 2> /dev/null; do :; done
 
 
 @pytest.fixture
-def alive(tmp_path: Path) -> Path:
-    """Make the workspace and a pipe in it."""
+def workspace(tmp_path: Path) -> Path:
     (tmp_path / "workspace").mkdir()
-    os.mkfifo(tmp_path / "workspace" / "alive")
-    return tmp_path / "workspace" / "alive"
+    return tmp_path / "workspace"
 
 
-async def _run(
-    tmp_path: Path, script: str, *, stop_signal: StopSignal | None = None, env: Mapping[str, str] | None = None
-) -> ProcessEnd:
-    spec = make_spec(state=None, workspace=tmp_path / "workspace", network=Network.NONE)
-    process = ProcessSpec(
+@pytest.fixture
+def alive(workspace: Path) -> Path:
+    """A pipe in the workspace."""
+    os.mkfifo(workspace / "alive")
+    return workspace / "alive"
+
+
+def _spec(workspace: Path, script: str, *, state: Path | None = None) -> ProcessSpec:
+    return ProcessSpec(
         argv=["/bin/sh", "-c", script],
-        cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", **(env or {})},
-        stdout=tmp_path / "stdout",
-        stderr=tmp_path / "stderr",
-        marker=f"task/{tmp_path.name}",
+        cwd=workspace.parent,
+        env={"PATH": "/usr/bin:/bin"},
+        stdout=workspace.with_name("stdout"),
+        stderr=workspace.with_name("stderr"),
+        marker=f"task/{workspace.parent.name}",
         limits=LIMITS,
-        sandbox=spec.plan(),
+        sandbox=make_spec(state=state, workspace=workspace, network=Network.NONE).plan(),
     )
-    return await supervise(process, timeout_s=600, stop_signal=stop_signal)
 
 
 def _read(path: Path) -> list[bytes]:
@@ -72,28 +73,15 @@ def _read(path: Path) -> list[bytes]:
         return pipe.read().split()
 
 
-async def test_an_agents_end_ends_all_that_it_started_and_names_it(tmp_path: Path, alive: Path) -> None:
-    ends: list[ProcessEnd] = []
-
-    async def run() -> None:
-        ends.append(await _run(tmp_path, f"{HIDING}{ALL_HIDDEN}exit 3"))
-
-    with fail_after(LIMIT_S):
-        async with create_task_group() as group:
-            group.start_soon(run)
-            said = await to_thread.run_sync(partial(_read, alive))
-    [end] = ends
+async def test_an_agents_end_ends_all_that_it_started_and_names_it(workspace: Path, alive: Path) -> None:
+    async with supervised(_spec(workspace, f"{HIDING}{ALL_HIDDEN}exit 3")) as agent:
+        said = await to_thread.run_sync(partial(_read, alive))
     assert said == [b"ready"]
-    assert (end.reason, end.exit_code, end.level) == (EndReason.EXITED, 3, "namespaces")
-    assert sum("sleep 600" in one.command for one in end.leftovers) >= 3
+    assert (agent.end.reason, agent.end.exit_code, agent.end.level) == (EndReason.EXITED, 3, "namespaces")
+    assert sum("sleep 600" in one.command for one in agent.end.leftovers) >= 3
 
 
-async def test_a_killed_guardian_takes_everything_with_it(tmp_path: Path, alive: Path) -> None:
-    ends: list[ProcessEnd] = []
-
-    async def run() -> None:
-        ends.append(await _run(tmp_path, f"{HIDING}\nsleep 600"))
-
+async def test_a_killed_guardian_takes_everything_with_it(workspace: Path, alive: Path) -> None:
     def kill_when_ready() -> bytes:
         with alive.open("rb") as pipe:
             first = pipe.readline()
@@ -103,61 +91,40 @@ async def test_a_killed_guardian_takes_everything_with_it(tmp_path: Path, alive:
             guardian.kill()
             return first + pipe.read()
 
-    with fail_after(LIMIT_S):
-        async with create_task_group() as group:
-            group.start_soon(run)
-            said = await to_thread.run_sync(kill_when_ready)
+    async with supervised(_spec(workspace, f"{HIDING}\nsleep 600")) as agent:
+        said = await to_thread.run_sync(kill_when_ready)
     assert said == b"ready\n"
-    assert [end.reason for end in ends] == [EndReason.GUARDIAN_LOST]
+    assert agent.end.reason is EndReason.GUARDIAN_LOST
 
 
-async def test_an_agent_that_is_stopped_gets_the_signal_and_its_grace(tmp_path: Path, alive: Path) -> None:
-    stop = StopSignal()
-    ends: list[ProcessEnd] = []
-
-    async def run() -> None:
-        script = "trap 'echo bye; exit 7' TERM; exec 9>/workspace/alive; echo ready >&9; sleep 600 & wait"
-        ends.append(await _run(tmp_path, script, stop_signal=stop))
-
+async def test_an_agent_that_is_stopped_gets_the_signal_and_its_grace(workspace: Path, alive: Path) -> None:
     def wait_until_ready() -> None:
         with alive.open("rb") as pipe:
             pipe.readline()
 
-    with fail_after(LIMIT_S):
-        async with create_task_group() as group:
-            group.start_soon(run)
-            await to_thread.run_sync(wait_until_ready)
-            stop.stop.set()
-    [end] = ends
-    assert (end.reason, end.exit_code) == (EndReason.STOPPED, 7)
-    assert (tmp_path / "stdout").read_text(encoding="utf-8") == "bye\n"
+    script = "trap 'echo bye; exit 7' TERM; exec 9>/workspace/alive; echo ready >&9; sleep 600 & wait"
+    spec = _spec(workspace, script)
+    async with supervised(spec) as agent:
+        await to_thread.run_sync(wait_until_ready)
+        agent.stop_signal.stop.set()
+    assert (agent.end.reason, agent.end.exit_code) == (EndReason.STOPPED, 7)
+    assert spec.stdout.read_text(encoding="utf-8") == "bye\n"
 
 
-async def test_nothing_of_the_runner_can_be_seen(tmp_path: Path) -> None:
-    (tmp_path / "workspace").mkdir()
+async def test_nothing_of_the_runner_can_be_seen(tmp_path: Path, workspace: Path) -> None:
+    seen = "env; pwd; ls /proc | grep -c '^[0-9]'; ls -d /root/* /home/* 2>&1; ps ax 2>&1; readlink /proc/*/fd/*"
+    spec = _spec(workspace, f"{seen}; exit 0")
     with fail_after(LIMIT_S):
-        seen = "env; pwd; ls /proc | grep -c '^[0-9]'; ls -d /root/* /home/* 2>&1; ps ax 2>&1; readlink /proc/*/fd/*"
-        end = await _run(tmp_path, f"{seen}; exit 0")
-    said = (tmp_path / "stdout").read_text(encoding="utf-8")
+        end = await supervise(spec, timeout_s=600)
+    said = spec.stdout.read_text(encoding="utf-8")
     assert end.exit_code == 0
     assert "/workspace\n" in said
     assert "pinchbench" not in said.lower()
     assert str(tmp_path) not in said
 
 
-async def test_a_sandbox_that_can_not_be_made_is_an_agent_that_did_not_start(tmp_path: Path) -> None:
-    (tmp_path / "workspace").mkdir()
-    spec = make_spec(state=tmp_path / "nowhere", workspace=tmp_path / "workspace", network=Network.NONE)
-    process = ProcessSpec(
-        argv=["/bin/true"],
-        cwd=tmp_path,
-        env={},
-        stdout=tmp_path / "stdout",
-        stderr=tmp_path / "stderr",
-        marker="task/none",
-        sandbox=spec.plan(),
-    )
+async def test_a_sandbox_that_can_not_be_made_is_an_agent_that_did_not_start(tmp_path: Path, workspace: Path) -> None:
     with fail_after(LIMIT_S):
-        end = await supervise(process, timeout_s=600)
+        end = await supervise(_spec(workspace, "true", state=tmp_path / "nowhere"), timeout_s=600)
     assert end.reason is EndReason.NOT_STARTED
     assert "sandbox could not be set up" in end.error

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 
 import anyio
@@ -20,15 +20,14 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.process.awake import Clocks, Reading
 from pinchbench.process.leftovers import find_marked, identity
-from pinchbench.process.spec import EndReason, Limits, ProcessEnd, StopSignal
+from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import contain_level, supervise
-from process.conftest import PATIENT_LIMITS, QUICK_LIMITS, PlayFolders
+from process.conftest import LONG_S, PATIENT_LIMITS, QUICK_LIMITS, PlayFolders, Running, supervised
 from processes import lives
 from sampling import sampled
 
 both_backends = pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 
-LONG_S = 300.0  # a limit that no test reaches: what needs that long hangs
 # For an agent that goes when it is asked to, among others that do not.
 OWN_TIME = replace(QUICK_LIMITS, grace_s=PATIENT_LIMITS.grace_s)
 OF_THE_C_LIBRARY = 1 << 31 | 1 << 32  # signals 32 and 33 are glibc's own; nobody else can set or see them
@@ -121,44 +120,42 @@ def gate(stage: PlayFolders) -> Iterator[Callable[[], None]]:
     os.close(pipe)
 
 
-async def run_until(
+@asynccontextmanager
+async def running(
     stage: PlayFolders,
     argv: list[str],
     *,
-    present: int,
-    stop_signal: StopSignal,
-    then: Callable[[], None],
-    level: str = "",
-    limits: Limits = QUICK_LIMITS,
+    present: int = 1,
     tree: int = 0,
-) -> ProcessEnd:
-    """Supervise; once so many have answered the roll call, do `then`; return the end when nobody is left.
+    limits: Limits = QUICK_LIMITS,
+    timeout_s: float = LONG_S,
+    level: str = "",
+    clocks: Clocks | None = None,
+) -> AsyncIterator[Running]:
+    """Supervise next to the block, which begins once so many have answered the roll call; afterwards nobody is left.
 
-    With `tree`, `then` waits until those who only started others have gone, and so many processes are there.
+    With `tree`, it begins when those who only started others have gone, and so many processes are there.
     """
-    ends: list[ProcessEnd] = []
-
-    async def run() -> None:
-        ends.append(
-            await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S, stop_signal=stop_signal, level=level)
-        )
-
+    async with supervised(stage.spec(argv, limits=limits), timeout_s=timeout_s, level=level, clocks=clocks) as agent:
+        agent.came.update(await stage.roll.present(present))
+        await stage.until(lambda: not tree or stage.tree() == tree)
+        yield agent
     with fail_after(60):
-        async with create_task_group() as group:
-            group.start_soon(run)
-            await stage.roll.present(present)
-            await stage.until(lambda: not tree or stage.tree() == tree)
-            then()
         await stage.roll.all_gone()
-    return ends[0]
+
+
+async def run(spec: ProcessSpec, *, timeout_s: float = LONG_S) -> ProcessEnd:
+    """Supervise an agent that ends by itself or at a limit."""
+    with fail_after(60):
+        return await supervise(spec, timeout_s=timeout_s)
 
 
 class TestNormalEnd:
     @both_backends
     async def test_exit_code_output_and_figures(self, stage: PlayFolders) -> None:
-        argv = stage.bash("echo out; echo err >&2; head -c 30000000 /dev/zero | md5sum > /dev/null; exit 3")
-        with fail_after(60):
-            end = await supervise(stage.spec(argv), timeout_s=LONG_S)
+        end = await run(
+            stage.spec(stage.bash("echo out; echo err >&2; head -c 30000000 /dev/zero | md5sum > /dev/null; exit 3"))
+        )
         assert (end.reason, end.exit_code, end.leftovers, end.killed) == (EndReason.EXITED, 3, (), 0)
         assert (stage.out(), stage.err()) == ("out\n", "err\n")
         assert end.level == contain_level()
@@ -168,14 +165,12 @@ class TestNormalEnd:
         assert end.load is None or end.load.measured_s == end.ran_s
 
     async def test_death_by_signal(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            end = await supervise(stage.spec(stage.bash("kill -USR1 $$")), timeout_s=LONG_S)
+        end = await run(stage.spec(stage.bash("kill -USR1 $$")))
         assert (end.reason, end.exit_code) == (EndReason.EXITED, -signal.SIGUSR1)
 
     async def test_peak_memory_is_that_of_the_largest_process(self, stage: PlayFolders) -> None:
         hungry = stage.python("bytearray(100 * 1024 * 1024)")
-        with fail_after(60):
-            end = await supervise(stage.spec(stage.bash(f"{' '.join(hungry)}; true")), timeout_s=LONG_S)
+        end = await run(stage.spec(stage.bash(f"{' '.join(hungry)}; true")))
         assert end.peak_rss_bytes > 100 * MIB
 
     @pytest.mark.parametrize("shape", SHAPES)
@@ -193,109 +188,69 @@ class TestNormalEnd:
             crowd.start(shape).replace("{stay}", stage.stay),
         )
         limits = QUICK_LIMITS if "deaf" in shape else PATIENT_LIMITS
-        end = await run_until(stage, argv, present=1, stop_signal=StopSignal(), then=gate, limits=limits, tree=2)
-        assert (end.reason, end.exit_code) == (EndReason.EXITED, 4)
-        assert [one.command.split()[-1] for one in end.leftovers] == [shape]
-        assert end.killed == int("deaf" in shape)
+        async with running(stage, argv, tree=2, limits=limits) as agent:
+            gate()
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.EXITED, 4)
+        assert [one.command.split()[-1] for one in agent.end.leftovers] == [shape]
+        assert agent.end.killed == int("deaf" in shape)
 
 
 class TestEveryEnd:
     """All shapes at once, ended in each way."""
 
+    everybody = len(SHAPES) + 1
+
     @both_backends
     async def test_timeout(self, stage: PlayFolders, crowd: Crowd) -> None:
+        spec = stage.spec(crowd.script(list(SHAPES), "wait; sleep 600"), limits=OWN_TIME)
+        end = await run(spec, timeout_s=1.0)
         with fail_after(60):
-            spec = stage.spec(crowd.script(list(SHAPES), "wait; sleep 600"), limits=OWN_TIME)
-            end = await supervise(spec, timeout_s=1.0)
             await stage.roll.all_gone()
         assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, -signal.SIGTERM)
         assert end.ran_s >= 1.0
 
     @both_backends
     async def test_stop(self, stage: PlayFolders, crowd: Crowd) -> None:
-        stop_signal = StopSignal()
-        spec = stage.spec(crowd.script(list(SHAPES), "exec {stay} agent"), limits=PATIENT_LIMITS)
-        ends = []
-
-        async def run() -> None:
-            ends.append(await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal))
-
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(run)
-                came = await stage.roll.present(len(SHAPES) + 1)
-                await stage.until(lambda: stage.tree() == len(came))
-                stop_signal.stop.set()
-                for name, pid in came.items():
-                    await stage.until(lambda name=name, pid=pid: "deaf" in name or not lives(pid))  # type: ignore[misc]
-                stop_signal.hurry.set()
-            await stage.roll.all_gone()
-        [end] = ends
-        assert (end.reason, end.exit_code) == (EndReason.STOPPED, -signal.SIGTERM)
-        assert len(end.leftovers) == len(SHAPES)
-        assert end.killed == 2
+        argv = crowd.script(list(SHAPES), "exec {stay} agent")
+        async with running(stage, argv, present=self.everybody, tree=self.everybody, limits=PATIENT_LIMITS) as agent:
+            agent.stop_signal.stop.set()
+            for name, pid in agent.came.items():
+                await stage.until(lambda name=name, pid=pid: "deaf" in name or not lives(pid))  # type: ignore[misc]
+            agent.stop_signal.hurry.set()
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.STOPPED, -signal.SIGTERM)
+        assert len(agent.end.leftovers) == len(SHAPES)
+        assert agent.end.killed == 2
 
     async def test_hurry_during_the_grace(self, stage: PlayFolders, crowd: Crowd) -> None:
-        stop_signal = StopSignal()
-        spec = stage.spec(
-            crowd.script(list(SHAPES), f"exec {sys.executable} -S deaf.py agent"), limits=Limits(grace_s=LONG_S)
-        )
-        ends = []
-
-        async def run() -> None:
-            ends.append(await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal))
-
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(run)
-                await stage.roll.present(len(SHAPES) + 1)
-                stop_signal.stop.set()
-                await anyio.wait_all_tasks_blocked()
-                stop_signal.hurry.set()
-            await stage.roll.all_gone()
-        assert (ends[0].reason, ends[0].exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
+        argv = crowd.script(list(SHAPES), f"exec {sys.executable} -S deaf.py agent")
+        async with running(stage, argv, present=self.everybody, limits=Limits(grace_s=LONG_S)) as agent:
+            agent.stop_signal.stop.set()
+            await anyio.wait_all_tasks_blocked()
+            agent.stop_signal.hurry.set()
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.STOPPED, -signal.SIGKILL)
 
     async def test_hurry_from_the_beginning(self, stage: PlayFolders, crowd: Crowd) -> None:
-        stop_signal = StopSignal()
-
-        def both() -> None:
-            stop_signal.hurry.set()
-            stop_signal.stop.set()
-
         argv = crowd.script(list(SHAPES), "exec {stay} agent")
-        everybody = len(SHAPES) + 1
-        end = await run_until(stage, argv, present=everybody, stop_signal=stop_signal, then=both, tree=everybody)
-        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, everybody)
+        async with running(stage, argv, present=self.everybody, tree=self.everybody) as agent:
+            agent.stop_signal.hurry.set()
+            agent.stop_signal.stop.set()
+        end = agent.end
+        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, self.everybody)
 
     @both_backends
     async def test_cancel(self, stage: PlayFolders, crowd: Crowd) -> None:
-        spec = stage.spec(crowd.script(list(SHAPES), "exec {stay} agent"))
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(lambda: supervise(spec, timeout_s=LONG_S))
-                await stage.roll.present(len(SHAPES) + 1)
-                group.cancel_scope.cancel()
-            await stage.roll.all_gone()
+        argv = crowd.script(list(SHAPES), "exec {stay} agent")
+        async with running(stage, argv, present=self.everybody) as agent:
+            agent.scope.cancel()
 
     async def test_all_that_session_level_can_see(self, stage: PlayFolders, crowd: Crowd) -> None:
-        stop_signal = StopSignal()
         shapes = [shape for shape in SHAPES if shape not in ("no_environment", "deaf_daemon")]
         argv = crowd.script(shapes, "exec {stay} agent")
-        spec = stage.spec(argv, limits=OWN_TIME)
-        ends = []
-
-        async def run() -> None:
-            ends.append(await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal, level="session"))
-
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(run)
-                there = {*(await stage.roll.present(len(shapes) + 1)).values()}
-                guardian = stage.guardian().pid
-                await stage.until(lambda: {one.pid for one in find_marked(stage.marker)} == {guardian, *there})
-                stop_signal.stop.set()
-            await stage.roll.all_gone()
-        [end] = ends
+        async with running(stage, argv, present=len(shapes) + 1, limits=OWN_TIME, level="session") as agent:
+            expected = {stage.guardian().pid, *agent.came.values()}
+            await stage.until(lambda: {one.pid for one in find_marked(stage.marker)} == expected)
+            agent.stop_signal.stop.set()
+        end = agent.end
         assert (end.reason, end.exit_code, end.level) == (EndReason.STOPPED, -signal.SIGTERM, "session")
         assert len(end.leftovers) == len(shapes)
 
@@ -303,35 +258,31 @@ class TestEveryEnd:
     async def test_session_level_sweeps_after_a_normal_end(
         self, stage: PlayFolders, crowd: Crowd, gate: Callable[[], None], shape: str
     ) -> None:
-        argv = crowd.script([shape], "read < gate")
-        end = await run_until(stage, argv, present=1, stop_signal=StopSignal(), then=gate, level="session")
-        assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
+        async with running(stage, crowd.script([shape], "read < gate"), level="session") as agent:
+            gate()
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.EXITED, 0)
 
 
 class TestGrace:
-    async def test_one_that_ignores_sigterm_is_killed(self, stage: PlayFolders) -> None:
-        stop_signal = StopSignal()
-        end = await run_until(
-            stage, stage.python(DEAF, "a"), present=1, stop_signal=stop_signal, then=stop_signal.stop.set
-        )
-        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, -signal.SIGKILL, 1)
-
-    async def test_one_that_handles_sigterm_has_its_last_words(self, stage: PlayFolders) -> None:
-        stop_signal = StopSignal()
-        argv = stage.python(POLITE)
-        end = await run_until(
-            stage, argv, present=1, stop_signal=stop_signal, then=stop_signal.stop.set, limits=PATIENT_LIMITS
-        )
-        assert (end.reason, end.exit_code, end.killed) == (EndReason.STOPPED, 5, 0)
-        assert stage.out() == "last words\n"
+    @pytest.mark.parametrize(
+        ("script", "limits", "ended"),
+        [(DEAF, QUICK_LIMITS, (-signal.SIGKILL, 1, "")), (POLITE, PATIENT_LIMITS, (5, 0, "last words\n"))],
+        ids=["deaf", "polite"],
+    )
+    async def test_one_that_handles_sigterm_has_its_last_words_and_one_that_ignores_it_is_killed(
+        self, stage: PlayFolders, script: str, limits: Limits, ended: tuple[int, int, str]
+    ) -> None:
+        async with running(stage, stage.python(script, "agent"), limits=limits) as agent:
+            agent.stop_signal.stop.set()
+        assert agent.end.reason is EndReason.STOPPED
+        assert (agent.end.exit_code, agent.end.killed, stage.out()) == ended
 
 
 class TestFlood:
     async def test_past_the_limit_it_is_ended(self, stage: PlayFolders) -> None:
         limits = replace(PATIENT_LIMITS, output_limit_bytes=MIB)
         argv = stage.bash(f"head -c {MIB + MIB // 2} /dev/zero; exec sleep 600")  # twice the limit would end the grace
-        with fail_after(60):
-            end = await supervise(stage.spec(argv, limits=limits), timeout_s=LONG_S)
+        end = await run(stage.spec(argv, limits=limits))
         assert (end.reason, end.exit_code) == (EndReason.OUTPUT_LIMIT, -signal.SIGTERM)
         stage.stdout.unlink()
 
@@ -340,10 +291,9 @@ class TestFlood:
         self, stage: PlayFolders, *, keeps_output: bool
     ) -> None:
         limits = Limits(output_limit_bytes=2048 * MIB)
+        spec = stage.spec(["head", "-c", str(1024 * MIB), "/dev/zero"], limits=limits)
         before = psutil.Process().memory_info().rss
-        with fail_after(60):
-            spec = stage.spec(["head", "-c", str(1024 * MIB), "/dev/zero"], limits=limits)
-            end = await supervise(replace(spec, keeps_output=keeps_output), timeout_s=LONG_S)
+        end = await run(replace(spec, keeps_output=keeps_output))
         assert psutil.Process().memory_info().rss - before < 20 * MIB
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
         assert stage.stdout.stat().st_size == 1024 * MIB
@@ -353,10 +303,8 @@ class TestFlood:
 class TestCrowd:
     async def test_more_processes_than_the_limit_are_all_ended(self, stage: PlayFolders, crowd: Crowd) -> None:
         limits = Limits(grace_s=LONG_S, sweep_s=LONG_S, max_processes=len(SHAPES) // 2)
+        end = await run(stage.spec(crowd.script(list(SHAPES), "wait; exec sleep 600"), limits=limits))
         with fail_after(60):
-            end = await supervise(
-                stage.spec(crowd.script(list(SHAPES), "wait; exec sleep 600"), limits=limits), timeout_s=LONG_S
-            )
             await stage.roll.all_gone()
         assert (end.reason, end.exit_code) == (EndReason.RESOURCE_LIMIT, -signal.SIGKILL)
 
@@ -385,146 +333,96 @@ class MadeUpClocks:
 class TestSleep:
     """Time in which the runner or its machine slept is not the agent's."""
 
-    async def run(
-        self, stage: PlayFolders, made_up: MadeUpClocks, then: Callable[[], None], *, timeout_s: float
-    ) -> ProcessEnd:
-        ends = []
-
-        async def run() -> None:
-            clocks = Clocks(read=made_up.read)
-            spec = stage.spec(stage.python(POLITE), limits=PATIENT_LIMITS)
-            ends.append(await supervise(spec, timeout_s=timeout_s, clocks=clocks))
-
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(run)
-                await stage.roll.present()
-                then()
-                made_up.start()
-            await stage.roll.all_gone()
-        return ends[0]
-
     @pytest.mark.parametrize("kind", ["suspended_s", "stopped_s"])
     async def test_an_agent_is_not_timed_out_by_a_sleep_and_the_sleep_is_reported(
         self, stage: PlayFolders, kind: str
     ) -> None:
         made_up = MadeUpClocks()
-        end = await self.run(stage, made_up, lambda: setattr(made_up, kind, 1000.0), timeout_s=1.0)
-        assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, 5)
-        assert round(end.asleep_s) >= 1000  # a difference of two floats
-        assert end.ran_s < 1000
+        clocks = Clocks(read=made_up.read)
+        async with running(stage, stage.python(POLITE), limits=PATIENT_LIMITS, timeout_s=1.0, clocks=clocks) as agent:
+            setattr(made_up, kind, 1000.0)
+            made_up.start()
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.TIMED_OUT, 5)
+        assert round(agent.end.asleep_s) >= 1000  # a difference of two floats
+        assert agent.end.ran_s < 1000
 
     async def test_what_happens_during_a_sleep_in_the_grace_is_believed(self, stage: PlayFolders) -> None:
         made_up = MadeUpClocks()
-        stop_signal = StopSignal()
-
-        def then() -> None:
-            stop_signal.stop.set()
+        clocks = Clocks(read=made_up.read)
+        async with running(stage, stage.python(POLITE), limits=PATIENT_LIMITS, clocks=clocks) as agent:
+            agent.stop_signal.stop.set()
             made_up.stopped_s = 1000.0
-
-        ends = []
-
-        async def run() -> None:
-            spec = stage.spec(stage.python(POLITE), limits=PATIENT_LIMITS)
-            ends.append(
-                await supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal, clocks=Clocks(read=made_up.read))
-            )
-
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(run)
-                await stage.roll.present()
-                then()
-            await stage.roll.all_gone()
-        assert (ends[0].reason, ends[0].exit_code) == (EndReason.STOPPED, 5)
-        assert round(ends[0].asleep_s) >= 1000
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.STOPPED, 5)
+        assert round(agent.end.asleep_s) >= 1000
 
 
 class TestNotStarted:
     @both_backends
     @pytest.mark.parametrize("command", ["pinchbench-no-such-command", "/no/such/command"])
     async def test_no_such_command(self, stage: PlayFolders, command: str) -> None:
-        with fail_after(60):
-            end = await supervise(stage.spec([command]), timeout_s=LONG_S)
+        end = await run(stage.spec([command]))
         assert (end.reason, end.not_found, end.exit_code) == (EndReason.NOT_STARTED, True, None)
         assert command in end.error
 
-    async def test_not_executable(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            end = await supervise(stage.spec([str(stage.script("plain", ""))]), timeout_s=LONG_S)
+    @pytest.mark.parametrize(
+        ("make_spec", "said"),
+        [
+            (lambda stage: stage.spec([str(stage.script("plain", ""))]), "Permission denied"),
+            (lambda stage: stage.spec(["true"], cwd=stage.folder / "missing"), "missing"),
+            (lambda stage: stage.spec(["true"], log=stage.folder / "missing" / "log"), "missing"),
+            (lambda stage: stage.spec(["echo", "x" * MIB]), "Argument list too long"),
+        ],
+        ids=["not executable", "no such directory", "no place for its output", "an argument that is too long"],
+    )
+    async def test_what_can_not_be_started_is_reported_with_the_reason(
+        self, stage: PlayFolders, make_spec: Callable[[PlayFolders], ProcessSpec], said: str
+    ) -> None:
+        end = await run(make_spec(stage))
         assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
-        assert "Permission denied" in end.error
-
-    async def test_no_such_directory(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            end = await supervise(stage.spec(["true"], cwd=stage.folder / "missing"), timeout_s=LONG_S)
-        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
-        assert "missing" in end.error
-
-    async def test_no_place_for_its_output(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            end = await supervise(stage.spec(["true"], log=stage.folder / "missing" / "log"), timeout_s=LONG_S)
-        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
-        assert "missing" in end.error
-
-    async def test_an_argument_that_is_too_long(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            end = await supervise(stage.spec(["echo", "x" * MIB]), timeout_s=LONG_S)
-        assert (end.reason, end.not_found) == (EndReason.NOT_STARTED, False)
-        assert "Argument list too long" in end.error
+        assert said in end.error
 
     async def test_a_named_pipe_in_the_place_of_its_output_is_not_waited_for(self, stage: PlayFolders) -> None:
         os.mkfifo(stage.stdout)
-        with fail_after(60):
-            end = await supervise(stage.spec(["true"]), timeout_s=LONG_S)
+        end = await run(stage.spec(["true"]))
         assert end.reason is EndReason.NOT_STARTED
         assert str(stage.stdout) in end.error
 
 
 class TestWhatTheAgentIsGiven:
-    async def ask(self, stage: PlayFolders, text: str) -> object:
-        argv = stage.python("import json, os, sys\n" + text)
-        with fail_after(60):
-            end = await supervise(stage.spec(argv), timeout_s=LONG_S)
+    @pytest.mark.parametrize(
+        ("asked", "answer"),
+        [
+            ("os.listdir('/proc/self/fd')", ["0", "1", "2", "3"]),  # the fourth is the listing's own
+            ("sys.stdin.read()", ""),
+            ("os.getsid(0) == os.getpgrp() == os.getpid()", True),
+            ("os.getcwd() == os.path.dirname(__file__)", True),
+        ],
+        ids=["no more than three files", "an empty stdin", "a session of its own", "its directory"],
+    )
+    async def test_its_process(self, stage: PlayFolders, asked: str, answer: object) -> None:
+        end = await run(stage.spec(stage.python(f"import json, os, sys\nprint(json.dumps({asked}))")))
         assert (end.exit_code, stage.err()) == (0, "")
-        return json.loads(stage.out())
-
-    async def test_no_more_than_three_files(self, stage: PlayFolders) -> None:
-        # The fourth is the listing's own.
-        assert await self.ask(stage, "print(json.dumps(os.listdir('/proc/self/fd')))") == ["0", "1", "2", "3"]
-
-    async def test_an_empty_stdin(self, stage: PlayFolders) -> None:
-        assert await self.ask(stage, "print(json.dumps(sys.stdin.read()))") == ""
+        assert json.loads(stage.out()) == answer
 
     async def test_default_signals(self, stage: PlayFolders) -> None:
-        argv = ["grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status"]
         before = signal.signal(signal.SIGUSR2, signal.SIG_IGN)
         try:
-            with fail_after(60):
-                await supervise(stage.spec(argv), timeout_s=LONG_S)
+            await run(stage.spec(["grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status"]))
         finally:
             signal.signal(signal.SIGUSR2, before)
         masks = [int(line.split()[1], 16) for line in stage.out().splitlines()]
         assert [mask & ~OF_THE_C_LIBRARY for mask in masks] == [0, 0]
 
-    async def test_a_session_of_its_own(self, stage: PlayFolders) -> None:
-        assert await self.ask(stage, "print(json.dumps(os.getsid(0) == os.getpgrp() == os.getpid()))") is True
-
     async def test_its_environment_and_the_marker(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            await supervise(stage.spec(["env"]), timeout_s=LONG_S)
+        await run(stage.spec(["env"]))
         given = dict(line.split("=", 1) for line in stage.out().splitlines())
         assert given == {**stage.spec([]).env, "PINCHBENCH_TRIAL": stage.marker, "PINCHBENCH_RUNNER": identity()}
 
     async def test_more_than_the_socket_to_its_guardian_holds(self, stage: PlayFolders) -> None:
         spec = stage.spec(stage.bash("echo ${#V0} ${#V9}"))
         large = {f"V{number}": "x" * 100_000 for number in range(10)}
-        with fail_after(60):
-            end = await supervise(replace(spec, env={**spec.env, **large}), timeout_s=LONG_S)
+        end = await run(replace(spec, env={**spec.env, **large}))
         assert (end.reason, stage.out()) == (EndReason.EXITED, "100000 100000\n")
-
-    async def test_its_directory(self, stage: PlayFolders) -> None:
-        assert await self.ask(stage, "print(json.dumps(os.getcwd()))") == str(stage.folder)
 
 
 class TestCancel:
@@ -540,26 +438,16 @@ class TestCancel:
             await stage.roll.all_gone()
 
     async def test_while_the_agent_starts(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(lambda: supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
-                await stage.until(lambda: bool(psutil.Process().children()))
-                group.cancel_scope.cancel()
-            await stage.roll.all_gone()
+        async with running(stage, stage.bash("exec {stay} agent"), present=0) as agent:
+            await stage.until(lambda: bool(psutil.Process().children()))
+            agent.scope.cancel()
 
     @both_backends
     async def test_during_the_grace(self, stage: PlayFolders) -> None:
-        stop_signal = StopSignal()
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(
-                    lambda: supervise(stage.spec(stage.python(DEAF, "a")), timeout_s=LONG_S, stop_signal=stop_signal)
-                )
-                await stage.roll.present()
-                stop_signal.stop.set()
-                await anyio.wait_all_tasks_blocked()
-                group.cancel_scope.cancel()
-            await stage.roll.all_gone()
+        async with running(stage, stage.python(DEAF, "a")) as agent:
+            agent.stop_signal.stop.set()
+            await anyio.wait_all_tasks_blocked()
+            agent.scope.cancel()
 
     async def test_during_the_sweep(self, stage: PlayFolders) -> None:
         argv = stage.python(
@@ -577,20 +465,16 @@ class TestCancel:
                 time.sleep(600)
             """
         )
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(lambda: supervise(stage.spec(argv), timeout_s=LONG_S))
-                await stage.roll.present()
-                group.cancel_scope.cancel()
-            await stage.roll.all_gone()
+        async with running(stage, argv) as agent:
+            agent.scope.cancel()
 
     async def test_native_cancellation_too(self, stage: PlayFolders) -> None:
-        run = asyncio.create_task(supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
+        supervised = asyncio.create_task(supervise(stage.spec(stage.bash("exec {stay} agent")), timeout_s=LONG_S))
         with fail_after(60):
             await stage.roll.present()
-            run.cancel()
+            supervised.cancel()
             with pytest.raises(asyncio.CancelledError):
-                await run
+                await supervised
             await stage.roll.all_gone()
 
 
@@ -601,19 +485,10 @@ class TestTwoEventsAtOnce:
         argv = crowd.script(["deaf"], "read < gate")
         limit_s = 8.0  # well beyond what a shell and its child take to start, on a machine that does much else
         limits = Limits(grace_s=LONG_S, sweep_s=limit_s + 0.2)
-        with fail_after(60):
-            async with create_task_group() as group:
-                ends = []
-
-                async def run() -> None:
-                    ends.append(await supervise(stage.spec(argv, limits=limits), timeout_s=limit_s))
-
-                group.start_soon(run)
-                await stage.roll.present()
-                gate()
-            await stage.roll.all_gone()
-        assert (ends[0].reason, ends[0].exit_code) == (EndReason.EXITED, 0)
-        assert ends[0].ran_s < limit_s < ends[0].duration_s
+        async with running(stage, argv, limits=limits, timeout_s=limit_s) as agent:
+            gate()
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.EXITED, 0)
+        assert agent.end.ran_s < limit_s < agent.end.duration_s
 
 
 class TestTheGuardianDies:
@@ -621,33 +496,29 @@ class TestTheGuardianDies:
     async def test_its_parent_ends_what_it_guarded(self, stage: PlayFolders, crowd: Crowd) -> None:
         shapes = ["background", "session", "double_fork", "daemon", "deaf", "no_environment"]
         argv = crowd.script(shapes, "exec {stay} agent")
-        end = await run_until(
-            stage, argv, present=len(shapes) + 1, stop_signal=StopSignal(), then=lambda: stage.guardian().kill()
-        )
-        assert (end.reason, end.exit_code) == (EndReason.GUARDIAN_LOST, None)
+        async with running(stage, argv, present=len(shapes) + 1) as agent:
+            stage.guardian().kill()
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.GUARDIAN_LOST, None)
 
     @both_backends
     async def test_what_it_guarded_is_found_by_its_marker_if_its_parent_dies_too(
         self, stage: PlayFolders, crowd: Crowd, marked_processes: Callable[[str], list[psutil.Process]]
     ) -> None:
-        def kill_both() -> None:
+        shapes = ["background", "session", "double_fork", "daemon", "deaf"]
+        argv = crowd.script(shapes, "exec {stay} agent")
+        async with running(stage, argv, present=len(shapes) + 1) as agent:
             guardian = stage.guardian()
             for process in psutil.Process().children():
                 process.kill()
             with suppress(psutil.NoSuchProcess):
                 guardian.kill()
-
-        shapes = ["background", "session", "double_fork", "daemon", "deaf"]
-        argv = crowd.script(shapes, "exec {stay} agent")
-        end = await run_until(stage, argv, present=len(shapes) + 1, stop_signal=StopSignal(), then=kill_both)
-        assert (end.reason, end.exit_code) == (EndReason.GUARDIAN_LOST, None)
-        assert end.error
+        assert (agent.end.reason, agent.end.exit_code) == (EndReason.GUARDIAN_LOST, None)
+        assert agent.end.error
         assert marked_processes(stage.marker) == []
 
     async def test_an_agent_that_kills_its_guardian(self, stage: PlayFolders) -> None:
-        argv = stage.bash("kill -9 $PPID; exec {stay} agent")
+        end = await run(stage.spec(stage.bash("kill -9 $PPID; exec {stay} agent")))
         with fail_after(60):
-            end = await supervise(stage.spec(argv), timeout_s=LONG_S)
             await stage.roll.all_gone()
         assert end.reason is EndReason.GUARDIAN_LOST
 
@@ -656,24 +527,18 @@ class TestTheGuardianDies:
         self, stage: PlayFolders, monkeypatch: pytest.MonkeyPatch, how: str
     ) -> None:
         monkeypatch.setattr("pinchbench.process.supervise.REPORT_MARGIN_S", 0.5)
-        stop_signal = StopSignal()
-        spec = stage.spec(stage.bash("kill -STOP $PPID; setsid {stay} child & exec {stay} agent"))
-        with fail_after(60):
-            async with create_task_group() as group:
-                group.start_soon(lambda: supervise(spec, timeout_s=LONG_S, stop_signal=stop_signal))
-                await stage.roll.present(2)
-                stop_signal.stop.set() if how == "stop" else group.cancel_scope.cancel()
-            await stage.roll.all_gone()
+        argv = stage.bash("kill -STOP $PPID; setsid {stay} child & exec {stay} agent")
+        async with running(stage, argv, present=2) as agent:
+            agent.stop_signal.stop.set() if how == "stop" else agent.scope.cancel()
         assert psutil.Process().children() == []
 
 
 class TestManyAtOnce:
     async def test_each_turn_has_a_guardian_of_its_own_which_is_gone_after_it(self, stage: PlayFolders) -> None:
-        with fail_after(60):
-            for _ in range(2):
-                end = await supervise(stage.spec(stage.bash("echo $PPID")), timeout_s=LONG_S)
-                assert end.reason is EndReason.EXITED
-                assert psutil.Process().children() == []
+        for _ in range(2):
+            end = await run(stage.spec(stage.bash("echo $PPID")))
+            assert end.reason is EndReason.EXITED
+            assert psutil.Process().children() == []
         first, second = stage.out().split()
         assert first != second
 
@@ -700,9 +565,9 @@ class TestManyAtOnce:
         slow = stage.folder / "slow-python"
         slow.write_text(f'#!/bin/sh\nsleep 5.5\nexec {sys.executable} "$@"\n', encoding="utf-8")
         slow.chmod(0o755)
-        with pytest.MonkeyPatch.context() as patch, fail_after(60):
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr("pinchbench.process.supervise.sys.executable", str(slow))
-            end = await supervise(stage.spec(["sleep", "0.1"]), timeout_s=5.0)
+            end = await run(stage.spec(["sleep", "0.1"]), timeout_s=5.0)
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
 
     async def test_the_clock_has_run_when_a_start_is_heard_of_late(
