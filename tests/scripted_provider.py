@@ -59,9 +59,29 @@ class ScriptedProvider:
         return f"http://127.0.0.1:{self.port}"
 
 
+Answer = Callable[[Asked, SocketStream], Awaitable[bool | None]]
+
+
+def always(response: bytes, *, closes: bool = False) -> Answer:
+    """Return an `answer` of a provider that says the same to each request."""
+
+    async def answer(_: Asked, stream: SocketStream) -> bool:
+        await stream.send(response)
+        return not closes
+
+    return answer
+
+
+async def stall(_: Asked, stream: SocketStream) -> bool:
+    """Begin a reply with `data: 1`, and wait until the client closes the connection."""
+    await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
+    await stream.receive()  # raises when the connection is closed
+    return False
+
+
 @asynccontextmanager
 async def scripted_provider(
-    answer: Callable[[Asked, SocketStream], Awaitable[bool | None]],
+    answer: Answer,
     *,
     keep_bodies: bool = True,
     at: Listener[Any] | None = None,

@@ -12,57 +12,20 @@ from pinchbench.wire.protocols.call_facts import ProtocolName
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, cut, exchange, sse
 
 PATHS = (CHAT, RESPONSES, MESSAGES, GEMINI)
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
-KEYS = [
-    "model",
-    "type",
-    "role",
-    "content",
-    "text",
-    "messages",
-    "input",
-    "contents",
-    "parts",
-    "choices",
-    "delta",
-    "message",
-    "tool_calls",
-    "function",
-    "arguments",
-    "name",
-    "usage",
-    "prompt_tokens",
-    "input_tokens",
-    "output_tokens",
-    "candidates",
-    "usageMetadata",
-    "promptTokenCount",
-    "error",
-    "response",
-    "item",
-    "system",
-    "tools",
-    "functionCall",
-    "args",
-    "content_block",
-    "index",
-    "output_index",
-    "id",
-    "logprobs",
-    "token_ids",
-    "status",
-    "cost",
-    "details",
-]
+KEYS = (
+    "model type role content text messages input contents parts choices delta message tool_calls function "
+    "arguments name usage prompt_tokens input_tokens output_tokens candidates usageMetadata promptTokenCount "
+    "error response item system tools functionCall args content_block index output_index id logprobs token_ids "
+    "status cost details"
+)
 SHAPED = st.recursive(
     JSON | st.sampled_from(["tool_use", "response.completed", "message_start", "user", "function_call", "error"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=6),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=6),
     max_leaves=30,
 )
 

@@ -25,7 +25,7 @@ from pinchbench.wire.http1 import (
 )
 from pinchbench.wire.request_route import Origin
 from pinchbench.wire.transport import TransportStream, serve_clients
-from scripted_provider import OK_HEAD, Asked, chunk, scripted_provider
+from scripted_provider import OK_HEAD, always, chunk, scripted_provider
 
 HEAD = (b"GET", b"/", [(b"Host", b"a")])
 REPLY = OK_HEAD + chunk(b"one") + chunk(b"two") + b"0\r\n\r\n"
@@ -69,11 +69,7 @@ async def _forward(pool: ConnectionPool) -> Forwarded:
 async def test_a_body_is_passed_on_as_it_came_and_kept_without_framing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinchbench.wire.http1.IDLE_LIMIT_S", 600.0)
 
-    async def answer(_: Asked, stream: anyio.abc.SocketStream) -> bool:
-        await stream.send(b"HTTP/1.1 103 Early Hints\r\n\r\n" + REPLY)
-        return True
-
-    async with scripted_provider(answer) as provider:
+    async with scripted_provider(always(b"HTTP/1.1 103 Early Hints\r\n\r\n" + REPLY)) as provider:
         pool = ConnectionPool(Origin.parse(provider.url))
         with fail_after(60):
             for _ in range(2):
@@ -84,11 +80,7 @@ async def test_a_body_is_passed_on_as_it_came_and_kept_without_framing(monkeypat
 
 
 async def test_what_follows_a_reply_is_not_passed_on_and_the_connection_not_used_again() -> None:
-    async def answer(_: Asked, stream: anyio.abc.SocketStream) -> bool:
-        await stream.send(REPLY + b"HTTP/1.1 408 Request Timeout\r\n\r\n")
-        return True
-
-    async with scripted_provider(answer) as provider:
+    async with scripted_provider(always(REPLY + b"HTTP/1.1 408 Request Timeout\r\n\r\n")) as provider:
         pool = ConnectionPool(Origin.parse(provider.url))
         with fail_after(60):
             for _ in range(2):
@@ -98,11 +90,7 @@ async def test_what_follows_a_reply_is_not_passed_on_and_the_connection_not_used
 
 @pytest.mark.parametrize("rest", [b"", b"no size\r\n", b"3\r\nfour\r\n"])
 async def test_a_missing_end_is_a_cut(rest: bytes) -> None:
-    async def answer(_: Asked, stream: anyio.abc.SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"one") + rest)
-        return False
-
-    async with scripted_provider(answer) as provider:
+    async with scripted_provider(always(OK_HEAD + chunk(b"one") + rest, closes=True)) as provider:
         with fail_after(60):
             forwarded = await _forward(ConnectionPool(Origin.parse(provider.url)))
     assert forwarded.is_cut

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from anyio import create_task_group, create_tcp_listener, fail_after, move_on_after
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketAttribute
 
 from pinchbench.defaults import DivergencePolicy
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
@@ -18,7 +18,7 @@ from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.reply_matching import Replay
 from pinchbench.wire.transport import serve_clients
 from pinchbench.wire.wire_messages import Provider, ReplaySource
-from scripted_provider import Asked, reply, scripted_provider
+from scripted_provider import always, reply, scripted_provider
 from wire.exchanges import CHAT, cut, exchange, sse
 from wire.kept import Kept
 
@@ -161,12 +161,8 @@ async def test_a_divergence_gets_the_reply_of_its_position_on_request() -> None:
 
 @pytest.mark.parametrize(("fork_at", "fork_turn", "later_turn"), [(2, None, 0), (None, 1, 1)])
 async def test_a_model_answers_from_the_fork_on(fork_at: int | None, fork_turn: int | None, later_turn: int) -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b'{"choices": []}'))
-        return True
-
     async with (
-        scripted_provider(answer) as live,
+        scripted_provider(always(reply(b'{"choices": []}'))) as live,
         played(base_url=live.url, model="other", fork_at=fork_at, fork_turn=fork_turn) as replay,
     ):
         first = await replay.ask(asks("Write it."))

@@ -26,7 +26,7 @@ from pinchbench.wire.wire_messages import (
     RequestRefused,
     WireEvent,
 )
-from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
+from scripted_provider import OK_HEAD, Answer, Asked, ScriptedProvider, always, chunk, reply, scripted_provider, stall
 from wire.kept import Kept
 
 KEY = "sk-planted-0123456789abcdef"
@@ -36,9 +36,13 @@ LIMIT_S = 60
 
 @dataclass(kw_only=True)
 class RunningProxy:
+    """A proxy between a client and a provider."""
+
     proxy: Proxy
     port: int
     kept: Kept
+    provider: ScriptedProvider
+    http: httpx2.AsyncClient
     events: list[WireEvent] = field(default_factory=list)
 
     def url(self, rest: str = "/v1/chat/completions") -> str:
@@ -52,20 +56,30 @@ class RunningProxy:
         return self.kept.exchanges
 
 
+OK = always(reply(b"ok"))
+
+
 @asynccontextmanager
 async def running_proxy(
-    base_url: str,
+    answer: Answer = OK,
     *,
+    base_url: str = "",
+    path: str = "",
     max_requests: int | None = None,
     reports_usage: bool = False,
     max_recording_bytes: int | None = None,
     key: str = KEY,
 ) -> AsyncGenerator[RunningProxy]:
-    provider = Provider(id="openai", base_url=base_url, key=key, max_requests=max_requests)
+    """Run a proxy in front of a provider that answers so, or of the one at `base_url`."""
     events: list[WireEvent] = []
-    async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
+    async with (
+        scripted_provider(answer) as provider,
+        await create_tcp_listener(local_host="127.0.0.1") as listener,
+        client() as http,
+        create_task_group() as group,
+    ):
         proxy = Proxy(
-            provider,
+            Provider(id="openai", base_url=base_url or provider.url + path, key=key, max_requests=max_requests),
             report=events.append,
             group=group,
             reports_usage=reports_usage,
@@ -76,7 +90,7 @@ async def running_proxy(
         proxy.set_turn(TOKEN, 2)
         group.start_soon(serve_clients, listener, proxy.serve)
         port = listener.extra(SocketAttribute.local_port)
-        yield RunningProxy(proxy=proxy, port=port, kept=kept, events=events)
+        yield RunningProxy(proxy=proxy, port=port, kept=kept, provider=provider, http=http, events=events)
         for token in proxy.tokens:
             await proxy.release(token)
         await proxy.close()
@@ -103,23 +117,19 @@ async def _raw(port: int, request: bytes) -> bytes:
 
 
 async def test_a_request_arrives_unchanged_but_for_host_and_key() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b'{"ok":true}', headers=(("X-Request-Id", "abc"),)))
-        return True
-
-    async with scripted_provider(answer) as provider, running_proxy(f"{provider.url}/base") as wire, client() as http:
-        response = await http.post(
+    async with running_proxy(always(reply(b'{"ok":true}', headers=(("X-Request-Id", "abc"),))), path="/base") as wire:
+        response = await wire.http.post(
             wire.url("/v1/chat/completions?a=%20b&key=other"),
             content=b'{"model":"m"}',
             headers={"Authorization": f"Bearer {TOKEN}", "X-Custom": "Kept As Sent", "Accept-Encoding": "br, zstd"},
         )
-        (asked,) = provider.asked
+        (asked,) = wire.provider.asked
         (exchange,) = await wire.recorded()
     assert response.json() == {"ok": True}
     assert response.headers["x-request-id"] == "abc"
     assert (asked.method, asked.target) == ("POST", "/base/v1/chat/completions?a=%20b&key=other")
     assert asked.body == b'{"model":"m"}'
-    assert asked.header("host") == f"127.0.0.1:{provider.port}"
+    assert asked.header("host") == f"127.0.0.1:{wire.provider.port}"
     assert asked.header("authorization") == f"Bearer {KEY}"
     assert ("X-Custom", "Kept As Sent") in asked.headers
     assert asked.header("accept-encoding") == "br, zstd"
@@ -134,14 +144,10 @@ async def test_a_request_arrives_unchanged_but_for_host_and_key() -> None:
 
 @pytest.mark.parametrize("name", ["x-api-key", "x-goog-api-key", "api-key"])
 async def test_the_key_replaces_the_token_where_the_client_sent_it(name: str) -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b""))
-        return True
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(always(reply(b""))) as wire:
         path = "/v1beta/models/m:streamGenerateContent"
-        await http.post(wire.url(f"{path}?alt=sse&key={TOKEN}"), headers={name: TOKEN})
-        (asked,) = provider.asked
+        await wire.http.post(wire.url(f"{path}?alt=sse&key={TOKEN}"), headers={name: TOKEN})
+        (asked,) = wire.provider.asked
         (exchange,) = await wire.recorded()
     assert asked.header(name) == KEY
     assert asked.header("authorization") is None
@@ -162,10 +168,10 @@ async def test_chunks_arrive_one_by_one_and_are_recorded_with_their_times() -> N
         await stream.send(b"0\r\n\r\n")
         return True
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(answer) as wire:
         got = []
         with fail_after(LIMIT_S):
-            async with http.stream("POST", wire.url(), content=b"{}") as response:
+            async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
                 async for part in response.aiter_raw():
                     got.append(part)
                     if len(got) < len(parts):
@@ -188,29 +194,21 @@ async def test_chunks_arrive_one_by_one_and_are_recorded_with_their_times() -> N
 async def test_errors_arrive_unchanged_and_are_reported(
     status: int, headers: tuple[tuple[str, str], ...], body: bytes
 ) -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(body, status=status, headers=headers))
-        return True
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        response = await http.post(wire.url(), content=b"{}")
+    async with running_proxy(always(reply(body, status=status, headers=headers))) as wire:
+        response = await wire.http.post(wire.url(), content=b"{}")
         (exchange,) = await wire.recorded()
     assert (response.status_code, response.content) == (status, body)
     assert all(response.headers[name] == value for name, value in headers)
-    assert (exchange.status, exchange.reply, len(provider.asked)) == (status, body, 1)
+    assert (exchange.status, exchange.reply, len(wire.provider.asked)) == (status, body, 1)
     failed = [event for event in wire.events if isinstance(event, CallFailed)]
     assert failed == [CallFailed(trial="task/1", number=1, status=status)]
     assert len([event for event in wire.events if isinstance(event, PaceChanged)]) == (status == 429)
 
 
 async def test_a_cut_stream_is_cut_for_the_client_too() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"data: 1\n\n") + b"20\r\ndata: ")
-        return False
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(always(OK_HEAD + chunk(b"data: 1\n\n") + b"20\r\ndata: ", closes=True)) as wire:
         with pytest.raises(httpx2.RemoteProtocolError):
-            await http.post(wire.url(), content=b"{}")
+            await wire.http.post(wire.url(), content=b"{}")
         (exchange,) = await wire.recorded()
     assert (exchange.end, exchange.status, exchange.reply) == (ExchangeEnd.CUT, 200, b"data: 1\n\ndata: ")
     assert exchange.error
@@ -223,64 +221,49 @@ async def test_without_a_reply_the_connection_is_closed(closes: str) -> None:
             await stream.send(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
         return False
 
-    async with scripted_provider(answer) as provider:
-        url = "http://127.0.0.1:1" if closes == "refuses" else provider.url
-        async with running_proxy(url) as wire, client() as http:
-            with pytest.raises(httpx2.RemoteProtocolError, match="disconnected"):
-                await http.post(wire.url(), content=b"{}")
-            (exchange,) = await wire.recorded()
+    base_url = "http://127.0.0.1:1" if closes == "refuses" else ""
+    async with running_proxy(answer, base_url=base_url) as wire:
+        with pytest.raises(httpx2.RemoteProtocolError, match="disconnected"):
+            await wire.http.post(wire.url(), content=b"{}")
+        (exchange,) = await wire.recorded()
     assert (exchange.end, exchange.status, exchange.request) == (ExchangeEnd.NOT_REACHED, 0, b"{}")
     assert exchange.error
 
 
 async def test_a_client_that_leaves_closes_the_providers_connection() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
-        await stream.receive()  # raises when the connection is closed
-        return False
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(stall) as wire:
         with fail_after(LIMIT_S):
-            async with http.stream("POST", wire.url(), content=b"{}") as response:
+            async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
                 await anext(response.aiter_raw())
-            await provider.left.wait()
+            await wire.provider.left.wait()
         (exchange,) = await wire.recorded()
     assert (exchange.end, exchange.reply) == (ExchangeEnd.CLIENT_LEFT, b"data: 1\n\n")
 
 
 async def test_a_stalled_stream_stalls_until_the_trial_ends() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
-        await stream.receive()
-        return False
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(stall) as wire:
         with fail_after(LIMIT_S):
-            async with http.stream("POST", wire.url(), content=b"{}") as response:
+            async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
                 parts = response.aiter_raw()
                 await anext(parts)
                 (exchange,) = await wire.recorded()
                 with pytest.raises(httpx2.RemoteProtocolError):
                     await anext(parts)
-            await provider.left.wait()
-        gone = await http.post(wire.url(), content=b"{}")
+            await wire.provider.left.wait()
+        gone = await wire.http.post(wire.url(), content=b"{}")
     assert exchange.error == "the trial ended first"
     assert gone.status_code == 404
     assert gone.json()["error"]["message"] == "No trial has this address now."
 
 
 async def test_the_address_of_a_trial_that_has_ended_is_refused_and_named() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b"{}"))
-        return True
-
     following = TOKEN[::-1]
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(always(reply(b"{}"))) as wire:
         await wire.recorded()
-        statuses = [(await http.post(wire.url(), content=b"{}")).status_code]
+        statuses = [(await wire.http.post(wire.url(), content=b"{}")).status_code]
         wire.proxy.lease(following, trial="task/2", recorder=Kept())
         statuses += [
-            (await http.post(wire.url().replace(TOKEN, token), content=b"{}")).status_code
+            (await wire.http.post(wire.url().replace(TOKEN, token), content=b"{}")).status_code
             for token in (following, TOKEN)
         ]
     assert statuses == [404, 200, 404]
@@ -296,11 +279,11 @@ async def test_connections_are_used_again_on_both_sides(monkeypatch: pytest.Monk
         await stream.send(OK_HEAD + chunk(asked.body) + b"0\r\n\r\n")
         return True
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(answer) as wire:
         for number in range(5):
-            assert (await http.post(wire.url(), content=str(number))).text == str(number)
+            assert (await wire.http.post(wire.url(), content=str(number))).text == str(number)
         exchanges = await wire.recorded()
-    assert provider.connections == 1
+    assert wire.provider.connections == 1
     assert [one.number for one in exchanges] == [1, 2, 3, 4, 5]
 
 
@@ -312,8 +295,8 @@ async def test_a_stale_connection_loses_no_request() -> None:
         await stream.send(reply(asked.body))
         return True
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        answers = [(await http.post(wire.url(), content=str(number))).text for number in range(3)]
+    async with running_proxy(answer) as wire:
+        answers = [(await wire.http.post(wire.url(), content=str(number))).text for number in range(3)]
         exchanges = await wire.recorded()
     assert answers == ["0", "1", "2"]
     assert [one.status for one in exchanges] == [200] * 3
@@ -333,11 +316,11 @@ async def test_streams_at_once_all_complete() -> None:
     async def ask(http: httpx2.AsyncClient, url: str, number: int) -> None:
         got[number] = (await http.post(url, content=str(number))).content
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy(answer) as wire:
         for _ in range(3):
             async with create_task_group() as group:
                 for number in range(24):
-                    group.start_soon(ask, http, wire.url(), number)
+                    group.start_soon(ask, wire.http, wire.url(), number)
             assert got == {n: b"".join(b"%d:%d;" % (n, part) for part in range(20)) for n in range(24)}
         exchanges = await wire.recorded()
     assert len(exchanges) == 3 * 24
@@ -361,14 +344,10 @@ async def test_no_more_requests_are_in_flight_than_allowed() -> None:
         await stream.send(reply(b"ok"))
         return True
 
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(provider.url, max_requests=3) as wire,
-        client() as h,
-    ):
+    async with running_proxy(answer, max_requests=3) as wire:
         async with create_task_group() as group:
             for _ in range(12):
-                group.start_soon(h.post, wire.url())
+                group.start_soon(wire.http.post, wire.url())
         exchanges = await wire.recorded()
     assert most == 3
     assert len(exchanges) == 12
@@ -384,15 +363,10 @@ async def test_a_client_that_leaves_the_queue_leaves_nothing_behind() -> None:
         await stream.send(reply(b"ok"))
         return True
 
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(provider.url, max_requests=1) as wire,
-        client() as http,
-        create_task_group() as group,
-    ):
-        group.start_soon(http.post, wire.url())
+    async with running_proxy(answer, max_requests=1) as wire, create_task_group() as group:
+        group.start_soon(wire.http.post, wire.url())
         with fail_after(LIMIT_S):
-            while not provider.asked:
+            while not wire.provider.asked:
                 await anyio.lowlevel.checkpoint()
             waits = await connect_tcp("127.0.0.1", wire.port)
             async with waits:
@@ -403,7 +377,7 @@ async def test_a_client_that_leaves_the_queue_leaves_nothing_behind() -> None:
             while upstream.pacer.waiting:
                 await anyio.lowlevel.checkpoint()
             go_on.set()
-            assert (await http.post(wire.url())).text == "ok"
+            assert (await wire.http.post(wire.url())).text == "ok"
 
 
 @pytest.mark.parametrize(
@@ -420,23 +394,15 @@ async def test_a_trial_that_sends_too_much_is_answered_no_more_and_its_neighbour
     if limit:
         monkeypatch.setattr(f"pinchbench.wire.{limit}", 30)
 
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b"ok"))
-        return True
-
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(provider.url, max_recording_bytes=None if limit else 30) as wire,
-        client() as http,
-    ):
+    async with running_proxy(max_recording_bytes=None if limit else 30) as wire:
         wire.proxy.lease("other-token", trial="task/2", recorder=Kept())
         with suppress(httpx2.RemoteProtocolError):  # if it is cut
-            await http.post(wire.url(), json="x" * 100)
+            await wire.http.post(wire.url(), json="x" * 100)
         with fail_after(LIMIT_S):
             while not (exceeded := [event for event in wire.events if isinstance(event, LimitExceeded)]):
                 await anyio.lowlevel.checkpoint()
-        refused = await http.post(wire.url(), content=b"{}")
-        neighbour = await http.post(wire.url().replace(TOKEN, "other-token"), content=b"{}")
+        refused = await wire.http.post(wire.url(), content=b"{}")
+        neighbour = await wire.http.post(wire.url().replace(TOKEN, "other-token"), content=b"{}")
     assert exceeded == [LimitExceeded(trial="task/1", used=used)]
     assert (refused.status_code, neighbour.status_code) == (403, 200)
     assert refused.json()["error"]["message"] == f"The trial has used {used}."
@@ -446,7 +412,7 @@ async def test_a_trial_with_too_many_connections_loses_what_it_has_under_way(mon
     monkeypatch.setattr("pinchbench.wire.proxy.MAX_TRIAL_CONNECTIONS", 1)
     unfinished = b"POST /s/%s/responses HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n" % TOKEN.encode()
 
-    async with running_proxy("http://127.0.0.1:1") as wire, await connect_tcp("127.0.0.1", wire.port) as first:
+    async with running_proxy(base_url="http://127.0.0.1:1") as wire, await connect_tcp("127.0.0.1", wire.port) as first:
         await first.send(unfinished)
         with fail_after(LIMIT_S):
             while not wire.proxy._leases[TOKEN].open:
@@ -461,7 +427,7 @@ async def test_a_trial_with_too_many_connections_loses_what_it_has_under_way(mon
 
 async def test_a_connection_without_a_request_is_closed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinchbench.wire.proxy.HEAD_LIMIT_S", 0.0)
-    async with running_proxy("http://127.0.0.1:1") as wire:
+    async with running_proxy(base_url="http://127.0.0.1:1") as wire:
         assert await _raw(wire.port, b"POST /s/") == b""
 
 
@@ -473,20 +439,16 @@ async def test_a_trial_is_held_while_all_that_it_waits_for_is_its_turn() -> None
         await stream.send(reply(b"ok"))
         return True
 
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(provider.url, max_requests=1) as wire,
-        client() as http,
-    ):
+    async with running_proxy(answer, max_requests=1) as wire:
         wire.proxy.lease("other-token", trial="task/2", recorder=Kept())
         pacer = wire.proxy._upstream.pacer
         async with create_task_group() as group:
-            group.start_soon(http.post, wire.url())
+            group.start_soon(wire.http.post, wire.url())
             with fail_after(LIMIT_S):
-                while not provider.asked:
+                while not wire.provider.asked:
                     await anyio.lowlevel.checkpoint()
-                group.start_soon(http.post, wire.url())  # the first trial has a request at the provider meanwhile
-                group.start_soon(http.post, wire.url().replace(TOKEN, "other-token"))
+                group.start_soon(wire.http.post, wire.url())  # the first trial has a request at the provider meanwhile
+                group.start_soon(wire.http.post, wire.url().replace(TOKEN, "other-token"))
                 while pacer.waiting < 2:
                     await anyio.lowlevel.checkpoint()
             held = [event for event in wire.events if isinstance(event, Held)]
@@ -501,16 +463,10 @@ async def test_a_trial_is_held_while_all_that_it_waits_for_is_its_turn() -> None
 async def test_what_a_call_used_is_reported_on_request(reports_usage: bool) -> None:
     said = b'{"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}'
 
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(said, headers=(("Content-Type", "application/json"),)))
-        return True
-
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(f"{provider.url}/v1", reports_usage=reports_usage) as wire,
-        client() as http,
-    ):
-        await http.post(wire.url("/chat/completions"), json={"model": "m", "messages": []})
+    async with running_proxy(
+        always(reply(said, headers=(("Content-Type", "application/json"),))), path="/v1", reports_usage=reports_usage
+    ) as wire:
+        await wire.http.post(wire.url("/chat/completions"), json={"model": "m", "messages": []})
         await wire.recorded()
     used = [event for event in wire.events if isinstance(event, CallUsed)]
     assert [(one.trial, one.usage.total_tokens) for one in used] == [("task/1", 7)] * reports_usage
@@ -520,17 +476,11 @@ async def test_what_a_call_used_is_reported_on_request(reports_usage: bool) -> N
 async def test_what_a_call_used_is_estimated_by_its_bytes_where_the_provider_does_not_report_it() -> None:
     said = json.dumps({"choices": [{"message": {"content": "ä" * 20}, "finish_reason": "stop"}]}).encode()
 
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(said, headers=(("Content-Type", "application/json"),)))
-        return True
-
-    async with (
-        scripted_provider(answer) as provider,
-        running_proxy(f"{provider.url}/v1", reports_usage=True) as wire,
-        client() as http,
-    ):
+    async with running_proxy(
+        always(reply(said, headers=(("Content-Type", "application/json"),))), path="/v1", reports_usage=True
+    ) as wire:
         body = {"model": "m", "messages": [{"role": "user", "content": "x" * 4000}]}
-        await http.post(wire.url("/chat/completions"), json=body)
+        await wire.http.post(wire.url("/chat/completions"), json=body)
         await wire.recorded()
     [used] = [event for event in wire.events if isinstance(event, CallUsed)]
     assert used.is_estimate
@@ -539,22 +489,18 @@ async def test_what_a_call_used_is_estimated_by_its_bytes_where_the_provider_doe
 
 
 async def test_what_is_not_for_the_runs_model_is_refused_reported_and_not_recorded() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b"ok"))
-        return True
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy() as wire:
         tools = [{"type": "function", "function": {"name": "exec"}}]
         own = {"model": "as-openclaw-calls-it", "messages": [], "tools": tools}
         encoded = wire.url("/chat/completion%73")
         answers = [
-            await http.post(wire.url(), json=own),
-            await http.post(wire.url(), json={**own, "model": "stronger"}),
-            await http.post(encoded, json={**own, "model": "stronger"}),
-            await http.post(encoded, json=own),
-            await http.post(wire.url(), json={**own, "model": "small", "tools": []}),  # such as for a recap
-            await http.post(wire.url("/v1/files"), content=b"{}"),
-            await http.get(wire.url(f"/v1/models?key={TOKEN}")),
+            await wire.http.post(wire.url(), json=own),
+            await wire.http.post(wire.url(), json={**own, "model": "stronger"}),
+            await wire.http.post(encoded, json={**own, "model": "stronger"}),
+            await wire.http.post(encoded, json=own),
+            await wire.http.post(wire.url(), json={**own, "model": "small", "tools": []}),  # such as for a recap
+            await wire.http.post(wire.url("/v1/files"), content=b"{}"),
+            await wire.http.get(wire.url(f"/v1/models?key={TOKEN}")),
         ]
         exchanges = await wire.recorded()
     assert [one.status_code for one in answers] == [200, 403, 403, 200, 403, 403, 200]
@@ -564,7 +510,7 @@ async def test_what_is_not_for_the_runs_model_is_refused_reported_and_not_record
         "/chat/completions",
         "/v1/models?key=[key]",
     ]
-    assert [asked.target for asked in provider.asked][2] == f"/v1/models?key={TOKEN}"  # only Gemini's has the key
+    assert [asked.target for asked in wire.provider.asked][2] == f"/v1/models?key={TOKEN}"  # only Gemini's has the key
     refused = [event.what for event in wire.events if isinstance(event, RequestRefused)]
     assert refused == ["model stronger", "model stronger", "POST /v1/files"]
 
@@ -578,12 +524,12 @@ async def test_a_redirect_is_followed_within_the_provider_and_an_error_beyond() 
             await stream.send(reply(asked.body))
         return True
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        followed = await http.post(wire.url("/chat/completions"), content=b"{}")
-        refused = await http.post(wire.url("/chat/completions"), content=b"[]")
+    async with running_proxy(answer) as wire:
+        followed = await wire.http.post(wire.url("/chat/completions"), content=b"{}")
+        refused = await wire.http.post(wire.url("/chat/completions"), content=b"[]")
         exchanges = await wire.recorded()
     assert (followed.status_code, followed.text) == (200, "{}")
-    assert [asked.body for asked in provider.asked] == [b"{}", b"{}", b"[]"]
+    assert [asked.body for asked in wire.provider.asked] == [b"{}", b"{}", b"[]"]
     assert (refused.status_code, "location" in refused.headers) == (404, False)
     assert "redirects to another server, https://elsewhere.example/." in refused.json()["error"]["message"]
     assert [(one.status, one.end) for one in exchanges] == [(200, ExchangeEnd.COMPLETE), (0, ExchangeEnd.NOT_REACHED)]
@@ -601,8 +547,8 @@ async def test_a_key_in_a_reply_does_not_reach_the_client() -> None:
         await stream.send(b"0\r\n\r\n")
         return True
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        response = await http.post(wire.url(), content=b"{}")
+    async with running_proxy(answer) as wire:
+        response = await wire.http.post(wire.url(), content=b"{}")
     stars = "*" * len(KEY)
     assert response.text == f"data: {stars} and {KEY[:-1]}\n\n"
     assert (response.headers["echo"], response.extensions["reason_phrase"]) == (stars, stars.encode())
@@ -619,17 +565,13 @@ print(connection.getresponse().status)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
 async def test_only_the_process_that_asks_first_in_a_turn_is_answered() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b"ok"))
-        return True
-
     async def ask_elsewhere(wire: RunningProxy) -> int:
         path = wire.url().partition(f":{wire.port}")[2]
         done = await anyio.run_process([sys.executable, "-I", "-c", COMMAND, str(wire.port), path])
         return int(done.stdout)
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
-        answered = [(await http.post(wire.url(), content=b"{}")).status_code, await ask_elsewhere(wire)]
+    async with running_proxy() as wire:
+        answered = [(await wire.http.post(wire.url(), content=b"{}")).status_code, await ask_elsewhere(wire)]
         wire.proxy.set_turn(TOKEN, 1)
         answered.append(await ask_elsewhere(wire))
         async with client() as later:
@@ -642,20 +584,16 @@ async def test_only_the_process_that_asks_first_in_a_turn_is_answered() -> None:
 
 
 async def test_a_trial_that_ends_while_a_connection_is_looked_at_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b"ok"))
-        return True
-
-    async with scripted_provider(answer) as provider, running_proxy(provider.url) as wire, client() as http:
+    async with running_proxy() as wire:
 
         def end_it(*_: object) -> str:
             anyio.from_thread.run(wire.proxy.release, TOKEN)
             return ""
 
         monkeypatch.setattr(TrialLease, "find_foreign", end_it)
-        response = await http.post(wire.url(), content=b"{}")
+        response = await wire.http.post(wire.url(), content=b"{}")
     assert response.status_code == 404
-    assert provider.asked == []
+    assert wire.provider.asked == []
 
 
 async def test_a_key_that_is_a_word_garbles_nothing_of_what_was_said() -> None:
@@ -664,9 +602,9 @@ async def test_a_key_that_is_a_word_garbles_nothing_of_what_was_said() -> None:
         await stream.send(reply(b"a chat", headers=(("Content-Type", "text/chat"),)))
         return True
 
-    async with scripted_provider(answer) as provider, running_proxy(provider.url, key="chat") as wire, client() as http:
+    async with running_proxy(answer, key="chat") as wire:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        response = await http.post(wire.url(), content=b"{}", headers=headers)
+        response = await wire.http.post(wire.url(), content=b"{}", headers=headers)
         (exchange,) = await wire.recorded()
     assert (response.text, response.headers["content-type"]) == ("a chat", "text/chat")
     assert (exchange.path, exchange.reply) == ("/v1/chat/completions", b"a chat")

@@ -17,7 +17,7 @@ from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.proxy_client import new_token, run_wire
 from pinchbench.wire.recording import read_recording
 from pinchbench.wire.wire_messages import CallFailed, Configure, Provider, WireEvent
-from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
+from scripted_provider import Asked, reply, scripted_provider, stall
 
 KEY = "sk-planted-0123456789abcdef"
 LIMIT_S = 60
@@ -81,15 +81,10 @@ async def test_a_lease_serves_and_records_a_trial_on_both_sockets(folder: Path) 
 
 
 async def test_the_end_of_a_lease_cuts_and_records_what_still_streams(folder: Path) -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
-        await stream.receive()
-        return False
-
     token, path = new_token(), folder / "wire.jsonl.zst"
     with fail_after(LIMIT_S):
         async with (
-            scripted_provider(answer) as provider,
+            scripted_provider(stall) as provider,
             run_wire(_configure(provider.url, folder), observe=lambda _: None) as wire,
             httpx2.AsyncClient(trust_env=False) as http,
         ):

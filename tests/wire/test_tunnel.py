@@ -19,7 +19,7 @@ from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import TransportStream, serve_clients
 from pinchbench.wire.tunnel import Authority, Tunnel
 from pinchbench.wire.wire_messages import DestinationRefused, Provider
-from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
+from scripted_provider import OK_HEAD, Asked, always, chunk, reply, scripted_provider, stall
 from wire.kept import Kept
 
 KEY = "sk-planted-0123456789abcdef"
@@ -198,11 +198,10 @@ async def _is_connected(tunnel: RunningTunnel, port: int) -> bool:
 
 
 async def test_a_reply_that_the_provider_cuts_is_cut_for_the_client_and_recorded_as_cut() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
-        return False
-
-    async with scripted_provider(answer) as provider, running_tunnel(provider.url) as tunnel:
+    async with (
+        scripted_provider(always(OK_HEAD + chunk(b"data: 1\n\n"), closes=True)) as provider,
+        running_tunnel(provider.url) as tunnel,
+    ):
         async with tunnel.client() as http:
             with pytest.raises(httpx2.RemoteProtocolError):
                 await http.post(f"https://{HOST}/v1/messages", content=b"{}")
@@ -211,13 +210,8 @@ async def test_a_reply_that_the_provider_cuts_is_cut_for_the_client_and_recorded
 
 
 async def test_the_end_of_a_trial_cuts_a_reply_that_stalls() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
-        await stream.receive()
-        return False
-
     async with (
-        scripted_provider(answer) as provider,
+        scripted_provider(stall) as provider,
         running_tunnel(provider.url) as tunnel,
         tunnel.client() as http,
         http.stream("POST", f"https://{HOST}/v1/messages") as response,
@@ -262,11 +256,7 @@ async def test_a_host_that_is_no_provider_is_refused_and_named_where_nothing_is_
 
 
 async def test_a_client_that_does_not_trust_the_authority_ends_only_its_own_connection() -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(reply(b"ok"))
-        return True
-
-    async with scripted_provider(answer) as provider, running_tunnel(provider.url) as tunnel:
+    async with scripted_provider(always(reply(b"ok"))) as provider, running_tunnel(provider.url) as tunnel:
         proxy = f"http://slot:{TOKEN}@127.0.0.1:{tunnel.port}"
         async with httpx2.AsyncClient(proxy=proxy, trust_env=False, timeout=LIMIT_S) as distrusting:
             with pytest.raises(httpx2.ConnectError):
