@@ -6,8 +6,9 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 from anyio import create_memory_object_stream, create_task_group, create_tcp_listener, fail_after
@@ -18,6 +19,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.events import Event, Notice
+from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 
@@ -126,6 +128,14 @@ def _whole_lines(log: Path) -> list[str]:
 def calls(program: Path) -> list[list[str]]:
     """Return the command lines the fake was called with."""
     return [json.loads(line) for line in _whole_lines(program.with_name("calls.log"))]
+
+
+def make_task(*turns: Turn, **changes: Any) -> Task:
+    """Return a task of these turns that checks grade; `changes` are other fields of it."""
+    task = Task(
+        task_id="task_a", name="", category="", grading_type=GradingType.AUTOMATED, prompt="Do it.", turns=turns
+    )
+    return replace(task, **changes)
 
 
 def make_suite(

@@ -15,8 +15,10 @@ async def template_of(
     folder: Path,
     program: Path,
     user: UserState | None = None,
+    *,
     provider: tuple[str, Json] | None = None,
     tools: Sequence[str] = (),
+    trial_s: float | None = None,
 ) -> PrivateHome:
     return await make_template(
         folder / "homes" / "template",
@@ -26,6 +28,7 @@ async def template_of(
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]},
         provider=provider,
         tools=tools,
+        trial_s=trial_s,
     )
 
 

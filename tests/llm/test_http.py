@@ -10,7 +10,6 @@ from email.utils import format_datetime
 from typing import Any
 
 import anyio
-import httpx2
 import pytest
 from anyio import create_task_group, fail_after
 from hypothesis import given
@@ -70,8 +69,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
 
 
-def config(base_url: str, *, votes: int = 1) -> ChatConfig:
-    return JudgeConfig(model="m1", base_url=base_url, api_key_env="JUDGE_KEY", votes=votes).endpoint
+def config(base_url: str) -> ChatConfig:
+    return JudgeConfig(model="m1", base_url=base_url, api_key_env="JUDGE_KEY").endpoint
 
 
 @asynccontextmanager
@@ -644,23 +643,3 @@ async def test_one_client_serves_many_questions_at_once() -> None:
         await fake.wait_for_requests(20)
         go.set()
     assert fake.most_at_once == 20
-
-
-async def test_the_fake_streams_the_same_text_when_it_is_asked_to() -> None:
-    def choose(asked: Asked) -> Answer:
-        return good(0.5) if asked.messages[0]["content"] == "half" else empty()
-
-    async with fake_judge(choose=choose) as fake, httpx2.AsyncClient(trust_env=False) as http:
-        body = {"model": "m1", "messages": [{"role": "user", "content": "half"}], "stream": True}
-        with fail_after(60):
-            url = f"{fake.base_url}/chat/completions"
-            response = await http.post(url, json={**body, "stream_options": {"include_usage": True}})
-            models = await http.get(f"{fake.base_url}/models")
-
-    *events, end, rest = response.text.split("\n\n")
-    assert (end, rest) == ("data: [DONE]", "")
-    chunks = [json.loads(event.removeprefix("data: ")) for event in events]
-    texts = [choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"]]
-    assert "".join(texts) == verdict(0.5)
-    assert chunks[-1]["usage"]["total_tokens"] == 120
-    assert models.json()["data"][0]["id"] == "m1"

@@ -9,9 +9,9 @@ import anyio
 import pytest
 from anyio import fail_after
 
-from fakes import SEED_KEYS, SeenEvents, fake_openclaw, open_gate
+from fakes import SEED_KEYS, SeenEvents, fake_openclaw, make_task, open_gate
 from pinchbench.model.ending import Reason
-from pinchbench.model.task import GradingType, Task, Turn, TurnGate
+from pinchbench.model.task import Task, Turn, TurnGate
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -36,15 +36,7 @@ RUN_LIMIT_S = 120
 
 def task(*prompts: str, timeout_s: float = 20) -> Task:
     turns = tuple(Turn(prompt=prompt.removeprefix("NEW "), new_session=prompt.startswith("NEW ")) for prompt in prompts)
-    return Task(
-        task_id="task_a",
-        name="",
-        category="",
-        grading_type=GradingType.LLM_JUDGE,
-        prompt="",
-        turns=turns,
-        timeout_s=timeout_s,
-    )
+    return make_task(*turns, timeout_s=timeout_s)
 
 
 async def agent_of(folder: Path, *, store: str = "jsonl", limits: Limits = LIMITS) -> OpenClawAgent:
@@ -72,6 +64,11 @@ async def execute(
         )
     assert living(folder) == []
     return result
+
+
+def asked(result: TaskResult) -> list[str]:
+    messages = [event["message"] for event in result.transcript() if event["type"] == "message"]
+    return [one["content"][0]["text"] for one in messages if isinstance(one, dict) and one["role"] == "user"]
 
 
 @pytest.mark.parametrize("store", ["jsonl", "sqlite"])
@@ -114,9 +111,7 @@ async def test_turns_share_a_session_until_a_new_one_is_asked_for(tmp_path: Path
     assert len(result.session_ids) == 2
     assert result.session_ids[0].startswith("task_a_")
     assert result.session_ids[1] == f"{result.session_ids[0]}_3"
-    messages = [event["message"] for event in result.transcript() if event["type"] == "message"]
-    asked = [one["content"][0]["text"] for one in messages if isinstance(one, dict) and one["role"] == "user"]
-    assert asked == ["one", "two", "three"]
+    assert asked(result) == ["one", "two", "three"]
     assert result.usage.requests == 6
     assert [event["type"] for event in result.transcript()].count("session") == 2
 
@@ -133,9 +128,7 @@ async def test_a_turn_is_sent_if_its_gate_holds_and_else_ends_its_session(tmp_pa
     )
     result = await execute(await agent_of(tmp_path), tmp_path, replace(task(), turns=turns))
     assert result.reason is Reason.COMPLETED
-    messages = [event["message"] for event in result.transcript() if event["type"] == "message"]
-    asked = [one["content"][0]["text"] for one in messages if isinstance(one, dict) and one["role"] == "user"]
-    assert asked == ["one", "two", "seven"]
+    assert asked(result) == ["one", "two", "seven"]
     assert len(result.session_ids) == 2
 
 
@@ -275,13 +268,19 @@ async def test_an_answer_counts_though_the_time_limit_ends_the_process(tmp_path:
     assert "had answered" in result.note
 
 
-async def test_what_is_known_of_a_trial_stays_when_its_transcript_cannot_be_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("free_bytes", "reason"), [(0, Reason.EVIDENCE_LOST), (2**62, Reason.DISK_FULL)], ids=["lost", "no room"]
+)
+async def test_what_is_known_of_a_trial_stays_when_its_transcript_cannot_be_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_bytes: int, reason: Reason
+) -> None:
     agent = await agent_of(tmp_path)
     (tmp_path / "evidence" / "transcript.jsonl").mkdir()
+    monkeypatch.setattr(capacity, "MIN_FREE_BYTES", free_bytes)
 
     result = await execute(agent, tmp_path, task("one"))
 
-    assert (result.reason, result.exit_code, result.usage.requests) == (Reason.EVIDENCE_LOST, 0, 2)
+    assert (result.reason, result.exit_code, result.usage.requests) == (reason, 0, 2)
     assert result.execution_time_s > 0
 
 
@@ -433,15 +432,3 @@ async def test_only_what_failed_on_a_full_disk_is_left_out(
 
     assert result.reason is reason
     assert ("bytes left" in result.note) == (reason is Reason.DISK_FULL)
-
-
-async def test_a_transcript_for_which_there_was_no_room_is_reported_from_one_that_was_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent = await agent_of(tmp_path)
-    (tmp_path / "evidence" / "transcript.jsonl").mkdir()
-    monkeypatch.setattr(capacity, "MIN_FREE_BYTES", 2**62)
-
-    result = await execute(agent, tmp_path, task("one"))
-
-    assert (result.reason, result.usage.requests) == (Reason.DISK_FULL, 2)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from fakes import fake_openclaw
+from fakes import fake_openclaw, make_task
 from home_templates import template_of
-from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.model.task import Task, Turn
 from pinchbench.openclaw.agent_processes import AgentProcesses, task_places
 from pinchbench.openclaw.homes.private import clone
 from pinchbench.process.spec import Limits
@@ -13,17 +13,7 @@ from pinchbench.sandbox.sandbox_spec import Mount
 
 
 def _task(folder: str = "") -> Task:
-    return Task(
-        task_id="t",
-        name="t",
-        category="c",
-        grading_type=GradingType.AUTOMATED,
-        prompt="p",
-        turns=(),
-        workspace_path=folder,
-        home_folders=("skills",) if folder else (),
-        timezone="Europe/Berlin",
-    )
+    return make_task(workspace_path=folder, home_folders=("skills",) if folder else (), timezone="Europe/Berlin")
 
 
 async def _processes(folder: Path) -> AgentProcesses:

@@ -34,16 +34,19 @@ def put_managed(tmp_path: Path, release: str) -> Path:
     program = tmp_path / "cache" / f"openclaw-{release}" / "node_modules" / ".bin" / "openclaw"
     program.parent.mkdir(parents=True)
     program.symlink_to(fake_openclaw(tmp_path / release, release=release))
-    node = node_folder(tmp_path / "cache") / "node"
-    node.parent.mkdir(parents=True, exist_ok=True)
-    put_program(node, "echo v24.19.0")
+    put_program(node_folder(tmp_path / "cache") / "node", "echo v24.19.0")
     return program
 
 
-def put_program(path: Path, script: str) -> str:
-    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+def put(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
     path.chmod(0o755)
-    return str(path)
+    return path
+
+
+def put_program(path: Path, script: str) -> str:
+    return str(put(path, f"#!/bin/sh\n{script}\n"))
 
 
 async def test_without_a_choice_the_one_on_path_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,9 +99,7 @@ async def test_a_program_that_does_not_tell_its_release_is_reported(tmp_path: Pa
 
 
 async def test_a_program_that_cannot_be_started_is_reported(tmp_path: Path) -> None:
-    path = tmp_path / "openclaw"
-    path.write_bytes(b"#!/no/such/interpreter\n")
-    path.chmod(0o755)
+    path = put(tmp_path / "openclaw", "#!/no/such/interpreter\n")
     with pytest.raises(OpenClawError, match="can't be run"):
         await find_openclaw(str(path))
 
@@ -124,13 +125,6 @@ printf '%s|' "$@"
 cat
 exit 7
 """
-
-
-def put(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture

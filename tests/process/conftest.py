@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -38,6 +39,48 @@ import sys, time
 from present import present
 connection = present(sys.argv[1])
 time.sleep(600)
+"""
+
+RUNNER = """
+import signal, sys
+from pathlib import Path
+
+import anyio
+
+from pinchbench.process.awake import Clocks
+from pinchbench.process.supervise import supervise
+from pinchbench.process.spec import ProcessSpec, StopSignal
+
+folder, marker, count, timeout_s, gap_s, *argv = sys.argv[1:]
+
+
+async def main():
+    stop_signal = StopSignal()
+
+    async def run(number):
+        log = Path(folder) / f"{number}.log"
+        spec = ProcessSpec(argv=[*argv, str(number)], cwd=Path(folder), env={"PATH": "/usr/bin:/bin"},
+                           stdout=log, stderr=log, marker=f"{marker}/{number}")
+        clocks = Clocks(gap_s=float(gap_s))
+        end = await supervise(spec, timeout_s=float(timeout_s), stop_signal=stop_signal, clocks=clocks)
+        print(end.reason, end.exit_code, *["asleep"] * (end.asleep_s > 0.5), flush=True)
+
+    async with anyio.create_task_group() as group:
+        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGCONT) as signals:
+            for number in range(int(count)):
+                group.start_soon(run, number)
+            print("ready", flush=True)
+            async for number in signals:
+                if number == signal.SIGINT:
+                    print("interrupted", flush=True)
+                    stop_signal.stop.set()
+                    break
+                for _ in range(10):  # whatever is due on waking has its turn
+                    await anyio.lowlevel.checkpoint()
+                print("awake", flush=True)
+
+
+anyio.run(main)
 """
 
 QUICK_LIMITS = Limits(grace_s=0.3, orphan_grace_s=0.2, sweep_s=0.2)
@@ -83,6 +126,9 @@ async def supervised(
 
             group.start_soon(run)
             yield process
+
+
+Start = Callable[..., subprocess.Popen[bytes]]  # which a fixture ends
 
 
 class RollCall:
@@ -233,3 +279,25 @@ def stage(tmp_path: Path, roll: RollCall) -> Iterator[PlayFolders]:
         with suppress(psutil.Error):
             if process.environ().get("PINCHBENCH_TRIAL", "").startswith(here.marker):
                 process.kill()
+
+
+@pytest.fixture
+def runner(stage: PlayFolders) -> Iterator[Start]:
+    """A call that starts a process which supervises so many agents."""
+    started = []
+
+    def start(
+        argv: list[str], count: int = 1, timeout_s: float = LONG_S, gap_s: float = LONG_S
+    ) -> subprocess.Popen[bytes]:
+        numbers = [str(count), str(timeout_s), str(gap_s)]
+        words = [sys.executable, str(stage.script("runner", RUNNER)), str(stage.folder), stage.marker, *numbers]
+        child = subprocess.Popen([*words, *argv], stdout=subprocess.PIPE, start_new_session=True)
+        started.append(child)
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        return child
+
+    yield start
+    for child in started:
+        child.kill()
+        child.communicate()

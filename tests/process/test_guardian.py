@@ -194,15 +194,6 @@ async def test_a_kill_ends_the_sweep(talk: Start, stage: PlayFolders) -> None:
     assert (ended["reason"], ended["exit_code"], ended["killed"]) == ("exited", 5, 1)
 
 
-async def test_ends_all_when_the_runner_is_gone(talk: Start, stage: PlayFolders) -> None:
-    stage.script("deaf", DEAF)
-    guard = talk(stage.bash(f"{sys.executable} -S deaf.py & setsid {sys.executable} -S deaf.py & wait"))
-    with fail_after(60):
-        await stage.roll.present(2)
-        guard.socket.shutdown(socket.SHUT_RDWR)
-        await stage.roll.all_gone()
-
-
 async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """

@@ -23,10 +23,8 @@ from pinchbench.process.leftovers import (
     is_alive,
     is_elsewhere,
 )
-from process.conftest import PlayFolders
+from process.conftest import PlayFolders, Start
 from processes import lives
-
-Start = Callable[..., subprocess.Popen[bytes]]
 
 
 @pytest.fixture
@@ -197,47 +195,11 @@ def test_an_identity_of_an_older_release_is_still_understood() -> None:
 GARBLED = ["", "x", "1 2 3", "17 soon", "-1 5", f"{2**70} 5", "0 0 a b", "1 2 3 4 5", "\udcff 1 \udcff"]
 
 
-RUNNER_SCRIPT = """
-import sys
-from pathlib import Path
-
-import anyio
-
-from pinchbench.process.supervise import supervise
-from pinchbench.process.spec import ProcessSpec
-
-folder, marker, *argv = sys.argv[1:]
-log = Path(folder) / "agent.log"
-env = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
-spec = ProcessSpec(argv=argv, cwd=Path(folder), env=env, stdout=log, stderr=log, marker=marker)
-
-
-async def main():
-    await supervise(spec, timeout_s=300)
-
-
-anyio.run(main)
-"""
-
-
 class TestOrphans:
     """What the next start of any run finds of runners that are dead.
 
     Other tests start runs at the same time, and these may find its orphans first: what counts is that they are gone.
     """
-
-    @pytest.fixture
-    def runner(self, stage: PlayFolders) -> Iterator[Start]:
-        with ExitStack() as stack:
-
-            def call(argv: list[str]) -> subprocess.Popen[bytes]:
-                script = stage.script("runner", RUNNER_SCRIPT)
-                child = subprocess.Popen([sys.executable, str(script), str(stage.folder), stage.marker, *argv])
-                stack.callback(child.wait)
-                stack.callback(child.kill)
-                return child
-
-            yield call
 
     async def test_when_runner_and_guardian_were_killed_their_agent_is_ended(
         self, stage: PlayFolders, runner: Start

@@ -4,7 +4,6 @@ import os
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 from anyio import fail_after, to_thread
 
@@ -79,22 +78,6 @@ async def test_an_agents_end_ends_all_that_it_started_and_names_it(workspace: Pa
     assert said == [b"ready"]
     assert (agent.end.reason, agent.end.exit_code, agent.end.level) == (EndReason.EXITED, 3, "namespaces")
     assert sum("sleep 600" in one.command for one in agent.end.leftovers) >= 3
-
-
-async def test_a_killed_guardian_takes_everything_with_it(workspace: Path, alive: Path) -> None:
-    def kill_when_ready() -> bytes:
-        with alive.open("rb") as pipe:
-            first = pipe.readline()
-            [guardian] = [
-                one for one in psutil.Process().children() if "guardian/__main__.py" in " ".join(one.cmdline())
-            ]
-            guardian.kill()
-            return first + pipe.read()
-
-    async with supervised(_spec(workspace, f"{HIDING}\nsleep 600")) as agent:
-        said = await to_thread.run_sync(kill_when_ready)
-    assert said == b"ready\n"
-    assert agent.end.reason is EndReason.GUARDIAN_LOST
 
 
 async def test_an_agent_that_is_stopped_gets_the_signal_and_its_grace(workspace: Path, alive: Path) -> None:

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -22,7 +21,7 @@ from pinchbench.process.awake import Clocks, Reading
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import contain_level, supervise
-from process.conftest import LONG_S, PATIENT_LIMITS, QUICK_LIMITS, PlayFolders, Running, supervised
+from process.conftest import LONG_S, PATIENT_LIMITS, QUICK_LIMITS, PlayFolders, Running, Start, supervised
 from processes import lives
 from sampling import sampled
 
@@ -298,15 +297,6 @@ class TestFlood:
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
         assert stage.stdout.stat().st_size == 1024 * MIB
         stage.stdout.unlink()
-
-
-class TestCrowd:
-    async def test_more_processes_than_the_limit_are_all_ended(self, stage: PlayFolders, crowd: Crowd) -> None:
-        limits = Limits(grace_s=LONG_S, sweep_s=LONG_S, max_processes=len(SHAPES) // 2)
-        end = await run(stage.spec(crowd.script(list(SHAPES), "wait; exec sleep 600"), limits=limits))
-        with fail_after(60):
-            await stage.roll.all_gone()
-        assert (end.reason, end.exit_code) == (EndReason.RESOURCE_LIMIT, -signal.SIGKILL)
 
 
 class MadeUpClocks:
@@ -592,78 +582,13 @@ class TestManyAtOnce:
         assert end.reason is EndReason.TIMED_OUT
 
 
-RUNNER = """
-import signal, sys
-from pathlib import Path
-
-import anyio
-
-from pinchbench.process.awake import Clocks
-from pinchbench.process.supervise import supervise
-from pinchbench.process.spec import ProcessSpec, StopSignal
-
-folder, marker, count, timeout_s, gap_s, *argv = sys.argv[1:]
-
-
-async def main():
-    stop_signal = StopSignal()
-
-    async def run(number):
-        log = Path(folder) / f"{number}.log"
-        spec = ProcessSpec(argv=[*argv, str(number)], cwd=Path(folder), env={"PATH": "/usr/bin:/bin"},
-                           stdout=log, stderr=log, marker=f"{marker}/{number}")
-        clocks = Clocks(gap_s=float(gap_s))
-        end = await supervise(spec, timeout_s=float(timeout_s), stop_signal=stop_signal, clocks=clocks)
-        print(end.reason, end.exit_code, *["asleep"] * (end.asleep_s > 0.5), flush=True)
-
-    async with anyio.create_task_group() as group:
-        with anyio.open_signal_receiver(signal.SIGINT, signal.SIGCONT) as signals:
-            for number in range(int(count)):
-                group.start_soon(run, number)
-            print("ready", flush=True)
-            async for number in signals:
-                if number == signal.SIGINT:
-                    print("interrupted", flush=True)
-                    stop_signal.stop.set()
-                    break
-                for _ in range(10):  # whatever is due on waking has its turn
-                    await anyio.lowlevel.checkpoint()
-                print("awake", flush=True)
-
-
-anyio.run(main)
-"""
-
-
 class TestARunnerOfItsOwn:
     """What happens to a whole process that supervises."""
 
-    @pytest.fixture
-    def runner(self, stage: PlayFolders) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
-        started = []
-
-        def start(
-            count: int, argv: list[str], timeout_s: float = LONG_S, gap_s: float = LONG_S
-        ) -> subprocess.Popen[bytes]:
-            numbers = [str(count), str(timeout_s), str(gap_s)]
-            words = [sys.executable, str(stage.script("runner", RUNNER)), str(stage.folder), stage.marker, *numbers]
-            child = subprocess.Popen([*words, *argv], stdout=subprocess.PIPE, start_new_session=True)
-            started.append(child)
-            assert child.stdout is not None
-            assert child.stdout.readline() == b"ready\n"
-            return child
-
-        yield start
-        for child in started:
-            child.kill()
-            child.communicate()
-
-    async def test_killed_it_takes_everybody_with_it(
-        self, stage: PlayFolders, crowd: Crowd, runner: Callable[..., subprocess.Popen[bytes]]
-    ) -> None:
+    async def test_killed_it_takes_everybody_with_it(self, stage: PlayFolders, crowd: Crowd, runner: Start) -> None:
         shapes = ["background", "session", "no_environment", "daemon", "deaf_daemon"]
         argv = crowd.script(shapes, f"exec {sys.executable} -S deaf.py agent")
-        child = runner(8, argv)
+        child = runner(argv, 8)
         with fail_after(60):
             await stage.roll.present(8 * (len(shapes) + 1))
         killed_at = time.monotonic()
@@ -673,7 +598,7 @@ class TestARunnerOfItsOwn:
         print(f"nobody was left {time.monotonic() - killed_at:.2f} s after the runner's SIGKILL")  # noqa: T201 - shown by `pytest -rP`
 
     async def test_stopped_for_longer_than_the_limit_it_times_nobody_out_on_waking(
-        self, stage: PlayFolders, gate: Callable[[], None], runner: Callable[..., subprocess.Popen[bytes]]
+        self, stage: PlayFolders, gate: Callable[[], None], runner: Start
     ) -> None:
         limit_s = 4.0
         agent = stage.python(
@@ -686,7 +611,7 @@ class TestARunnerOfItsOwn:
             open("gate").readline()
             """
         )
-        child = runner(1, agent, limit_s, gap_s=0.5)
+        child = runner(agent, timeout_s=limit_s, gap_s=0.5)
         with fail_after(60):
             await stage.roll.present()
             child.send_signal(signal.SIGSTOP)
@@ -699,9 +624,7 @@ class TestARunnerOfItsOwn:
             await stage.roll.all_gone()
         assert said == b"exited 0 asleep\n"
 
-    async def test_ctrl_c_reaches_the_runner_only(
-        self, stage: PlayFolders, runner: Callable[..., subprocess.Popen[bytes]]
-    ) -> None:
+    async def test_ctrl_c_reaches_the_runner_only(self, stage: PlayFolders, runner: Start) -> None:
         agent = stage.python(
             """
             import signal, sys, time
@@ -713,7 +636,7 @@ class TestARunnerOfItsOwn:
                 time.sleep(600)
             """
         )
-        child = runner(2, agent)
+        child = runner(agent, 2)
         with fail_after(60):
             await stage.roll.present(2)
             os.killpg(child.pid, signal.SIGINT)

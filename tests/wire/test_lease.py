@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from collections.abc import Iterator
 
 import pytest
 from anyio import create_memory_object_stream
@@ -12,12 +13,18 @@ from pinchbench.wire.exchange import Draft
 from pinchbench.wire.lease import TrialLease
 from wire.kept import Kept
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
-def test_a_connection_that_its_client_has_closed_is_no_other_process_s() -> None:
+
+@pytest.fixture
+def lease() -> Iterator[TrialLease]:
     send, receive = create_memory_object_stream[Draft]()
-    with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
-        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
+    with send, receive:
+        yield TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
+
+
+def test_a_connection_that_its_client_has_closed_is_no_other_process_s(lease: TrialLease) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
         with socket.create_connection(server.getsockname()):
             accepted, _ = server.accept()
             with accepted:
@@ -28,11 +35,10 @@ def test_a_connection_that_its_client_has_closed_is_no_other_process_s() -> None
             lease.find_foreign(accepted)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
-def test_a_connection_that_is_closed_during_the_search_is_no_other_process_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    send, receive = create_memory_object_stream[Draft]()
-    with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
-        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
+def test_a_connection_that_is_closed_during_the_search_is_no_other_process_s(
+    lease: TrialLease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
 
         def close(_: int) -> int:
@@ -44,11 +50,8 @@ def test_a_connection_that_is_closed_during_the_search_is_no_other_process_s(mon
             lease.find_foreign(accepted)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
-def test_other_connections_of_the_process_are_recognised_without_a_look_at_it() -> None:
-    send, receive = create_memory_object_stream[Draft]()
-    with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
-        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
+def test_other_connections_of_the_process_are_recognised_without_a_look_at_it(lease: TrialLease) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
         clients = [socket.create_connection(server.getsockname()) for _ in range(2)]
         with clients[0], clients[1], server.accept()[0] as one, server.accept()[0] as other:
             can_ask = asked_inode(other.getsockname()[1], other.getpeername()[1]) is not None

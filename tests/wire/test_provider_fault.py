@@ -1,6 +1,7 @@
 """Whose doing a failed call is: replies of the four protocols, judged as a person judges them."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ def gemini(message: str, *, code: int = 400, status: str = "INVALID_ARGUMENT") -
     return [{"error": {"code": code, "status": status, "message": message}}]
 
 
-FAILED = {
+FAILED: Mapping[str, Sequence[tuple[str, int, object]]] = {
     OVERFLOW: [  # the conversation became longer than the model can read
         (CHAT, 400, openai("This model's maximum context length is 8192 tokens", code="context_length_exceeded")),
         (CHAT, 400, openai("the request exceeds it", "exceed_context_size_error", 400)),

@@ -12,6 +12,7 @@ import pytest
 from anyio import connect_tcp, create_task_group, create_tcp_listener, fail_after
 from anyio.abc import SocketAttribute, SocketStream
 
+from fakes import until
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.proxy import Proxy
@@ -398,11 +399,10 @@ async def test_a_trial_that_sends_too_much_is_answered_no_more_and_its_neighbour
         wire.proxy.lease("other-token", trial="task/2", recorder=Kept())
         with suppress(httpx2.RemoteProtocolError):  # if it is cut
             await wire.http.post(wire.url(), json="x" * 100)
-        with fail_after(LIMIT_S):
-            while not (exceeded := [event for event in wire.events if isinstance(event, LimitExceeded)]):
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: any(isinstance(event, LimitExceeded) for event in wire.events))
         refused = await wire.http.post(wire.url(), content=b"{}")
         neighbour = await wire.http.post(wire.url().replace(TOKEN, "other-token"), content=b"{}")
+    exceeded = [event for event in wire.events if isinstance(event, LimitExceeded)]
     assert exceeded == [LimitExceeded(trial="task/1", used=used)]
     assert (refused.status_code, neighbour.status_code) == (403, 200)
     assert refused.json()["error"]["message"] == f"The trial has used {used}."
@@ -414,9 +414,7 @@ async def test_a_trial_with_too_many_connections_loses_what_it_has_under_way(mon
 
     async with running_proxy(base_url="http://127.0.0.1:1") as wire, await connect_tcp("127.0.0.1", wire.port) as first:
         await first.send(unfinished)
-        with fail_after(LIMIT_S):
-            while not wire.proxy._leases[TOKEN].open:
-                await anyio.lowlevel.checkpoint()
+        await until(lambda: bool(wire.proxy._leases[TOKEN].open))
         async with await connect_tcp("127.0.0.1", wire.port) as second:
             await second.send(unfinished)
             with fail_after(LIMIT_S), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):

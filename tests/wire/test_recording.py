@@ -51,6 +51,11 @@ EXCHANGES = st.builds(
 )
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "wire.jsonl.zst"
+
+
 def record(path: Path, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
     with RecordingWriter(path) as writer:
         return tuple(map(writer.append, exchanges))
@@ -81,8 +86,7 @@ def conversation(turns: int, *, said: str = "Please read the file and tell me wh
 
 
 @pytest.mark.parametrize("interleaved", [1, 3])
-def test_conversations_are_compressed_against_themselves(tmp_path: Path, interleaved: int) -> None:
-    path = tmp_path / "wire.jsonl.zst"
+def test_conversations_are_compressed_against_themselves(path: Path, interleaved: int) -> None:
     alone = conversation(40)
     record(path, [one for one in alone for _ in range(interleaved)])
 
@@ -92,13 +96,11 @@ def test_conversations_are_compressed_against_themselves(tmp_path: Path, interle
     assert [one.number for one in RecordingReader(path)] == [one.number for one in alone for _ in range(interleaved)]
 
 
-def test_a_cut_anywhere_loses_one_exchange_and_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "wire.jsonl.zst"
+def test_a_cut_anywhere_loses_one_exchange_and_says_so(path: Path) -> None:
     whole = conversation(3)
     record(path, whole[:2])
     before = path.stat().st_size
-    with RecordingWriter(path) as writer:
-        writer.append(whole[2])
+    record(path, whole[2:])
     data = path.read_bytes()
 
     for size in (before + 1, before + 5, before + 30, len(data) - 1):
@@ -108,8 +110,7 @@ def test_a_cut_anywhere_loses_one_exchange_and_says_so(tmp_path: Path) -> None:
         assert "exchange 3 is cut off" in torn.problem
 
 
-def test_after_a_cut_a_new_writer_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "wire.jsonl.zst"
+def test_after_a_cut_a_new_writer_goes_on(path: Path) -> None:
     whole = conversation(4)
     record(path, whole[:3])
     path.write_bytes(path.read_bytes()[:-3])
@@ -128,15 +129,13 @@ def test_after_a_cut_a_new_writer_goes_on(tmp_path: Path) -> None:
         b'{"number":1,"began_at":0,"provider":"p","method":"POST","path":"/","sizes":[1,2],"gaps_us":[1]}\n',
     ],
 )
-def test_a_line_that_is_no_exchange_is_a_problem(tmp_path: Path, line: bytes) -> None:
-    path = tmp_path / "wire.jsonl.zst"
+def test_a_line_that_is_no_exchange_is_a_problem(path: Path, line: bytes) -> None:
     path.write_bytes(zstandard.ZstdCompressor().compress(line))
 
     assert "damaged after 0 exchanges" in read_recording(path).problem
 
 
-def test_secrets_are_masked_before_requests_are_compared(tmp_path: Path) -> None:
-    path = tmp_path / "wire.jsonl.zst"
+def test_secrets_are_masked_before_requests_are_compared(path: Path) -> None:
     whole = conversation(3, said=f"The key is {SECRET}. ")
     with RecordingWriter(path, [SECRET]) as writer:
         written = tuple(map(writer.append, whole))
@@ -147,8 +146,7 @@ def test_secrets_are_masked_before_requests_are_compared(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("cut_at", range(1, len(SECRET)))
-def test_a_secret_that_goes_on_where_an_earlier_request_ended_is_masked(tmp_path: Path, cut_at: int) -> None:
-    path = tmp_path / "wire.jsonl.zst"
+def test_a_secret_that_goes_on_where_an_earlier_request_ended_is_masked(path: Path, cut_at: int) -> None:
     begin = b"x" * 200 + SECRET[:cut_at].encode()
     with RecordingWriter(path, [SECRET]) as writer:
         writer.append(exchange(CHAT, begin))
@@ -171,8 +169,7 @@ def write_a_piece_until_the_disk_is_full() -> Callable[[int, bytes], int]:
     return write
 
 
-def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "wire.jsonl.zst"
+def test_a_full_disk_leaves_what_was_written_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = conversation(3)
 
     with RecordingWriter(path) as writer:
@@ -186,9 +183,8 @@ def test_a_full_disk_leaves_what_was_written_before(tmp_path: Path, monkeypatch:
     assert read_recording(path) == Recording(exchanges=(whole[0], whole[2]))
 
 
-def test_the_memory_for_earlier_requests_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_memory_for_earlier_requests_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "EARLIER_BYTES", 1000)
-    path = tmp_path / "wire.jsonl.zst"
     whole = [exchange(CHAT, b"a" * 600, number=number) for number in range(1, 30)]
     with RecordingWriter(path) as writer:
         for one in whole:

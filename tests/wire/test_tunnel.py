@@ -114,30 +114,22 @@ async def _say_path(asked: Asked, stream: SocketStream) -> bool:
     return False
 
 
-async def test_another_host_is_connected_unread() -> None:
+@pytest.mark.parametrize("is_early", [False, True], ids=["once connected", "before it is connected"])
+async def test_another_host_is_connected_unread_whenever_the_client_begins_to_send(*, is_early: bool) -> None:
+    request = b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n"
     async with (
         scripted_provider(_say_path) as server,
         running_tunnel("http://127.0.0.1:9") as tunnel,
         await connect_tcp("127.0.0.1", tunnel.port) as stream,
     ):
         with fail_after(LIMIT_S):
-            await stream.send(_connect(f"127.0.0.1:{server.port}"))
-            assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
-            await stream.send(b"GET /hello HTTP/1.1\r\nHost: x\r\n\r\n")
+            await stream.send(_connect(f"127.0.0.1:{server.port}") + request * is_early)
+            if not is_early:
+                assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
+                await stream.send(request)
             said = await _all_of(stream)  # it closes when the server does
         assert said.endswith(b"/hello")
         assert await tunnel.recorded() == []
-
-
-async def test_what_a_client_sends_before_it_is_connected_reaches_the_other_host() -> None:
-    async with (
-        scripted_provider(_say_path) as server,
-        running_tunnel("http://127.0.0.1:9") as tunnel,
-        await connect_tcp("127.0.0.1", tunnel.port) as stream,
-    ):
-        with fail_after(LIMIT_S):
-            await stream.send(_connect(f"127.0.0.1:{server.port}") + b"GET /early HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert (await _all_of(stream)).endswith(b"/early")
 
 
 async def test_a_handshake_that_begins_before_the_tunnel_expects_it_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,7 @@
 """Graders read what the wire saw, whatever OpenClaw's store says of it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
@@ -21,6 +21,7 @@ from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
 Call = tuple[str, str]  # a tool's name and its arguments as JSON
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("write", "exec", "read")]
 PROMPT = "Do the work."
+FIRST = {"model": "m1", "messages": [{"role": "user", "content": PROMPT}], "tools": TOOLS}
 RESULT = "41 passed, 1 failed"
 FINAL = "All done."
 
@@ -224,8 +225,7 @@ def test_a_text_without_reasoning_and_marks_is_the_models(sent: str, stored: str
 )
 def test_a_reply_that_openclaw_refuses_is_no_difference_to_its_record_of_that(calls: list[Call]) -> None:
     said = reply("", calls, ids=["same"] * len(calls))
-    asked = {"model": "m1", "messages": [{"role": "user", "content": PROMPT}], "tools": TOOLS}
-    thread = read_thread(read_all([exchange(CHAT, asked, said)]), ())
+    thread = read_thread(read_all([exchange(CHAT, FIRST, said)]), ())
 
     refused = event("assistant", [], stopReason="error", errorMessage=FORGED)
     built = witnessed_transcript(thread, [USER, refused])
@@ -265,8 +265,7 @@ def test_calls_that_openclaw_did_not_execute_after_this_end_are_none(end: str) -
     said = reply("I write.", [("write", ARGUMENTS)]).replace(
         b'"finish_reason": "tool_calls"', b'"finish_reason": "%s"' % end.encode()
     )
-    asked = {"model": "m1", "messages": [{"role": "user", "content": PROMPT}], "tools": TOOLS}
-    thread = read_thread(read_all([exchange(CHAT, asked, said)]), ())
+    thread = read_thread(read_all([exchange(CHAT, FIRST, said)]), ())
 
     built = witnessed_transcript(thread, [USER, event("assistant", [text("I write.")])])
 
@@ -425,12 +424,7 @@ def test_any_json_in_the_store_and_in_replies_gives_a_transcript_that_can_be_wri
 
 
 def test_a_cut_reply_is_as_openclaw_stored_its_beginning() -> None:
-    cut = exchange(
-        CHAT,
-        {"model": "m1", "messages": [{"role": "user", "content": PROMPT}], "tools": TOOLS},
-        reply("Hello you", complete=False),
-        end=ExchangeEnd.CLIENT_LEFT,
-    )
+    cut = exchange(CHAT, FIRST, reply("Hello you", complete=False), end=ExchangeEnd.CLIENT_LEFT)
     thread = read_thread(read_all([cut]), ())
 
     kept = witnessed_transcript(thread, [USER, event("assistant", [text("Hello")], stopReason="aborted")])
@@ -524,103 +518,71 @@ def test_follow_up_turns_keep_their_order_where_the_store_lacks_a_reply() -> Non
     assert [one.kind for one in built.findings] == [FindingKind.MISSING]
 
 
-CALL = {"path": "a", "content": "b"}
-PROTOCOLS = {
+def completed(output: Event, **more: str) -> bytes:
+    """Build a streamed reply of the responses."""
+    return sse({"type": "response.completed", "response": {"status": "completed", "output": [output], **more}})
+
+
+def block(delta: Event, *before: Event) -> bytes:
+    """Build a streamed reply of Anthropic's messages."""
+    return sse(*before, {"type": "content_block_delta", "index": 0, "delta": delta}, {"type": "message_stop"})
+
+
+def candidate(said: Event) -> bytes:
+    """Build a streamed reply of Gemini."""
+    return sse({"candidates": [{"content": {"parts": [said]}, "finishReason": "STOP"}]})
+
+
+ASKED = {"role": "user", "content": PROMPT}
+CALLED = {"id": "c", "function": {"name": "write", "arguments": ARGUMENTS}}
+USED: Event = {"type": "tool_use", "id": "c", "name": "write"}
+ANSWERED = {"type": "tool_result", "tool_use_id": "c", "content": RESULT}
+PARTS = {"role": "user", "parts": [{"text": PROMPT}]}
+FUNCTION: Event = {"functionCall": {"name": "write", "args": WRITE[1]}}
+RESPONSE = {"functionResponse": {"name": "write", "response": {"output": RESULT}}}
+# of each protocol the first request, the second one, and their replies
+PROTOCOLS: Mapping[str, tuple[Event, Event, bytes, bytes]] = {
     CHAT: (
-        {"messages": [{"role": "user", "content": PROMPT}]},
+        {"messages": [ASKED]},
         {
             "messages": [
-                {"role": "user", "content": PROMPT},
-                {
-                    "role": "assistant",
-                    "tool_calls": [{"id": "c", "function": {"name": "write", "arguments": ARGUMENTS}}],
-                },
+                ASKED,
+                {"role": "assistant", "tool_calls": [CALLED]},
                 {"role": "tool", "tool_call_id": "c", "content": RESULT},
             ]
         },
-        sse(
-            {
-                "choices": [
-                    {
-                        "delta": {"tool_calls": [{"id": "c", "function": {"name": "write", "arguments": ARGUMENTS}}]},
-                        "finish_reason": "tool_calls",
-                    }
-                ]
-            },
-            end="[DONE]",
-        ),
-        sse({"choices": [{"delta": {"content": FINAL}, "finish_reason": "stop"}]}, end="[DONE]"),
+        reply("", [("write", ARGUMENTS)], ids=["c"]),
+        reply(FINAL),
     ),
     RESPONSES: (
-        {"input": [{"role": "user", "content": PROMPT}]},
+        {"input": [ASKED]},
         {
             "input": [{"type": "function_call_output", "call_id": "c", "output": RESULT}],
             "previous_response_id": "r1",
         },
-        sse(
-            {
-                "type": "response.completed",
-                "response": {
-                    "id": "r1",
-                    "status": "completed",
-                    "output": [{"type": "function_call", "call_id": "c", "name": "write", "arguments": ARGUMENTS}],
-                },
-            }
-        ),
-        sse(
-            {
-                "type": "response.completed",
-                "response": {
-                    "status": "completed",
-                    "output": [{"type": "message", "content": [{"type": "output_text", "text": FINAL}]}],
-                },
-            }
-        ),
+        completed({"type": "function_call", "call_id": "c", "name": "write", "arguments": ARGUMENTS}, id="r1"),
+        completed({"type": "message", "content": [{"type": "output_text", "text": FINAL}]}),
     ),
     MESSAGES: (
-        {"messages": [{"role": "user", "content": PROMPT}]},
+        {"messages": [ASKED]},
         {
             "messages": [
-                {"role": "user", "content": PROMPT},
-                {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "write", "input": CALL}]},
-                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": RESULT}]},
+                ASKED,
+                {"role": "assistant", "content": [{**USED, "input": WRITE[1]}]},
+                {"role": "user", "content": [ANSWERED]},
             ]
         },
-        sse(
-            {
-                "type": "content_block_start",
-                "index": 0,
-                "content_block": {"type": "tool_use", "id": "c", "name": "write", "input": {}},
-            },
-            {
-                "type": "content_block_delta",
-                "index": 0,
-                "delta": {"type": "input_json_delta", "partial_json": ARGUMENTS},
-            },
-            {"type": "message_stop"},
+        block(
+            {"type": "input_json_delta", "partial_json": ARGUMENTS},
+            {"type": "content_block_start", "index": 0, "content_block": {**USED, "input": {}}},
         ),
-        sse(
-            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": FINAL}},
-            {"type": "message_stop"},
-        ),
+        block({"type": "text_delta", "text": FINAL}),
     ),
     GEMINI: (
-        {"contents": [{"role": "user", "parts": [{"text": PROMPT}]}]},
-        {
-            "contents": [
-                {"role": "user", "parts": [{"text": PROMPT}]},
-                {"role": "model", "parts": [{"functionCall": {"name": "write", "args": CALL}}]},
-                {"role": "user", "parts": [{"functionResponse": {"name": "write", "response": {"output": RESULT}}}]},
-            ]
-        },
-        sse(
-            {
-                "candidates": [
-                    {"content": {"parts": [{"functionCall": {"name": "write", "args": CALL}}]}, "finishReason": "STOP"}
-                ]
-            }
-        ),
-        sse({"candidates": [{"content": {"parts": [{"text": FINAL}]}, "finishReason": "STOP"}]}),
+        {"contents": [PARTS]},
+        {"contents": [PARTS, {"role": "model", "parts": [FUNCTION]}, {"role": "user", "parts": [RESPONSE]}]},
+        candidate(FUNCTION),
+        candidate({"text": FINAL}),
     ),
 }
 

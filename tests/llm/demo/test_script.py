@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakes import make_task
 from pinchbench.llm.demo.script import (
     UNSCRIPTED_ANSWER,
     Answer,
@@ -15,7 +16,7 @@ from pinchbench.llm.demo.script import (
     next_reply,
     plan_turns,
 )
-from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn
+from pinchbench.model.task import SimulatedUser, Turn
 from pinchbench.model.timeline import Ability
 from pinchbench.suite.solution import Solution, SolutionTurn, ToolStep
 
@@ -28,16 +29,6 @@ json_like = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["role", "tool", "user"]),
     lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.just("role"), inner),
 )
-
-
-def make_task(*turns: Turn) -> Task:
-    return Task(
-        task_id="task_x", name="X", category="c", grading_type=GradingType.AUTOMATED, prompt="Do it.", turns=turns
-    )
-
-
-def make_solution(*turns: SolutionTurn) -> Solution:
-    return Solution(turns=turns)
 
 
 def test_each_tool_result_moves_the_script_one_step_on() -> None:
@@ -80,14 +71,14 @@ def test_a_conversation_that_lost_its_results_starts_at_the_first_step() -> None
 
 def test_turns_of_one_session_count_the_results_before_them() -> None:
     task = make_task(Turn(prompt="1"), Turn(prompt="2"), Turn(prompt="3", new_session=True), Turn(prompt="4"))
-    solution = make_solution(
+    turns = (
         SolutionTurn(steps=(WRITE, EXEC), answer="one"),
         SolutionTurn(steps=(WRITE,), answer="two"),
         SolutionTurn(steps=(EXEC,), answer="three"),
         SolutionTurn(steps=(), answer="four"),
     )
 
-    planned = plan_turns(solution, task)
+    planned = plan_turns(Solution(turns=turns), task)
 
     assert [turn.earlier_results for turn in planned] == [0, 2, 0, 1]
     assert [turn.answer for turn in planned] == ["one", "two", "three", "four"]
@@ -118,7 +109,7 @@ def test_a_session_played_to_its_end_makes_every_step_once(counts: list[int]) ->
     task = make_task(*(Turn(prompt=str(n)) for n in range(len(counts))))
     messages: list[object] = []
     made: list[object] = []
-    for turn in plan_turns(make_solution(*turns), task):
+    for turn in plan_turns(Solution(turns=turns), task):
         messages.append(USER)
         while isinstance(reply := next_reply(turn, messages), ToolCall):
             made.append(json.loads(reply.arguments))
@@ -129,10 +120,8 @@ def test_a_session_played_to_its_end_makes_every_step_once(counts: list[int]) ->
 
 def test_the_messages_of_a_simulated_user_are_turns_of_their_own_and_nothing_is_said_without_a_solution() -> None:
     task = replace(make_task(Turn(prompt="Do it.")), simulated_user=SimulatedUser(script="Ada", most_messages=3))
-    solution = make_solution(
-        SolutionTurn(steps=(WRITE,), answer="When?"), SolutionTurn(steps=(EXEC,), answer="Done.", user="Friday.")
-    )
-    assert plan_turns(solution, task) == (
+    turns = (SolutionTurn(steps=(WRITE,), answer="When?"), SolutionTurn(steps=(EXEC,), answer="Done.", user="Friday."))
+    assert plan_turns(Solution(turns=turns), task) == (
         ScriptedTurn(steps=(WRITE,), answer="When?"),
         ScriptedTurn(steps=(EXEC,), answer="Done.", earlier_results=1, user="Friday."),
     )

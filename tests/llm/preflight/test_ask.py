@@ -31,71 +31,57 @@ def models(**entry: object) -> dict[str, object]:
     return {"data": [{"id": "other", "max_model_len": 1}, {"id": "m1", **entry}]}
 
 
-@pytest.mark.parametrize(
-    ("answers", "expected"),
-    [
-        pytest.param(
-            {"/v1/models": models(max_model_len=32_768)},
-            ServedModel(context_window=32_768, source="max_model_len in /v1/models"),
-            id="vLLM",
+SERVERS: Mapping[str, tuple[Mapping[str, object], ServedModel]] = {
+    "vLLM": (
+        {"/v1/models": models(max_model_len=32_768)},
+        ServedModel(context_window=32_768, source="max_model_len in /v1/models"),
+    ),
+    "llama.cpp": (
+        {
+            "/v1/models": models(meta={"n_ctx_train": 131_072}),
+            "/props": {"default_generation_settings": {"n_ctx": 16_384}, "modalities": {"vision": True}},
+        },
+        ServedModel(context_window=16_384, input=SEEING, source="n_ctx in /props"),
+    ),
+    "Ollama": (
+        {"/v1/models": models(), "/api/show": OLLAMA},
+        ServedModel(context_window=8192, input=SEEING, reasoning=True, source="num_ctx in /api/show"),
+    ),
+    "Ollama, loaded without its tag": (
+        {"/api/ps": {"models": [{"name": "m1:latest", "context_length": 8192}, {"name": "m2", "context_length": 1}]}},
+        ServedModel(context_window=8192, source="context_length in /api/ps"),
+    ),
+    "Ollama, with another model loaded": (
+        {"/api/ps": {"models": [{"name": "m2:latest", "context_length": 4096}]}},
+        ServedModel(),
+    ),
+    "LM Studio": (
+        {
+            "/v1/models": models(),
+            "/api/v0/models": {"data": [{"id": "m1", "type": "vlm", "loaded_context_length": 4096}]},
+        },
+        ServedModel(context_window=4096, input=SEEING, source="loaded_context_length in /api/v0/models"),
+    ),
+    "LiteLLM": (
+        {"/v1/models": models(), "/v1/model/info": {"data": [{"model_name": "m1", "model_info": LITELLM}]}},
+        ServedModel(context_window=65_536, max_tokens=4096, input=SEEING, source="max_input_tokens in /v1/model/info"),
+    ),
+    "OpenRouter": (
+        {"/v1/models": {"data": [OPENROUTER]}},
+        ServedModel(
+            context_window=200_000,
+            max_tokens=64_000,
+            input=SEEING,
+            reasoning=True,
+            source="context_length in /v1/models",
         ),
-        pytest.param(
-            {
-                "/v1/models": models(meta={"n_ctx_train": 131_072}),
-                "/props": {"default_generation_settings": {"n_ctx": 16_384}, "modalities": {"vision": True}},
-            },
-            ServedModel(context_window=16_384, input=SEEING, source="n_ctx in /props"),
-            id="llama.cpp",
-        ),
-        pytest.param(
-            {"/v1/models": models(), "/api/show": OLLAMA},
-            ServedModel(context_window=8192, input=SEEING, reasoning=True, source="num_ctx in /api/show"),
-            id="Ollama",
-        ),
-        pytest.param(
-            {
-                "/api/ps": {
-                    "models": [{"name": "m1:latest", "context_length": 8192}, {"name": "m2", "context_length": 1}]
-                }
-            },
-            ServedModel(context_window=8192, source="context_length in /api/ps"),
-            id="Ollama, loaded without its tag",
-        ),
-        pytest.param(
-            {"/api/ps": {"models": [{"name": "m2:latest", "context_length": 4096}]}},
-            ServedModel(),
-            id="Ollama, with another model loaded",
-        ),
-        pytest.param(
-            {
-                "/v1/models": models(),
-                "/api/v0/models": {"data": [{"id": "m1", "type": "vlm", "loaded_context_length": 4096}]},
-            },
-            ServedModel(context_window=4096, input=SEEING, source="loaded_context_length in /api/v0/models"),
-            id="LM Studio",
-        ),
-        pytest.param(
-            {"/v1/models": models(), "/v1/model/info": {"data": [{"model_name": "m1", "model_info": LITELLM}]}},
-            ServedModel(
-                context_window=65_536, max_tokens=4096, input=SEEING, source="max_input_tokens in /v1/model/info"
-            ),
-            id="LiteLLM",
-        ),
-        pytest.param(
-            {"/v1/models": {"data": [OPENROUTER]}},
-            ServedModel(
-                context_window=200_000,
-                max_tokens=64_000,
-                input=SEEING,
-                reasoning=True,
-                source="context_length in /v1/models",
-            ),
-            id="OpenRouter",
-        ),
-        pytest.param({"/v1/models": models()}, ServedModel(), id="Azure"),
-        pytest.param({"/v1/models": ["no", {"data": 7}]}, ServedModel(), id="nonsense"),
-    ],
-)
+    ),
+    "Azure": ({"/v1/models": models()}, ServedModel()),
+    "nonsense": ({"/v1/models": ["no", {"data": 7}]}, ServedModel()),
+}
+
+
+@pytest.mark.parametrize(("answers", "expected"), SERVERS.values(), ids=SERVERS)
 async def test_each_kind_of_server_is_asked_where_it_tells(
     answers: Mapping[str, object], expected: ServedModel
 ) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,16 @@ def put(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
     return path
+
+
+@contextmanager
+def stored(path: Path, table: str, *row: object) -> Iterator[None]:
+    """A row in a database that its writer keeps open during the block."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute(table)
+        database.execute(f"INSERT INTO {table.split()[2]} VALUES ({', '.join('?' * len(row))})", row)
+        yield
 
 
 def profiles(**keys: str) -> str:
@@ -103,16 +114,9 @@ def test_logins_of_every_release_are_found_and_the_folder_stays_as_it_was(user: 
     agent = state / "agents" / "main" / "agent"
     put(agent / "auth-profiles.json", profiles(file="1", both="1"))
     with (
-        closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as first,
-        closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as second,
+        stored(agent / "openclaw-agent.sqlite", AGENT_TABLE, "primary", profiles(agent="2", both="2"), 0),
+        stored(state / "state" / "openclaw.sqlite", STATE_TABLE, "authProfiles.store", profiles(state="3", both="3")),
     ):
-        for database in (first, second):
-            database.execute("PRAGMA journal_mode=WAL")
-        first.execute(AGENT_TABLE)
-        first.execute("INSERT INTO auth_profile_store VALUES ('primary', ?, 0)", (profiles(agent="2", both="2"),))
-        second.execute(STATE_TABLE)
-        row = ("authProfiles.store", profiles(state="3", both="3"))
-        second.execute("INSERT INTO config_machine_state VALUES (?, ?)", row)
         # the writers are open and their rows stand in the WAL alone
         assert (agent / "openclaw-agent.sqlite-wal").stat().st_size > 0
         before = picture(state)
@@ -122,10 +126,8 @@ def test_logins_of_every_release_are_found_and_the_folder_stays_as_it_was(user: 
 
 
 def test_a_closed_database_gets_no_files_next_to_it(user: Path, state: Path) -> None:
-    with closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as database:
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute(STATE_TABLE)
-        database.execute("INSERT INTO config_machine_state VALUES ('authProfiles.store', ?)", (profiles(p="k"),))
+    with stored(state / "state" / "openclaw.sqlite", STATE_TABLE, "authProfiles.store", profiles(p="k")):
+        pass
     before = picture(state)
     assert read(user).logins["profiles"] == {"p": {"key": "k"}}
     assert picture(state) == before
@@ -136,9 +138,8 @@ def test_a_later_login_replaces_an_earlier_one_whole(user: Path, state: Path) ->
     agent = state / "agents" / "main" / "agent"
     put(agent / "auth-profiles.json", json.dumps({"profiles": {"p": {"type": "api_key", "key": "old"}}}))
     later = {"p": {"type": "oauth", "access": "new"}}
-    with closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as database:
-        database.execute(AGENT_TABLE)
-        database.execute("INSERT INTO auth_profile_store VALUES ('primary', ?, 0)", (json.dumps({"profiles": later}),))
+    with stored(agent / "openclaw-agent.sqlite", AGENT_TABLE, "primary", json.dumps({"profiles": later}), 0):
+        pass
     assert read(user).logins == {"profiles": later}
 
 
@@ -151,14 +152,10 @@ def test_the_order_the_user_chose_is_carried_from_wherever_a_release_keeps_it(us
     put(agent / "auth-profiles.json", json.dumps({**json.loads(profiles(p="k")), **json.loads(order(a="1", e="1"))}))
     put(agent / "auth-state.json", json.dumps({"order": {"b": ["2"], "e": ["2", "3"]}, "lastGood": {"a": "1"}}))
     with (
-        closing(sqlite3.connect(agent / "openclaw-agent.sqlite", isolation_level=None)) as first,
-        closing(sqlite3.connect(state / "state" / "openclaw.sqlite", isolation_level=None)) as second,
+        stored(agent / "openclaw-agent.sqlite", ORDER_TABLE, "primary", order(c="3", e="3"), 0),
+        stored(state / "state" / "openclaw.sqlite", STATE_TABLE, "authProfiles.state", order(d="4", e="4")),
     ):
-        first.execute(ORDER_TABLE)
-        first.execute("INSERT INTO auth_profile_state VALUES ('primary', ?, 0)", (order(c="3", e="3"),))
-        second.execute(STATE_TABLE)
-        row = ("authProfiles.state", order(d="4", e="4"))
-        second.execute("INSERT INTO config_machine_state VALUES (?, ?)", row)
+        pass
     assert read(user).logins == {
         "version": 1,
         "profiles": {"p": {"key": "k"}},
@@ -208,19 +205,26 @@ def test_a_dotenv_cannot_point_a_private_home_back_to_the_users_state(
     assert read(user).dotenv == f"KEY=k\n#\nNEXT=n\n{rest}"
 
 
-def test_a_dotenv_that_cannot_be_read_is_an_error_that_names_it(
-    user: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (".env", r"/\.openclaw/\.env can't be read \(Permission denied\)"),
+        ("agents/main/agent/auth-profiles.json", r"logins of your OpenClaw in .* can't be read"),
+    ],
+)
+def test_a_dotenv_and_logins_that_cannot_be_read_are_an_error_that_names_them(
+    user: Path, state: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
 ) -> None:
-    path = put(state / ".env", "A=1")
+    path = put(state / name, "{}")
     read_text = Path.read_text
 
     def refuse(self: Path, encoding: str | None = None, errors: str | None = None) -> str:
         if self == path:  # root may read everything, so a mode would refuse nothing
-            raise PermissionError(13, "Permission denied")
+            raise PermissionError(13, "Permission denied", str(path))
         return read_text(self, encoding=encoding, errors=errors)
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    with pytest.raises(OpenClawError, match=r"/\.openclaw/\.env can't be read \(Permission denied\)"):
+    with pytest.raises(OpenClawError, match=said):
         read(user)
 
 
@@ -229,18 +233,7 @@ def test_a_dotenv_that_cannot_be_read_is_an_error_that_names_it(
 def test_a_config_that_is_nested_too_deeply_is_reported(state: Path, user: Path, depth: int, form: str) -> None:
     put(state / "openclaw.json", form.format("[" * depth + "]" * depth))
     with pytest.raises(OpenClawError, match=r"openclaw\.json is nested too deeply"):
-        read_user_state({"HOME": str(user)})
-
-
-def test_a_login_store_that_cant_be_read_is_reported(state: Path, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(state / "agents" / "main" / "agent" / "auth-profiles.json", "{}")
-
-    def refuse(path: Path, **_: str) -> str:
-        raise PermissionError(13, "Permission denied", str(path))
-
-    monkeypatch.setattr(Path, "read_text", refuse)
-    with pytest.raises(OpenClawError, match=r"logins of your OpenClaw in .* can't be read"):
-        read_user_state({"HOME": str(user)})
+        read(user)
 
 
 def test_skills_are_copied_with_what_their_links_lead_to(tmp_path: Path) -> None:

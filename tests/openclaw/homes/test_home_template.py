@@ -27,21 +27,14 @@ async def test_a_provider_that_openclaw_does_not_bring_itself_gets_no_entry_of_o
     tmp_path: Path, *, refuses: bool
 ) -> None:
     program = fake_openclaw(tmp_path, overlay_fails=refuses)
-    home = await make_template(
-        tmp_path / "homes" / "template",
-        openclaw=OpenClaw(program=program, version="2026.9.6"),
-        model="mock/m1",
-        user=UserState(),
-        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]},
-        trial_s=600,
-    )
+    home = await template_of(tmp_path, program, trial_s=600)
     config = config_of(home)
     limit: Json = {"timeoutSeconds": 660}
     assert config["models"] == {"mode": "merge", "providers": {} if refuses else {"mock": limit}}
     agents = config["agents"]
     assert isinstance(agents, dict)
     assert agents["defaults"]["timeoutSeconds"] == 660
-    assert sum(call[:2] == ["agents", "add"] for call in calls(program)) == 1 + refuses
+    assert added(program) == 1 + refuses
 
 
 @pytest.mark.parametrize("store", ["jsonl", "sqlite"])

@@ -7,26 +7,20 @@ from typing import cast
 
 import pytest
 
+from openclaw.homes.conftest import turn_process
 from pinchbench.defaults import Network
 from pinchbench.openclaw.command import LONG_MESSAGE, OpenClaw
 from pinchbench.openclaw.homes import landlock_home
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
-from pinchbench.process.spec import ProcessSpec
 from pinchbench.sandbox.sandbox_spec import Mount
 
 
 @pytest.fixture
-def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandlockSandbox:
-    """Describe a home whose OpenClaw has a Node of its own."""
+def sandbox(tmp_path: Path, openclaw: OpenClaw, monkeypatch: pytest.MonkeyPatch) -> LandlockSandbox:
     monkeypatch.setattr(landlock_home, "LOCKS", tmp_path / "locks")
-    program = tmp_path / "cache" / "openclaw-1" / "node_modules" / ".bin" / "openclaw"
-    node = tmp_path / "cache" / "node-1" / "bin" / "node"
-    for one in (program, node):
-        one.parent.mkdir(parents=True)
-        one.touch()
     return LandlockSandbox(
         root=tmp_path / "home",
-        openclaw=OpenClaw(program=program, version="2026.9.6", path_first=(node.parent,)),
+        openclaw=openclaw,
         base={"PATH": "/usr/bin", "LANG": "C.UTF-8", "HOME": "/home/somebody"},
         network=Network.MODEL,
         port=1234,
@@ -38,9 +32,7 @@ def sandbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LandlockSandbox:
 
 
 def _plan(sandbox: LandlockSandbox, tmp_path: Path) -> Mapping[str, object]:
-    spec = ProcessSpec(
-        argv=["openclaw"], cwd=tmp_path / "work", env={}, stdout=tmp_path / "o", stderr=tmp_path / "e", marker="m"
-    )
+    spec = turn_process(tmp_path, tmp_path / "work", "openclaw")
     entered = sandbox.enter(spec, state=tmp_path / "home" / "state")
     assert entered.argv == spec.argv
     assert entered.sandbox is not None

@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 from anyio import fail_after
 
+from openclaw.homes.conftest import turn_process
 from pinchbench.defaults import Network
 from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.openclaw.command import OpenClaw
@@ -19,26 +20,9 @@ from pinchbench.sandbox.sandbox_spec import Mount
 REFUSED = find_support().reason(Level.NAMESPACES)
 
 
-@pytest.fixture
-def openclaw(tmp_path: Path) -> OpenClaw:
-    """Install a managed OpenClaw with a Node of its own."""
-    program = tmp_path / "cache" / "openclaw-1" / "node_modules" / ".bin" / "openclaw"
-    node = tmp_path / "cache" / "node-1" / "bin" / "node"
-    for one in (program, node):
-        one.parent.mkdir(parents=True)
-        one.touch()
-    return OpenClaw(program=program, version="2026.9.6", path_first=(node.parent,))
-
-
 def _entered(tmp_path: Path, sandbox: HomeSandbox, *words: str) -> ProcessSpec:
-    spec = ProcessSpec(
-        argv=[str(sandbox.openclaw.program), "agent", *words],
-        cwd=tmp_path / "run" / "task_09_conflicting_sources",
-        env=sandbox.env,
-        stdout=tmp_path / "stdout",
-        stderr=tmp_path / "stderr",
-        marker="m",
-    )
+    workspace = tmp_path / "run" / "task_09_conflicting_sources"
+    spec = turn_process(tmp_path, workspace, str(sandbox.openclaw.program), "agent", *words, **sandbox.env)
     return sandbox.enter(spec, state=tmp_path / "home" / "state")
 
 
@@ -151,14 +135,7 @@ async def test_a_turn_finds_its_workspace_and_shown_files_at_the_paths_that_its_
     for name in ("run/task/given.txt", "own/shown.txt"):
         (tmp_path / name).write_text(f"{name}\n", encoding="utf-8")
     sandbox = HomeSandbox(openclaw=openclaw, base={"PATH": "/usr/bin"}, network=Network.OPEN)
-    spec = ProcessSpec(
-        argv=[str(openclaw.program)],
-        cwd=tmp_path / "run" / "task",
-        env=sandbox.env,
-        stdout=tmp_path / "stdout",
-        stderr=tmp_path / "stderr",
-        marker="m",
-    )
+    spec = turn_process(tmp_path, tmp_path / "run" / "task", str(openclaw.program), **sandbox.env)
     places = (
         Mount(source=str(tmp_path / "run" / "task"), target="/app", writable=True),
         Mount(source=str(tmp_path / "own"), target="/srv/own"),
