@@ -1,5 +1,6 @@
-"""Limits of open files and processes: raised where that is possible, refused where it is not."""
+"""Open files, processes, memory and disk space: limits are raised where that is possible, or else named."""
 
+import errno
 import math
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from pinchbench.process import capacity
 from pinchbench.process.capacity import (
     GIB,
     available_bytes,
+    find_full,
+    is_disk_full,
     most_slots,
     needed,
     oom_kills,
@@ -101,3 +104,25 @@ def test_processes_that_the_kernel_killed_in_this_cgroup_are_counted(
     (tmp_path / own / "memory.events").write_text("low 0\noom 9\noom_kill 3000000\n", encoding="ascii")
     monkeypatch.setattr(capacity, "CGROUP", tmp_path)
     assert oom_kills() - before > 2_000_000
+
+
+HUGE = 2**62
+
+
+def test_the_folder_whose_file_system_has_no_bytes_left_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capacity, "MIN_FREE_BYTES", HUGE)
+    assert find_full([tmp_path / "gone", tmp_path]).startswith(f"{tmp_path} is on a file system with ")
+
+
+def test_a_file_system_that_takes_no_more_files_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity, "MIN_FREE_BYTES", 0)
+    monkeypatch.setattr(capacity, "MIN_FREE_INODES", HUGE)
+    assert "more files" in find_full([Path("/proc/self"), Path("/dev/shm"), Path("/")])  # one of them counts inodes
+
+
+def test_the_systems_own_words_for_a_full_disk_are_known() -> None:
+    assert is_disk_full(OSError(errno.ENOSPC, "no space"))
+    assert is_disk_full(OSError(errno.EDQUOT, "quota"))
+    assert not is_disk_full(FileNotFoundError(errno.ENOENT, "gone"))

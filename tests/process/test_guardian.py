@@ -197,11 +197,12 @@ async def test_a_kill_ends_the_sweep(talk: Start, stage: PlayFolders) -> None:
 async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(talk: Start, stage: PlayFolders) -> None:
     agent = stage.python(
         """
-        import signal, sys, time
+        import signal
         from present import present
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(print("goodbye", flush=True)))
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         connection = present()
-        time.sleep(600)
+        signal.sigwait({signal.SIGTERM})
+        print("goodbye", flush=True)
         """
     )
     guard = talk(agent, orphan_grace_s=60)

@@ -39,17 +39,15 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 connection = present(sys.argv[1])
 time.sleep(600)
 """
+# It waits for the signal: one that comes right before a sleep would be handled after it only.
 POLITE = """
-import signal, sys, time
+import signal, sys
 from present import present
-
-def goodbye(*_):
-    print("last words", flush=True)
-    sys.exit(5)
-
-signal.signal(signal.SIGTERM, goodbye)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
 connection = present()
-time.sleep(600)
+signal.sigwait({signal.SIGTERM})
+print("last words", flush=True)
+sys.exit(5)
 """
 DAEMON = """
 import os, sys, time

@@ -73,29 +73,30 @@ async def running_proxy(
 ) -> AsyncGenerator[RunningProxy]:
     """Run a proxy in front of a provider that answers so, or of the one at `base_url`."""
     events: list[WireEvent] = []
-    async with (
-        scripted_provider(answer) as provider,
-        await create_tcp_listener(local_host="127.0.0.1") as listener,
-        client() as http,
-        create_task_group() as group,
-    ):
-        proxy = Proxy(
-            Provider(id="openai", base_url=base_url or provider.url + path, key=key, max_requests=max_requests),
-            report=events.append,
-            group=group,
-            reports_usage=reports_usage,
-            max_recording_bytes=max_recording_bytes,
-        )
-        kept = Kept()
-        proxy.lease(TOKEN, trial="task/1", recorder=kept)
-        proxy.set_turn(TOKEN, 2)
-        group.start_soon(serve_clients, listener, proxy.serve)
-        port = listener.extra(SocketAttribute.local_port)
-        yield RunningProxy(proxy=proxy, port=port, kept=kept, provider=provider, http=http, events=events)
-        for token in proxy.tokens:
-            await proxy.release(token)
-        await proxy.close()
-        group.cancel_scope.cancel()
+    with fail_after(LIMIT_S):
+        async with (
+            scripted_provider(answer) as provider,
+            await create_tcp_listener(local_host="127.0.0.1") as listener,
+            client() as http,
+            create_task_group() as group,
+        ):
+            proxy = Proxy(
+                Provider(id="openai", base_url=base_url or provider.url + path, key=key, max_requests=max_requests),
+                report=events.append,
+                group=group,
+                reports_usage=reports_usage,
+                max_recording_bytes=max_recording_bytes,
+            )
+            kept = Kept()
+            proxy.lease(TOKEN, trial="task/1", recorder=kept)
+            proxy.set_turn(TOKEN, 2)
+            group.start_soon(serve_clients, listener, proxy.serve)
+            port = listener.extra(SocketAttribute.local_port)
+            yield RunningProxy(proxy=proxy, port=port, kept=kept, provider=provider, http=http, events=events)
+            for token in proxy.tokens:
+                await proxy.release(token)
+            await proxy.close()
+            group.cancel_scope.cancel()
 
 
 @asynccontextmanager
@@ -171,12 +172,11 @@ async def test_chunks_arrive_one_by_one_and_are_recorded_with_their_times() -> N
 
     async with running_proxy(answer) as wire:
         got = []
-        with fail_after(LIMIT_S):
-            async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
-                async for part in response.aiter_raw():
-                    got.append(part)
-                    if len(got) < len(parts):
-                        go_on[len(got) - 1].set()
+        async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
+            async for part in response.aiter_raw():
+                got.append(part)
+                if len(got) < len(parts):
+                    go_on[len(got) - 1].set()
         (exchange,) = await wire.recorded()
     assert got == parts
     assert [one.data for one in exchange.chunks] == parts
@@ -233,24 +233,22 @@ async def test_without_a_reply_the_connection_is_closed(closes: str) -> None:
 
 async def test_a_client_that_leaves_closes_the_providers_connection() -> None:
     async with running_proxy(stall) as wire:
-        with fail_after(LIMIT_S):
-            async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
-                await anext(response.aiter_raw())
-            await wire.provider.left.wait()
+        async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
+            await anext(response.aiter_raw())
+        await wire.provider.left.wait()
         (exchange,) = await wire.recorded()
     assert (exchange.end, exchange.reply) == (ExchangeEnd.CLIENT_LEFT, b"data: 1\n\n")
 
 
 async def test_a_stalled_stream_stalls_until_the_trial_ends() -> None:
     async with running_proxy(stall) as wire:
-        with fail_after(LIMIT_S):
-            async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
-                parts = response.aiter_raw()
+        async with wire.http.stream("POST", wire.url(), content=b"{}") as response:
+            parts = response.aiter_raw()
+            await anext(parts)
+            (exchange,) = await wire.recorded()
+            with pytest.raises(httpx2.RemoteProtocolError):
                 await anext(parts)
-                (exchange,) = await wire.recorded()
-                with pytest.raises(httpx2.RemoteProtocolError):
-                    await anext(parts)
-            await wire.provider.left.wait()
+        await wire.provider.left.wait()
         gone = await wire.http.post(wire.url(), content=b"{}")
     assert exchange.error == "the trial ended first"
     assert gone.status_code == 404
@@ -366,19 +364,18 @@ async def test_a_client_that_leaves_the_queue_leaves_nothing_behind() -> None:
 
     async with running_proxy(answer, max_requests=1) as wire, create_task_group() as group:
         group.start_soon(wire.http.post, wire.url())
-        with fail_after(LIMIT_S):
-            while not wire.provider.asked:
+        while not wire.provider.asked:
+            await anyio.lowlevel.checkpoint()
+        waits = await connect_tcp("127.0.0.1", wire.port)
+        async with waits:
+            await waits.send(b"POST /s/%s/responses HTTP/1.1\r\nHost: a\r\n\r\n" % TOKEN.encode())
+            upstream = wire.proxy._upstream
+            while not upstream.pacer.waiting:
                 await anyio.lowlevel.checkpoint()
-            waits = await connect_tcp("127.0.0.1", wire.port)
-            async with waits:
-                await waits.send(b"POST /s/%s/responses HTTP/1.1\r\nHost: a\r\n\r\n" % TOKEN.encode())
-                upstream = wire.proxy._upstream
-                while not upstream.pacer.waiting:
-                    await anyio.lowlevel.checkpoint()
-            while upstream.pacer.waiting:
-                await anyio.lowlevel.checkpoint()
-            go_on.set()
-            assert (await wire.http.post(wire.url())).text == "ok"
+        while upstream.pacer.waiting:
+            await anyio.lowlevel.checkpoint()
+        go_on.set()
+        assert (await wire.http.post(wire.url())).text == "ok"
 
 
 @pytest.mark.parametrize(
@@ -417,7 +414,7 @@ async def test_a_trial_with_too_many_connections_loses_what_it_has_under_way(mon
         await until(lambda: bool(wire.proxy._leases[TOKEN].open))
         async with await connect_tcp("127.0.0.1", wire.port) as second:
             await second.send(unfinished)
-            with fail_after(LIMIT_S), pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+            with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
                 await first.receive()
         (exchange,) = await wire.recorded()
     assert exchange.error == "the trial used more than 1 connections at a time"
@@ -442,13 +439,12 @@ async def test_a_trial_is_held_while_all_that_it_waits_for_is_its_turn() -> None
         pacer = wire.proxy._upstream.pacer
         async with create_task_group() as group:
             group.start_soon(wire.http.post, wire.url())
-            with fail_after(LIMIT_S):
-                while not wire.provider.asked:
-                    await anyio.lowlevel.checkpoint()
-                group.start_soon(wire.http.post, wire.url())  # the first trial has a request at the provider meanwhile
-                group.start_soon(wire.http.post, wire.url().replace(TOKEN, "other-token"))
-                while pacer.waiting < 2:
-                    await anyio.lowlevel.checkpoint()
+            while not wire.provider.asked:
+                await anyio.lowlevel.checkpoint()
+            group.start_soon(wire.http.post, wire.url())  # the first trial has a request at the provider meanwhile
+            group.start_soon(wire.http.post, wire.url().replace(TOKEN, "other-token"))
+            while pacer.waiting < 2:
+                await anyio.lowlevel.checkpoint()
             held = [event for event in wire.events if isinstance(event, Held)]
             go_on.set()
         released = [event for event in wire.events if isinstance(event, Held)][len(held) :]

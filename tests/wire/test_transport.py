@@ -37,39 +37,38 @@ async def pair() -> AsyncGenerator[Pair]:
         accepted.append(stream)
         has_accepted.set()
 
-    async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
-        group.start_soon(serve_clients, listener, keep)
-        async with await connect_tcp("127.0.0.1", listener.extra(SocketAttribute.local_port)) as theirs:
-            await has_accepted.wait()
-            async with accepted[0] as ours:
-                yield Pair(ours=ours, theirs=theirs)
-        group.cancel_scope.cancel()
+    with fail_after(LIMIT_S):
+        async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
+            group.start_soon(serve_clients, listener, keep)
+            async with await connect_tcp("127.0.0.1", listener.extra(SocketAttribute.local_port)) as theirs:
+                await has_accepted.wait()
+                async with accepted[0] as ours:
+                    yield Pair(ours=ours, theirs=theirs)
+            group.cancel_scope.cancel()
 
 
 async def test_bytes_arrive_in_both_directions_and_end_with_the_connection() -> None:
-    with fail_after(LIMIT_S):
-        async with pair() as one:
-            await one.theirs.send(b"hello")
-            assert await one.ours.receive(2) + await one.ours.receive() == b"hello"
-            await one.ours.send(b"world")
-            assert await one.theirs.receive() == b"world"
-            await one.theirs.send_eof()
-            with pytest.raises(EndOfStream):
-                await one.ours.receive()
+    async with pair() as one:
+        await one.theirs.send(b"hello")
+        assert await one.ours.receive(2) + await one.ours.receive() == b"hello"
+        await one.ours.send(b"world")
+        assert await one.theirs.receive() == b"world"
+        await one.theirs.send_eof()
+        with pytest.raises(EndOfStream):
+            await one.ours.receive()
 
 
 async def test_what_nobody_receives_is_not_read_without_end() -> None:
     size = 32 * MIB
-    with fail_after(LIMIT_S):
-        async with pair() as one, create_task_group() as group:
-            group.start_soon(one.theirs.send, b"x" * size)
-            received = 0
-            while received < size:
-                for _ in range(100):  # time in which much more could arrive than is kept
-                    await anyio.lowlevel.checkpoint()
-                part = await one.ours.receive(size)
-                assert len(part) < 2 * BUFFER_BYTES
-                received += len(part)
+    async with pair() as one, create_task_group() as group:
+        group.start_soon(one.theirs.send, b"x" * size)
+        received = 0
+        while received < size:
+            for _ in range(100):  # time in which much more could arrive than is kept
+                await anyio.lowlevel.checkpoint()
+            part = await one.ours.receive(size)
+            assert len(part) < 2 * BUFFER_BYTES
+            received += len(part)
 
 
 async def test_no_more_is_received_than_the_other_stream_takes() -> None:
@@ -82,44 +81,42 @@ async def test_no_more_is_received_than_the_other_stream_takes() -> None:
         sink.ours.write(raw)
         return taken == size
 
-    with fail_after(LIMIT_S):
-        async with pair() as source, pair() as sink, create_task_group() as group:
-            is_done: list[bool] = []
+    async with pair() as source, pair() as sink, create_task_group() as group:
+        is_done: list[bool] = []
 
-            async def forward() -> None:
-                is_done.append(await source.ours.forward(sink.ours, take))
-                await sink.ours.flush()
+        async def forward() -> None:
+            is_done.append(await source.ours.forward(sink.ours, take))
+            await sink.ours.flush()
 
-            group.start_soon(source.theirs.send, b"x" * size)
-            group.start_soon(forward)
-            while sink.ours.is_writable:
-                await anyio.lowlevel.checkpoint()
-            before = taken
-            for _ in range(1000):
-                await anyio.lowlevel.checkpoint()
-            assert taken == before < size
-            received = 0
-            while received < size:
-                received += len(await sink.theirs.receive())
+        group.start_soon(source.theirs.send, b"x" * size)
+        group.start_soon(forward)
+        while sink.ours.is_writable:
+            await anyio.lowlevel.checkpoint()
+        before = taken
+        for _ in range(1000):
+            await anyio.lowlevel.checkpoint()
+        assert taken == before < size
+        received = 0
+        while received < size:
+            received += len(await sink.theirs.receive())
     assert is_done == [True]
 
 
 async def test_forwarding_ends_when_the_receiver_has_gone() -> None:
-    with fail_after(LIMIT_S):
-        async with pair() as source, pair() as sink, create_task_group() as group:
+    async with pair() as source, pair() as sink, create_task_group() as group:
 
-            async def leave() -> None:
-                await source.theirs.send(b"x")
-                await sink.theirs.aclose()
+        async def leave() -> None:
+            await source.theirs.send(b"x")
+            await sink.theirs.aclose()
 
-            def take(raw: bytes) -> bool:
-                sink.ours.write(raw * MIB)
-                return False
+        def take(raw: bytes) -> bool:
+            sink.ours.write(raw * MIB)
+            return False
 
-            group.start_soon(leave)
-            assert not await source.ours.forward(sink.ours, take)
-            with pytest.raises(BrokenResourceError):
-                await sink.ours.flush()
+        group.start_soon(leave)
+        assert not await source.ours.forward(sink.ours, take)
+        with pytest.raises(BrokenResourceError):
+            await sink.ours.flush()
 
 
 async def test_what_was_received_before_is_forwarded_first_and_what_comes_after_the_end_is_kept() -> None:
@@ -129,15 +126,14 @@ async def test_what_was_received_before_is_forwarded_first_and_what_comes_after_
         got.append(raw)
         return b"end" in b"".join(got)
 
-    with fail_after(LIMIT_S):
-        async with pair() as source, pair() as sink, create_task_group() as group:
-            await source.theirs.send(b"early")
-            while source.ours.is_idle:
-                await anyio.lowlevel.checkpoint()
-            group.start_soon(source.theirs.send, b"end")
-            assert await source.ours.forward(sink.ours, take)
-            await source.theirs.send(b"next")
-            assert await source.ours.receive() == b"next"
+    async with pair() as source, pair() as sink, create_task_group() as group:
+        await source.theirs.send(b"early")
+        while source.ours.is_idle:
+            await anyio.lowlevel.checkpoint()
+        group.start_soon(source.theirs.send, b"end")
+        assert await source.ours.forward(sink.ours, take)
+        await source.theirs.send(b"next")
+        assert await source.ours.receive() == b"next"
     assert b"".join(got) == b"earlyend"
 
 
@@ -168,18 +164,17 @@ async def test_tls_is_spoken_on_both_sides() -> None:
 async def test_of_too_many_connections_without_a_request_the_oldest_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinchbench.wire.transport.MAX_NEW", 2)
     waiting = NewConnections()
-    with fail_after(LIMIT_S):
-        async with pair() as one, pair() as two, pair() as three:
-            for each in (one, two):
-                waiting.add(each.ours)
-            waiting.discard(one.ours)  # it has asked for something
-            waiting.add(three.ours)
-            await one.ours.send(b"stays")
-            waiting.add(one.ours)
-            with pytest.raises(EndOfStream):
-                await two.theirs.receive()
-            assert await one.theirs.receive() == b"stays"
-            await three.ours.send(b"stays")
+    async with pair() as one, pair() as two, pair() as three:
+        for each in (one, two):
+            waiting.add(each.ours)
+        waiting.discard(one.ours)  # it has asked for something
+        waiting.add(three.ours)
+        await one.ours.send(b"stays")
+        waiting.add(one.ours)
+        with pytest.raises(EndOfStream):
+            await two.theirs.receive()
+        assert await one.theirs.receive() == b"stays"
+        await three.ours.send(b"stays")
 
 
 async def test_a_server_is_reached_at_another_of_its_addresses_if_one_has_no_route(

@@ -55,18 +55,19 @@ async def running_tunnel(
     base_url: str, *, refused: list[DestinationRefused] | None = None
 ) -> AsyncGenerator[RunningTunnel]:
     provider = Provider(id="own", base_url=base_url, key=KEY, host=HOST)
-    async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
-        proxy = Proxy(provider, report=lambda _: None, group=group)
-        kept = Kept()
-        proxy.lease(TOKEN, trial="task/1", recorder=kept)
-        authority = Authority(HOST)
-        tunnel = Tunnel(proxy, authority, refused=refused.append if refused is not None else None)
-        group.start_soon(serve_clients, listener, tunnel.serve)
-        yield RunningTunnel(proxy, listener.extra(SocketAttribute.local_port), authority, kept)
-        for token in proxy.tokens:
-            await proxy.release(token)
-        await proxy.close()
-        group.cancel_scope.cancel()
+    with fail_after(LIMIT_S):
+        async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
+            proxy = Proxy(provider, report=lambda _: None, group=group)
+            kept = Kept()
+            proxy.lease(TOKEN, trial="task/1", recorder=kept)
+            authority = Authority(HOST)
+            tunnel = Tunnel(proxy, authority, refused=refused.append if refused is not None else None)
+            group.start_soon(serve_clients, listener, tunnel.serve)
+            yield RunningTunnel(proxy, listener.extra(SocketAttribute.local_port), authority, kept)
+            for token in proxy.tokens:
+                await proxy.release(token)
+            await proxy.close()
+            group.cancel_scope.cancel()
 
 
 async def test_a_request_to_the_host_of_a_provider_is_relayed_with_its_key_and_recorded_without() -> None:
@@ -122,12 +123,11 @@ async def test_another_host_is_connected_unread_whenever_the_client_begins_to_se
         running_tunnel("http://127.0.0.1:9") as tunnel,
         await connect_tcp("127.0.0.1", tunnel.port) as stream,
     ):
-        with fail_after(LIMIT_S):
-            await stream.send(_connect(f"127.0.0.1:{server.port}") + request * is_early)
-            if not is_early:
-                assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
-                await stream.send(request)
-            said = await _all_of(stream)  # it closes when the server does
+        await stream.send(_connect(f"127.0.0.1:{server.port}") + request * is_early)
+        if not is_early:
+            assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
+            await stream.send(request)
+        said = await _all_of(stream)  # it closes when the server does
         assert said.endswith(b"/hello")
         assert await tunnel.recorded() == []
 
@@ -143,17 +143,16 @@ async def test_a_handshake_that_begins_before_the_tunnel_expects_it_succeeds(mon
     async with running_tunnel("http://127.0.0.1:9") as tunnel, await connect_tcp("127.0.0.1", tunnel.port) as stream:
         received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
         tls = tunnel.trusting().wrap_bio(received, sent, server_hostname=HOST)
-        with fail_after(LIMIT_S):
-            await stream.send(_connect(f"{HOST}:443"))
-            assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
-            with pytest.raises(ssl.SSLWantReadError):
-                tls.do_handshake()
-            await stream.send(sent.read())
-            for _ in range(10):  # the loop looks ten times for what has arrived
-                await checkpoint()
-            has_begun.set()
-            received.write(await stream.receive())
+        await stream.send(_connect(f"{HOST}:443"))
+        assert (await stream.receive()).startswith(b"HTTP/1.1 200 ")
+        with pytest.raises(ssl.SSLWantReadError):
             tls.do_handshake()
+        await stream.send(sent.read())
+        for _ in range(10):  # the loop looks ten times for what has arrived
+            await checkpoint()
+        has_begun.set()
+        received.write(await stream.receive())
+        tls.do_handshake()
         assert tls.version() == "TLSv1.3"
 
 
@@ -161,9 +160,8 @@ async def test_a_handshake_that_begins_before_the_tunnel_expects_it_succeeds(mon
 async def test_a_target_that_does_not_exist_ends_only_its_own_connection(target: str) -> None:
     async with scripted_provider(_say_path) as provider, running_tunnel(provider.url) as tunnel:
         async with await connect_tcp("127.0.0.1", tunnel.port) as stream:
-            with fail_after(LIMIT_S):
-                await stream.send(_connect(target))
-                assert (await _all_of(stream)).split(b" ")[1] in {b"400", b"502"}
+            await stream.send(_connect(target))
+            assert (await _all_of(stream)).split(b" ")[1] in {b"400", b"502"}
         async with tunnel.client() as http:
             assert (await http.get(f"https://{HOST}/still/models")).text == "/still/models"
 
@@ -173,14 +171,12 @@ async def test_connections_of_a_home_beyond_the_limit_are_refused(monkeypatch: p
     async with scripted_provider(_say_path) as server, running_tunnel("http://127.0.0.1:9") as tunnel:
         async with await connect_tcp("127.0.0.1", tunnel.port) as first:
             await first.send(_connect(f"127.0.0.1:{server.port}"))
-            with fail_after(LIMIT_S):
-                assert (await first.receive()).startswith(b"HTTP/1.1 200 ")
-                async with await connect_tcp("127.0.0.1", tunnel.port) as second:
-                    await second.send(_connect(f"127.0.0.1:{server.port}"))
-                    assert (await _all_of(second)).startswith(b"HTTP/1.1 429 ")
-        with fail_after(LIMIT_S):
-            while not await _is_connected(tunnel, server.port):  # until the first one's end has been seen
-                pass
+            assert (await first.receive()).startswith(b"HTTP/1.1 200 ")
+            async with await connect_tcp("127.0.0.1", tunnel.port) as second:
+                await second.send(_connect(f"127.0.0.1:{server.port}"))
+                assert (await _all_of(second)).startswith(b"HTTP/1.1 429 ")
+        while not await _is_connected(tunnel, server.port):  # until the first one's end has been seen
+            pass
 
 
 async def _is_connected(tunnel: RunningTunnel, port: int) -> bool:
