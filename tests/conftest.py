@@ -18,8 +18,8 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, settings
 
+from pinchbench.runner.plan import needed_sandbox
 from pinchbench.runner.setup import sandboxing
-from pinchbench.runner.trial import task_setup
 from pinchbench.sandbox.levels import Support
 
 # Whoever started the tests may have had signals ignored (`nohup`, a job in the background), and children inherit that.
@@ -105,7 +105,7 @@ def no_sandbox_for_the_fake(request: pytest.FixtureRequest, monkeypatch: pytest.
     """Let runs of the fake OpenClaw have no sandbox, in which its Python and its gate do not exist."""
     if request.node.get_closest_marker("real_openclaw") is None:
         refused = Support(namespaces_refused="This is a test.", landlock_refused="This is a test.")
-        for module in (sandboxing, task_setup):
+        for module in (sandboxing, needed_sandbox):
             monkeypatch.setattr(module, "find_support", lambda: refused)
         monkeypatch.setenv("PINCHBENCH_SANDBOX", "none")  # for programs that the test starts
 

@@ -129,6 +129,13 @@ def test_the_list_of_the_bundled_tasks_waits_for_no_other_format_and_nothing_tha
     assert not modules & {f"pinchbench.{name}" for name in work}
 
 
+def test_the_plan_of_a_run_of_the_bundled_tasks_waits_for_nothing_that_trials_need(tmp_path: Path) -> None:
+    modules = _imported("--model=demo/oracle", "--dry-run", cwd=tmp_path, PINCHBENCH_TASKS_DIR="")
+
+    assert "anyio" not in modules
+    assert not {name for name in modules if name.startswith("pinchbench.runner.trial.")}
+
+
 def test_a_run_on_one_machine_without_a_page_imports_nothing_for_a_cluster_or_for_pages(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, {"task_a": "Do it."})
     options = (f"--openclaw={fake_openclaw(tmp_path)}", f"--tasks-dir={suite}", f"--run-root={tmp_path / 'runs'}")

@@ -12,6 +12,7 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import Attempt
 from pinchbench.openclaw.command import is_long, model_slug
 from pinchbench.runner.plan.check_additions import check_additions, with_workspace_files
+from pinchbench.runner.plan.needed_sandbox import own_root_refused, services_refused
 from pinchbench.runner.plan.prerequisites import examine_tasks
 from pinchbench.runner.plan.trial_plan import expected_costs, expected_durations, plan_trials, start_order
 from pinchbench.suite.form import FormTasks, load_form
@@ -245,8 +246,6 @@ def split_unmet(
     boxed = [task.task_id for task in tasks.values() if task.needs_own_root]
     served = [task.task_id for task in tasks.values() if task.services]
     if boxed or serving or served:
-        from pinchbench.runner.trial.task_setup import own_root_refused, services_refused  # noqa: PLC0415 - seldom
-
         if refused := services_refused(config):
             lacking.update(dict.fromkeys(served, refused))
         if refused := own_root_refused(config):

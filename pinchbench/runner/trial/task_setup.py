@@ -11,33 +11,24 @@ from typing import TYPE_CHECKING
 
 from anyio import move_on_after, to_thread
 
-from pinchbench.defaults import Isolation, Network, Sandbox
+from pinchbench.defaults import Network
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.workspace import copy_files
 from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
-from pinchbench.sandbox.levels import Level, find_support
+from pinchbench.runner.plan.needed_sandbox import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
-    from pinchbench.config.run_config import RunConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.task import Task
     from pinchbench.model.task_programs import SetupScript
     from pinchbench.model.timeline import Ability
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
 
-NEEDS_OWN_ROOT = (
-    "it needs files at paths that it states, which takes --sandbox namespaces, --isolation private and a machine with"
-    " namespaces"
-)
-NEEDS_OWN_LOOPBACK = (
-    "it has services, which takes --sandbox namespaces, --isolation private, a network that is not open, and a machine"
-    " with namespaces"
-)
 OUTPUT_BYTES = 4 * 1024 * 1024
 SHOWN_BYTES = 500  # of the output, in an error
 MAX_PROCESSES = 512
@@ -62,20 +53,6 @@ def missing_for(task: Task, sandbox: TurnSandbox | None, unusable: Mapping[Abili
     ):
         return NEEDS_OWN_LOOPBACK
     return ""
-
-
-def own_root_refused(config: RunConfig) -> str:
-    """Return why trials with these options can't have a file system of their own; empty if they can. Blocks."""
-    asked_otherwise = config.isolation is not Isolation.PRIVATE or config.sandbox not in (
-        Sandbox.AUTO,
-        Sandbox.NAMESPACES,
-    )
-    return NEEDS_OWN_ROOT if asked_otherwise or find_support().reason(Level.NAMESPACES) else ""
-
-
-def services_refused(config: RunConfig) -> str:
-    """Return why trials with these options can't have services; empty if they can, or that is not known yet. Blocks."""
-    return NEEDS_OWN_LOOPBACK if config.network is Network.OPEN or own_root_refused(config) else ""
 
 
 async def set_up_workspace(

@@ -17,10 +17,10 @@ from pinchbench.model.task import GradingType, Task
 from pinchbench.model.timeline import Ability
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.paths import RunFiles
+from pinchbench.runner.plan import needed_sandbox
 from pinchbench.runner.setup import sandboxing
 from pinchbench.runner.setup.sandboxing import check_sandbox, choose_sandboxing
-from pinchbench.runner.trial import task_setup
-from pinchbench.runner.trial.task_setup import missing_for, services_refused
+from pinchbench.runner.trial.task_setup import missing_for
 from pinchbench.runner.worker import grade_job
 from pinchbench.sandbox.levels import Level, Support
 from refused_namespaces import NAMED, without_namespaces
@@ -30,7 +30,7 @@ OWN, NATIVE = False, True  # whether the wire stands in for a provider
 
 @pytest.fixture(autouse=True)
 def _supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (sandboxing, task_setup):
+    for module in (sandboxing, needed_sandbox):
         monkeypatch.setattr(module, "find_support", Support)
 
 
@@ -156,23 +156,6 @@ print(chosen.level, chosen.why)
 
     assert done.stdout.startswith("landlock Each trial is restricted by Landlock")
     assert NAMED in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("isolation", "network", "is_possible"),
-    [
-        (Isolation.PRIVATE, Network.AUTO, True),
-        (Isolation.PRIVATE, Network.MODEL, True),
-        (Isolation.PRIVATE, Network.NONE, True),
-        (Isolation.PRIVATE, Network.OPEN, False),
-        (Isolation.SHARED, Network.AUTO, False),
-    ],
-)
-def test_services_take_namespaces_and_a_network_that_is_not_open(
-    *, isolation: Isolation, network: Network, is_possible: bool
-) -> None:
-    refused = services_refused(_config(isolation=isolation, network=network))
-    assert bool(refused) is not is_possible
 
 
 def test_a_task_with_an_ability_that_no_agent_of_the_run_can_have_is_not_run() -> None:
