@@ -34,6 +34,7 @@ TABLES = (
     ("/proc/net/tcp", b""),
     ("/proc/net/tcp6", b"0" * 16 + b"%08X" % int.from_bytes(b"\0\0\xff\xff", sys.byteorder)),
 )
+FEW_FILES = 128
 INODE = 8  # its column, counted from the local address
 
 
@@ -93,6 +94,12 @@ class Program:
         if inode not in self.known:
             self.known = frozenset(_sockets(self.pid))
         return inode in self.known
+
+    def look_if_quick(self) -> None:
+        """Look at the process if it has few files open: some 0.3 ms at most."""
+        with contextlib.suppress(OSError):
+            if len(os.listdir(f"/proc/{self.pid}/fd")) <= FEW_FILES:
+                self.known = frozenset(_sockets(self.pid))
 
 
 def _sockets(pid: int) -> Iterator[int]:

@@ -277,13 +277,11 @@ class Outbound:
 
     async def send(self, method: bytes, target: bytes, headers: list[Header], body: Iterable[bytes]) -> None:
         """Send a request. Raises what the connection raises."""
-        await self._send(h11.Request(method=method, target=target, headers=headers))
+        data = self._parser.send(h11.Request(method=method, target=target, headers=headers)) or b""
         for part in body:
-            await self._send(h11.Data(data=part))
-        await self._send(h11.EndOfMessage())
-
-    async def _send(self, event: h11.Event) -> None:
-        if data := self._parser.send(event):
+            await self._stream.send(data + (self._parser.send(h11.Data(data=part)) or b""))
+            data = b""
+        if data := data + (self._parser.send(h11.EndOfMessage()) or b""):
             await self._stream.send(data)
 
     async def head(self) -> h11.Response:

@@ -77,6 +77,7 @@ class TrialLease:
         if self.recognises(connection):
             return ""
         async with self.admission:
+            self._program.look_if_quick()  # a thread takes ten times as long, and waits for the loop
             return "" if self.recognises(connection) else await to_thread.run_sync(self.find_foreign, connection)
 
     def find_foreign(self, connection: socket.socket) -> str:

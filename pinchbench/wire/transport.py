@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import select
+import socket
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,7 +17,6 @@ from anyio.abc import ByteStream, SocketAttribute
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 if TYPE_CHECKING:
-    import socket
     import ssl
     from collections.abc import Callable, Coroutine
     from typing import Any
@@ -279,5 +279,8 @@ async def serve_clients(
     async with create_task_group() as group:
         while True:
             connection, _ = await loop.sock_accept(accepting)
+            if connection.family != socket.AF_UNIX:
+                # asyncio does so for its own servers; else a reply's first chunk waits until its head is acknowledged
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             _, stream = await loop.connect_accepted_socket(TransportStream, connection)
             group.start_soon(serve, stream)

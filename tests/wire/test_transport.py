@@ -58,6 +58,12 @@ async def test_bytes_arrive_in_both_directions_and_end_with_the_connection() -> 
             await one.ours.receive()
 
 
+async def test_no_piece_waits_until_the_client_has_acknowledged_the_one_before() -> None:
+    with fail_after(LIMIT_S):
+        async with pair() as one:
+            assert one.ours.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 async def test_what_nobody_receives_is_not_read_without_end() -> None:
     size = 32 * MIB
     async with pair() as one, create_task_group() as group:
