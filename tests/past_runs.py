@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -154,6 +155,23 @@ def write_run(output_dir: Path, run: PlannedRun) -> RunFiles:
     with JournalWriter(files.journal) as journal:
         journal.append(records)
     return files
+
+
+def outcome_of(key: TrialKey | str = "task_a", reason: Reason = Reason.COMPLETED, **facts: Any) -> Outcome:
+    """The outcome of a trial, or of the first of a task, whose digest is `d`."""
+    return Outcome(key=_key(key), reason=reason, **{"digest": "d", **facts})
+
+
+def grade_of(
+    key: TrialKey | str = "task_a", score: float | None = None, ungraded: Ungraded | None = None, **facts: Any
+) -> Grade:
+    """The grade of a trial, or of the first of a task, which its check has given."""
+    known = {"grading_type": GradingType.AUTOMATED, **facts}
+    return Grade(key=_key(key), score=score, ungraded=ungraded, **known)
+
+
+def _key(key: TrialKey | str) -> TrialKey:
+    return TrialKey(task_id=key, repetition=1) if isinstance(key, str) else key
 
 
 def facts_of(

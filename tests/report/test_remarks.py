@@ -3,18 +3,15 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec import structs
 
-from past_runs import Made, PlannedRun, aggregate_of, facts_of, write_run
-from pinchbench.model.ending import Reason
+from past_runs import Made, PlannedRun, aggregate_of, facts_of, grade_of, outcome_of, write_run
 from pinchbench.model.facts import PrefixBreak, PrefixCause, PromptFacts, WireFacts
 from pinchbench.model.grade import Grade, JudgeGrade
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
-from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.remarks import remarks
 from pinchbench.results.finished_run import read_run
@@ -27,11 +24,6 @@ def _of(folder: Path, plan: PlannedRun) -> list[str]:
     return list(remarks(run.data, run.outcomes, run.grades, run.files))
 
 
-def _outcome(number: int = 0, **facts: Any) -> Outcome:
-    key = TrialKey(task_id=f"task_{number}", repetition=1)
-    return Outcome(key=key, reason=Reason.COMPLETED, digest="d", **facts)
-
-
 def _said(folder: Path, outcomes: Sequence[Outcome], grades: Iterable[Grade] = (), *, about: str = "") -> list[str]:
     """The remarks on these trials that are about something."""
     given = {grade.key: grade for grade in grades}
@@ -42,10 +34,11 @@ def _said(folder: Path, outcomes: Sequence[Outcome], grades: Iterable[Grade] = (
 
 def _judged(folder: Path, *parts: JudgeGrade) -> str:
     """The remark on the judge that gave these grades."""
-    outcomes = [_outcome(number) for number in range(len(parts))]
+    judged = {f"task_{number}": part for number, part in enumerate(parts)}
+    outcomes = [outcome_of(task_id) for task_id in judged]
     grades = [
-        Grade(key=outcome.key, grading_type=GradingType.LLM_JUDGE, score=part.score, judge=part)
-        for outcome, part in zip(outcomes, parts, strict=True)
+        grade_of(task_id, part.score, grading_type=GradingType.LLM_JUDGE, judge=part)
+        for task_id, part in judged.items()
     ]
     [said] = _said(folder, outcomes, grades, about="Judge")
     return said
@@ -139,8 +132,8 @@ def test_what_openclaw_hides_of_its_calls_and_where_their_time_went_is_said(tmp_
 def test_a_run_that_lost_points_without_any_tool_call_names_the_servers_settings(
     tmp_path: Path, score: float, tool_calls: tuple[int, ...], said: str
 ) -> None:
-    outcomes = [_outcome(n, transcript_length=3, tool_calls=calls) for n, calls in enumerate(tool_calls)]
-    grades = [Grade(key=one.key, grading_type=GradingType.AUTOMATED, score=score) for one in outcomes]
+    outcomes = [outcome_of(f"task_{n}", transcript_length=3, tool_calls=calls) for n, calls in enumerate(tool_calls)]
+    grades = [grade_of(one.key, score) for one in outcomes]
 
     told = _said(tmp_path, outcomes, grades, about="tool call")
 
@@ -156,7 +149,7 @@ def test_a_sum_of_known_and_unknown_costs_is_named_as_the_least(
 ) -> None:
     usages = [Usage(requests=1, total_tokens=9, cost_usd=cost) for cost in costs]
 
-    told = _said(tmp_path, [_outcome(n, usage=usage) for n, usage in enumerate(usages)], about="at least")
+    told = _said(tmp_path, [outcome_of(f"task_{n}", usage=usage) for n, usage in enumerate(usages)], about="at least")
 
     assert [words in one for words, one in zip(said, told, strict=True)] == [True] * len(said)
 
@@ -167,16 +160,15 @@ def test_tokens_that_every_trial_reported_in_part_are_named_as_the_least(
 ) -> None:
     usage, wire = Usage(requests=1, total_tokens=total_tokens), WireFacts(calls=2, usage=Usage(), unreported=1)
 
-    said = _said(tmp_path, [_outcome(usage=usage, wire=wire)], about="tokens are at least so much")
+    said = _said(tmp_path, [outcome_of(usage=usage, wire=wire)], about="tokens are at least so much")
 
     assert bool(said) is is_said
 
 
 def test_a_judge_of_the_models_family_is_named_next_to_its_score(tmp_path: Path) -> None:
     model = facts_of([]).model
-    judge = JudgeGrade(score=0.5, model=model)
-    grade = Grade(key=_outcome().key, grading_type=GradingType.LLM_JUDGE, score=0.5, judge=judge)
+    grade = grade_of(grading_type=GradingType.LLM_JUDGE, score=0.5, judge=JudgeGrade(score=0.5, model=model))
 
-    said = _said(tmp_path, [_outcome()], [grade])
+    said = _said(tmp_path, [outcome_of()], [grade])
 
     assert f"{model} is of the same family as its judge {model}, which may favour it." in said

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET, UnsetType
 
-from past_runs import aggregate_of, facts_of
+from past_runs import aggregate_of, facts_of, grade_of, outcome_of
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome
@@ -33,10 +33,9 @@ PLAN = [TrialKey(task_id=task, repetition=number) for number in (1, 2) for task 
 def outcome(
     key: TrialKey, reason: Reason = Reason.COMPLETED, *, took_s: float = 1.0, timed_out: bool = False
 ) -> Outcome:
-    return Outcome(
-        key=key,
-        reason=reason,
-        digest="d",
+    return outcome_of(
+        key,
+        reason,
         timed_out=timed_out,
         execution_time_s=took_s,
         transcript_length=4 + key.repetition,
@@ -57,28 +56,6 @@ def build(
     built = aggregate_of(outcomes, facts_of(plan, categories=categories), grades, given=graded, journal=journal)
     data: dict[str, Any] = json.loads(json.dumps(msgspec.to_builtins(built)))
     return data
-
-
-def grade(
-    key: TrialKey,
-    score: float | None = None,
-    ungraded: Ungraded | None = None,
-    *,
-    grading_type: GradingType = GradingType.AUTOMATED,
-    check: CheckGrade | None = None,
-    judge: JudgeGrade | None = None,
-    graded_at: float = 0.0,
-) -> Grade:
-    return Grade(
-        key=key,
-        grading_type=grading_type,
-        score=score,
-        ungraded=ungraded,
-        check=check,
-        judge=judge,
-        graded_at=graded_at,
-        breakdown={} if score is None else {"all": score},
-    )
 
 
 def keys(*tasks: str, runs: int = 1) -> list[TrialKey]:
@@ -128,10 +105,10 @@ def test_a_task_has_the_mean_and_spread_of_its_scored_trials_and_says_what_they_
     outcomes = [outcome(key, reason) for key, reason in zip(plan, ends, strict=False)]
     outcomes.append(outcome(plan[5], Reason.INTERRUPTED))
     grades = [
-        grade(plan[0], 1.0),
-        grade(plan[1], 0.5),
-        grade(plan[2], None, Ungraded.CHECK_RAISED),
-        grade(plan[4], 0.0),  # the endpoint was down: the check found nothing, and says nothing
+        grade_of(plan[0], 1.0),
+        grade_of(plan[1], 0.5),
+        grade_of(plan[2], None, Ungraded.CHECK_RAISED),
+        grade_of(plan[4], 0.0),  # the endpoint was down: the check found nothing, and says nothing
     ]
     data = build(outcomes, plan, grades, {"task_a": "research"})
     [task] = data["tasks"]
@@ -146,8 +123,8 @@ def test_a_task_has_the_mean_and_spread_of_its_scored_trials_and_says_what_they_
 def test_a_task_graded_again_after_a_change_has_its_latest_grading_type() -> None:
     plan = keys("task_a", runs=2)
     grades = [
-        grade(plan[0], 1.0, grading_type=GradingType.HYBRID, graded_at=2.0),
-        grade(plan[1], 1.0, grading_type=GradingType.AUTOMATED, graded_at=1.0),
+        grade_of(plan[0], 1.0, grading_type=GradingType.HYBRID, graded_at=2.0),
+        grade_of(plan[1], 1.0, grading_type=GradingType.AUTOMATED, graded_at=1.0),
     ]
     [task] = build([outcome(key) for key in plan], plan, grades)["tasks"]
     assert task["grading_type"] == "hybrid"
@@ -157,7 +134,7 @@ def test_a_task_graded_again_after_a_change_has_its_latest_grading_type() -> Non
 
 def test_each_task_weighs_the_same_and_a_task_without_a_score_is_counted() -> None:
     plan = [*keys("task_a", "task_b", "task_c"), TrialKey(task_id="task_a", repetition=2)]
-    grades = [grade(plan[0], 1.0), grade(plan[3], 1.0), grade(plan[1], 0.0)]
+    grades = [grade_of(plan[0], 1.0), grade_of(plan[3], 1.0), grade_of(plan[1], 0.0)]
     data = build([outcome(plan[0]), outcome(plan[1]), outcome(plan[3])], plan, grades)
     score = data["score"]
     assert (score["mean"], score["tasks"], score["trials"]) == (0.5, 2, 3)
@@ -168,7 +145,7 @@ def test_each_task_weighs_the_same_and_a_task_without_a_score_is_counted() -> No
 def test_tasks_and_categories_stand_in_the_plans_order_each_with_what_it_leaves_out() -> None:
     plan = keys("task_3", "task_1", "task_2", "task_4")
     outcomes = [outcome(plan[0]), outcome(plan[1]), outcome(plan[2], Reason.NO_TRANSCRIPT)]
-    grades = [grade(plan[0], 1.0), grade(plan[1], 0.5)]
+    grades = [grade_of(plan[0], 1.0), grade_of(plan[1], 0.5)]
     data = build(outcomes, plan, grades, {"task_1": "b", "task_2": "a", "task_3": "b", "task_4": "a"})
     assert list(data["categories"]) == ["b", "a"]
     assert [task["task_id"] for task in data["tasks"]] == ["task_3", "task_1", "task_2"]
@@ -187,7 +164,7 @@ def test_tasks_and_categories_stand_in_the_plans_order_each_with_what_it_leaves_
 def test_pass_rates_are_reported_for_each_k_up_to_the_planned_runs() -> None:
     plan = keys("task_a", "task_b", runs=3)
     scored = {"task_a": (1.0, 0.0, 0.8), "task_b": (0.9, 0.9)}
-    grades = [grade(key, scored[key.task_id][key.repetition - 1]) for key in plan[:5]]
+    grades = [grade_of(key, scored[key.task_id][key.repetition - 1]) for key in plan[:5]]
     data = build([outcome(key) for key in plan], plan, grades)
     assert data["pass"] == {
         "threshold": 0.8,
@@ -203,7 +180,7 @@ def test_pass_rates_are_reported_for_each_k_up_to_the_planned_runs() -> None:
 
 
 def hybrid(key: TrialKey, automated: float, judged: JudgeGrade) -> Grade:
-    return grade(
+    return grade_of(
         key,
         None if judged.score is None else (automated + judged.score) / 2,
         judged.ungraded,
@@ -222,7 +199,7 @@ def test_the_automated_part_of_a_hybrid_task_without_a_judge_is_distinguished_fr
         hybrid(plan[5], 0.5, nobody),
         hybrid(plan[1], 0.25, away),
         hybrid(plan[2], 0.0, JudgeGrade(score=1.0)),
-        grade(plan[3], None, Ungraded.NO_JUDGE, grading_type=GradingType.LLM_JUDGE, judge=nobody),
+        grade_of(plan[3], None, Ungraded.NO_JUDGE, grading_type=GradingType.LLM_JUDGE, judge=nobody),
         hybrid(plan[4], 0.0, nobody),  # infrastructure failure
     ]
     data = build(outcomes, plan, grades)
@@ -246,7 +223,7 @@ def test_what_judging_cost_is_summed_apart_from_what_the_agents_used() -> None:
     second = replace(first, model="judge/one", cost_usd=None, calls=0, cached=1, usage=Usage(), latency_s=0.0)
     failed = JudgeGrade(ungraded=Ungraded.JUDGE_REFUSED, model="judge/one", prompt_version="1", calls=1)
     parts = zip(plan, (first, second, failed), strict=True)
-    grades = [grade(key, part.score, part.ungraded, judge=part) for key, part in parts]
+    grades = [grade_of(key, part.score, part.ungraded, judge=part) for key, part in parts]
     data = build([outcome(key) for key in plan], plan, grades)
     assert data["judge"] == {
         "models": ["judge/one", "judge/two"],
@@ -275,12 +252,12 @@ def judged(number: int, *, model: str = "judge/one", cost_usd: float | None = 0.
 def test_what_earlier_grades_have_cost_was_spent_too() -> None:
     plan = keys("task_a", "task_b")
     earlier = [
-        grade(plan[0], 1.0, judge=judged(3), graded_at=1.0),
-        grade(plan[1], 1.0, judge=judged(2, cost_usd=None), graded_at=1.0),
+        grade_of(plan[0], 1.0, judge=judged(3), graded_at=1.0),
+        grade_of(plan[1], 1.0, judge=judged(2, cost_usd=None), graded_at=1.0),
     ]
     latest = [
-        grade(plan[0], 1.0, judge=judged(1, model="judge/two"), graded_at=2.0),
-        grade(plan[1], 1.0, judge=replace(judged(0, cost_usd=None), cached=1, latency_s=0.0), graded_at=2.0),
+        grade_of(plan[0], 1.0, judge=judged(1, model="judge/two"), graded_at=2.0),
+        grade_of(plan[1], 1.0, judge=replace(judged(0, cost_usd=None), cached=1, latency_s=0.0), graded_at=2.0),
     ]
     outcomes = [outcome(key) for key in plan]
     told = build(outcomes, plan, latest, graded=[*earlier, *latest])["judge"]
@@ -311,7 +288,7 @@ def run_of(by_task: Sequence[Sequence[tuple[Reason, float | None]]]) -> tuple[li
         for task, ends in enumerate(by_task)
         for number, end in enumerate(ends, 1)
     }
-    grades = [grade(key, score, Ungraded.CHECK_DIED if score is None else None) for key, (_, score) in ended.items()]
+    grades = [grade_of(key, score, Ungraded.CHECK_DIED if score is None else None) for key, (_, score) in ended.items()]
     return [outcome(key, reason) for key, (reason, _) in ended.items()], grades
 
 

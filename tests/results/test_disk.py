@@ -16,11 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from past_runs import outcome_of
 from pinchbench.errors import ResultsError
 from pinchbench.files import folders
-from pinchbench.model.ending import Reason
-from pinchbench.model.outcome import Outcome
-from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.journal.lock import is_written
 from pinchbench.results.paths import create_run, write_json
@@ -32,8 +30,7 @@ CHILD_LIMIT_S = 60
 
 
 def finished(number: int, note: str = "") -> TrialFinished:
-    key = TrialKey(task_id=f"task_{number}", repetition=1)
-    return TrialFinished(outcome=Outcome(key=key, reason=Reason.COMPLETED, digest="d", note=note))
+    return TrialFinished(outcome=outcome_of(f"task_{number}", note=note))
 
 
 def in_child(code: str, *arguments: object) -> str:

@@ -2,10 +2,10 @@
 
 import pytest
 
+from past_runs import grade_of, outcome_of
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.overview import Kind, Overview, overview
@@ -16,9 +16,9 @@ def _trial(
 ) -> tuple[Outcome, Grade]:
     key = TrialKey(task_id=task_id, repetition=repetition)
     usage = Usage(requests=1, total_tokens=10, cost_usd=0.5)
-    outcome = Outcome(key=key, reason=reason, digest="d", execution_time_s=2.0, usage=usage, note=note)
     ungraded = Ungraded.CHECK_DIED if score is None else None
-    return outcome, Grade(key=key, grading_type=GradingType.AUTOMATED, score=score, ungraded=ungraded)
+    outcome = outcome_of(key, reason, execution_time_s=2.0, usage=usage, note=note)
+    return outcome, grade_of(key, score, ungraded)
 
 
 def _glance(trials: list[tuple[Outcome, Grade]]) -> Overview:

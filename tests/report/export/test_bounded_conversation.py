@@ -44,13 +44,8 @@ def test_an_answer_is_one_to_the_latest_call_of_its_id() -> None:
     call = ToolCall(id="c", name="exec", arguments={})
     asking = Message(role=Role.ASSISTANT, calls=(call,))
     answer = Message(role=Role.TOOL, call_id="c")
-    assert [one.call_id for one in told([asking, replace(asking, calls=(call, call)), answer, answer, answer])] == [
-        "",
-        "",
-        "c~2",
-        "c~3",
-        "",
-    ]
+    messages = told([asking, replace(asking, calls=(call, call)), answer, answer, answer])
+    assert [one.call_id for one in messages] == ["", "", "c~2", "c~3", ""]
 
 
 @given(ANY_VALUE)

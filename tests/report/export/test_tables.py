@@ -92,18 +92,9 @@ def test_what_is_not_known_is_missing_and_never_a_zero(tmp_path: Path) -> None:
     assert not_run["state"] == "not_run"
     assert not_run["attempts"] == 0
     assert known == {
-        "run_id",
-        "model",
-        "task_id",
-        "repetition",
-        "category",
-        "grading_type",
-        "digest",
-        "timeout_s",
-        "state",
-        "attempts",
-        "private",
-    }
+        "run_id", "model", "task_id", "repetition", "category", "grading_type", "digest", "timeout_s", "state",
+        "attempts", "private",
+    }  # fmt: skip
     assert (rows["task_c"]["score"], rows["task_c"]["passed"]) == (None, None)
     assert (rows["task_c"]["ungraded"], rows["task_c@2"]["ungraded"]) == ("judge_unreachable", "not_graded")
     assert (rows["task_b@2"]["state"], rows["task_b@2"]["counts"]) == ("infrastructure", False)

@@ -10,11 +10,9 @@ import pytest
 from anyio import create_memory_object_stream, create_task_group, sleep
 from rich.console import Console
 
+from past_runs import grade_of, outcome_of
 from pinchbench.events import Event, GradedBefore, RunBegan, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason
-from pinchbench.model.grade import Grade
-from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.experiment_table import LEGEND, ExperimentView
@@ -34,10 +32,10 @@ def _events(
         key = TrialKey(task_id=f"task_{number}", repetition=1)
         reason = Reason.PROVIDER_ERROR if number < lost else Reason.COMPLETED
         usage = Usage(requests=1, total_tokens=1000, cost_usd=0.01)
-        outcome = Outcome(key=key, reason=reason, digest="d", slot=1, evidence="trials/t/1", usage=usage)
+        outcome = outcome_of(key, reason, slot=1, evidence="trials/t/1", usage=usage)
         events += [TrialBegan(slot=1, key=key, timeout_s=60), TrialEnded(outcome=outcome)]
         if reason is Reason.COMPLETED:
-            events.append(TrialGraded(grade=Grade(key=key, grading_type=GradingType.AUTOMATED, score=score)))
+            events.append(TrialGraded(grade=grade_of(key, score)))
     return [*events, TrialBegan(slot=2, key=TrialKey(task_id="task_9", repetition=1), timeout_s=60)]
 
 

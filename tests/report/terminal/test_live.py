@@ -83,16 +83,8 @@ async def test_without_a_terminal_every_event_is_a_plain_line_with_its_time() ->
     assert "\x1b" not in text
     assert "\x07" not in text
     lines = text.splitlines()
-    assert [line[10:].split()[0] for line in lines] == [
-        "mock/m1:",
-        "started",
-        "waiting",
-        "task_a",
-        "provider_error",
-        "graded",
-        "ungraded",
-        "SIGINT:",
-    ]
+    first_words = [line[10:].split()[0] for line in lines]
+    assert " ".join(first_words) == "mock/m1: started waiting task_a provider_error graded ungraded SIGINT:"
     assert all(line[2] == line[5] == ":" for line in lines)
     assert lines[2].endswith("task_a: 429, retry 4 of 9, next in 30 s")
 

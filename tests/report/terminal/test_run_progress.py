@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from past_runs import grade_of, outcome_of
 from pinchbench.events import (
     GradedBefore,
     PaceChanged,
@@ -19,9 +20,7 @@ from pinchbench.events import (
     TrialWaits,
 )
 from pinchbench.model.ending import Reason
-from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
-from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType
+from pinchbench.model.grade import JudgeGrade, Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.run_progress import RunProgress
@@ -39,13 +38,14 @@ def began(trials: int = 6, **fields: object) -> RunBegan:
 
 def ended(number: int, reason: Reason = Reason.COMPLETED, *, slot: int = 1, attempt: int = 1) -> TrialEnded:
     usage = Usage(requests=1, total_tokens=10, cost_usd=0.5)
-    outcome = Outcome(key=key(number), reason=reason, digest="d", slot=slot, attempt=attempt, note="why", usage=usage)
-    return TrialEnded(outcome=replace(outcome, execution_time_s=20.0, setup_s=1.0, timeout_s=60.0))
+    times = {"execution_time_s": 20.0, "setup_s": 1.0, "timeout_s": 60.0}
+    return TrialEnded(
+        outcome=outcome_of(key(number), reason, slot=slot, attempt=attempt, note="why", usage=usage, **times)
+    )
 
 
 def graded(number: int, score: float | None, *, attempt: int = 1, why: Ungraded | None = None) -> TrialGraded:
-    grade = Grade(key=key(number), grading_type=GradingType.AUTOMATED, score=score, attempt=attempt, ungraded=why)
-    return TrialGraded(grade=grade)
+    return TrialGraded(grade=grade_of(key(number), score, why, attempt=attempt))
 
 
 def board_of(*events: object, now: float = 0.0) -> RunProgress:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from past_runs import grade_of, outcome_of
 from pinchbench.events import (
     GradedBefore,
     RegradeBegan,
@@ -18,8 +19,7 @@ from pinchbench.events import (
     TrialWaits,
 )
 from pinchbench.model.ending import Reason
-from pinchbench.model.grade import Grade, JudgeGrade
-from pinchbench.model.outcome import Outcome
+from pinchbench.model.grade import JudgeGrade
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
@@ -34,12 +34,10 @@ def board_of(slots: int = 4, failures: int = 6, *, said: str = "exec ls", name: 
     )
     for number in range(failures):
         key = TrialKey(task_id=name.format(number), repetition=1)
-        outcome = Outcome(key=key, reason=Reason.TIMED_OUT, digest="d", note=said, execution_time_s=2520.0)
+        outcome = outcome_of(key, Reason.TIMED_OUT, note=said, execution_time_s=2520.0)
         run_progress.take(TrialEnded(outcome=outcome), 1.0)
-        judge = JudgeGrade(score=0.0, cost_usd=0.01)
-        run_progress.take(
-            TrialGraded(grade=Grade(key=key, grading_type=GradingType.HYBRID, score=0.0, judge=judge)), 1.0
-        )
+        grade = grade_of(key, 0.0, grading_type=GradingType.HYBRID, judge=JudgeGrade(score=0.0, cost_usd=0.01))
+        run_progress.take(TrialGraded(grade=grade), 1.0)
     for slot in range(1, slots + 1):
         key = TrialKey(task_id=name.format(slot), repetition=2)
         run_progress.take(TrialBegan(slot=slot, key=key, timeout_s=120, attempt=1 + slot % 2), 2.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from past_runs import Made, PlannedRun, aggregate_of, facts_of, random_trials, write_run
+from past_runs import Made, PlannedRun, aggregate_of, facts_of, grade_of, outcome_of, random_trials, write_run
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome
@@ -19,15 +19,8 @@ from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.finished_run import read_run
 from text_console import TextConsole
 
-KEY = TrialKey(task_id="task_a", repetition=1)
-OUTCOME = Outcome(
-    key=KEY,
-    reason=Reason.PROVIDER_ERROR,
-    digest="d",
-    slot=1,
-    evidence="trials/task_a/1",
-    note="401 \x1b[31mno\x1b[0m",
-    usage=Usage(requests=2, total_tokens=1500),
+OUTCOME = outcome_of(
+    reason=Reason.PROVIDER_ERROR, note="401 \x1b[31mno\x1b[0m", usage=Usage(requests=2, total_tokens=1500)
 )
 
 
@@ -49,10 +42,6 @@ def _summary(
     return console.text
 
 
-def _done(task_id: str, repetition: int = 1) -> Outcome:
-    return Outcome(key=TrialKey(task_id=task_id, repetition=repetition), reason=Reason.COMPLETED, digest="d")
-
-
 def test_the_summary_names_what_says_nothing_about_the_model() -> None:
     text = _summary([OUTCOME], [], planned=3)
 
@@ -72,19 +61,21 @@ def test_trials_that_were_stopped_are_not_counted_as_done() -> None:
 
 def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() -> None:
     judge = JudgeGrade(score=0.5, model="judge-1", calls=2, cached=1, usage=Usage(requests=2, total_tokens=2400))
-    judged = Grade(key=_done("task_a", 2).key, grading_type=GradingType.LLM_JUDGE, score=0.5, judge=judge)
-    alone = Grade(
-        key=_done("task_c").key,
-        grading_type=GradingType.HYBRID,
-        ungraded=Ungraded.NO_JUDGE,
-        check=CheckGrade(score=0.9),
-        notes=("no judge \x1b[31mwas asked for",),
-    )
-    full = Grade(key=KEY, grading_type=GradingType.AUTOMATED, score=1.0)
-    zero = Grade(key=_done("task_b").key, grading_type=GradingType.AUTOMATED, score=0.0)
-    outcomes = [_done("task_a"), _done("task_a", 2), _done("task_b"), _done("task_c")]
+    second = TrialKey(task_id="task_a", repetition=2)
+    grades = [
+        grade_of("task_a", 1.0),
+        grade_of(second, 0.5, grading_type=GradingType.LLM_JUDGE, judge=judge),
+        grade_of("task_b", 0.0),
+        grade_of(
+            "task_c",
+            ungraded=Ungraded.NO_JUDGE,
+            grading_type=GradingType.HYBRID,
+            check=CheckGrade(score=0.9),
+            notes=("no judge \x1b[31mwas asked for",),
+        ),
+    ]
 
-    text = _summary(outcomes, [full, judged, zero, alone])
+    text = _summary([outcome_of(one.key) for one in grades], grades)
 
     assert re.search(r"Score 0\.375 \(95 % interval 0\.\d+ to [01]\.\d+\), the mean of 2 tasks \(3 trials\)\.", text)
     assert "Passed (score of 0.8 or more): one of 2 trials 100%, all 2 0% of 1 task." in text
@@ -101,13 +92,9 @@ def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() 
 @pytest.mark.parametrize("width", [56, 60, 80, 100])
 def test_a_narrow_terminal_or_a_long_id_takes_from_the_ids_and_never_from_the_scores(width: int) -> None:
     long = f"task_{'x' * 80}"
-    outcomes = [_done(long), _done("task_a")]
-    grades = [
-        Grade(key=_done(long).key, grading_type=GradingType.AUTOMATED, score=0.25),
-        Grade(key=KEY, grading_type=GradingType.LLM_JUDGE, ungraded=Ungraded.NO_JUDGE),
-    ]
+    grades = [grade_of(long, 0.25), grade_of("task_a", ungraded=Ungraded.NO_JUDGE)]
 
-    head, *lines = _summary(outcomes, grades, width=width).splitlines()
+    head, *lines = _summary([outcome_of(one.key) for one in grades], grades, width=width).splitlines()
 
     assert max(map(len, (head, *lines[:3]))) <= width
     assert {"task", "score", "passed", "excluded"} <= set(head.split())
@@ -156,14 +143,8 @@ def test_what_failed_is_one_line_each_by_how_much_it_matters(tmp_path: Path) -> 
     lines = _shown(tmp_path, trials, width=160).splitlines()
 
     start = next(place for place, line in enumerate(lines) if line.startswith("task_late: "))
-    assert [line.split(": ")[0] for line in lines[start : start + 6]] == [
-        "task_late",
-        "task_low@2",
-        "task_low",
-        "task_unjudged",
-        "task_lost",
-        "task_noted",
-    ]
+    trials_of_lines = " ".join(line.split(": ")[0] for line in lines[start : start + 6])
+    assert trials_of_lines == "task_late task_low@2 task_low task_unjudged task_lost task_noted"
     assert lines[start] == "task_late: timed out, score 0.50"
     assert lines[start + 1].startswith("task_low@2: score 0.00: file there 0.00, is clear (judge) 0.00; ")
 

@@ -14,9 +14,10 @@ from anyio import create_memory_object_stream
 from hypothesis import given
 from hypothesis import strategies as st
 
+from past_runs import grade_of, outcome_of
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
-from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
+from pinchbench.model.grade import CheckGrade, JudgeGrade, Ungraded
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
@@ -39,13 +40,8 @@ STARTED = RunStarted(run_id="r", model="mock/m1", at=1.5, trials=2)
 FINISHED = RunFinished(at=2.5)
 
 
-def outcome(number: int = 1, **changes: object) -> Outcome:
-    key = TrialKey(task_id=f"task_{number}", repetition=1)
-    return Outcome(**{"key": key, "reason": Reason.COMPLETED, "digest": "d", **changes})  # type: ignore[arg-type]
-
-
 def finished(number: int = 1) -> TrialFinished:
-    return TrialFinished(outcome=outcome(number))
+    return TrialFinished(outcome=outcome_of(f"task_{number}"))
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -103,7 +99,7 @@ def test_what_is_appended_is_there_also_while_the_journal_is_open(tmp_path: Path
         journal.append(records[1:])
         journal.append([])
     assert read_journal(path).records == tuple(records)
-    assert read_journal(path).state.outcomes == (outcome(),)
+    assert read_journal(path).state.outcomes == (outcome_of("task_1"),)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -197,11 +193,11 @@ async def test_records_are_reported_in_order_and_only_when_they_are_on_the_disk(
 
 
 def grade(number: int, score: float | None) -> GradeGiven:
-    key = TrialKey(task_id=f"task_{number}", repetition=1)
     judge = JudgeGrade(score=score, votes=(0.5, 1.0), reply="\x00é")
     check = CheckGrade(ungraded=Ungraded.CHECK_DIED, breakdown={"a": 0.5})
+    hybrid = GradingType.HYBRID
     return GradeGiven(
-        grade=Grade(key=key, grading_type=GradingType.HYBRID, score=score, check=check, judge=judge, graded_at=1.5)
+        grade=grade_of(f"task_{number}", score, grading_type=hybrid, check=check, judge=judge, graded_at=1.5)
     )
 
 

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from past_runs import outcome_of
 from pinchbench.errors import AlteredRunError, ResultsError
-from pinchbench.model.ending import Reason
-from pinchbench.model.outcome import Outcome
-from pinchbench.model.trial import TrialKey
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.records import Record, RunFinished, RunResumed, RunStarted, TrialFinished, encode
 
@@ -18,8 +16,7 @@ RESUMED = RunResumed(at=3.0, trials=2, config={}, versions={})
 
 
 def outcome(number: int) -> TrialFinished:
-    key = TrialKey(task_id=f"task_{number}", repetition=1)
-    return TrialFinished(outcome=Outcome(key=key, reason=Reason.COMPLETED, digest="d", note="a note"))
+    return TrialFinished(outcome=outcome_of(f"task_{number}", note="a note"))
 
 
 RECORDS: tuple[Record, ...] = (STARTED, *map(outcome, range(4)), RunFinished(at=2.0))
