@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from past_runs import Made, PlannedRun, facts_of, write_run
+from past_runs import Made, PlannedRun, facts_of, grade_of, outcome_of, write_run
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.facts import Finding, FindingKind, LoadFacts
-from pinchbench.model.grade import Grade
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.choice_text import notes
 from pinchbench.report.export.trial_rows import trial_rows
@@ -76,8 +74,8 @@ def told(*records: Record) -> tuple[str, ...]:
 
 def scored(key: TrialKey, score: float, *, attempt: int = 1) -> tuple[Record, Record]:
     return (
-        TrialFinished(outcome=Outcome(key=key, reason=Reason.COMPLETED, digest="d", attempt=attempt)),
-        GradeGiven(grade=Grade(key=key, grading_type=GradingType.AUTOMATED, attempt=attempt, score=score, digest="d")),
+        TrialFinished(outcome=outcome_of(key, attempt=attempt)),
+        GradeGiven(grade=grade_of(key, score, attempt=attempt, digest="d")),
     )
 
 
@@ -120,10 +118,7 @@ def test_notes_are_shown_up_to_a_number() -> None:
 
 
 def _outcomes(*levels: str) -> list[Outcome]:
-    return [
-        Outcome(key=key, reason=Reason.COMPLETED, digest="d", level=level)
-        for key, level in zip(PLAN, levels, strict=False)
-    ]
+    return [outcome_of(key, level=level) for key, level in zip(PLAN, levels, strict=False)]
 
 
 def test_trials_without_a_sandbox_are_counted_with_the_way_to_one() -> None:
@@ -200,11 +195,6 @@ def test_a_single_run_warns_of_trials_that_waited_for_the_machine(tmp_path: Path
     )
 
 
-def made(task: int, node: str, took_s: float) -> Outcome:
-    key = TrialKey(task_id=f"task_{task}", repetition=1)
-    return Outcome(key=key, reason=Reason.COMPLETED, digest="d", execution_time_s=took_s, node=node)
-
-
 def test_private_runs_are_marked_wherever_they_are_shown_compared_listed_or_exported(tmp_path: Path) -> None:
     planned = PlannedRun(trials={"task_a": (Made(score=1.0),)}, private=True)
     runs = [read_run(write_run(tmp_path, replace(planned, model=f"mock/{name}"))) for name in "ab"]
@@ -221,7 +211,11 @@ def test_private_runs_are_marked_wherever_they_are_shown_compared_listed_or_expo
 
 
 def test_a_slow_node_is_named_with_how_much_longer_the_same_tasks_took_there() -> None:
-    outcomes = [made(task, node, took_s) for task in range(5) for node, took_s in (("first", 100.0), ("second", 160.0))]
+    outcomes = [
+        outcome_of(f"task_{number}", node=node, execution_time_s=took_s)
+        for number in range(5)
+        for node, took_s in (("first", 100.0), ("second", 160.0))
+    ]
     nodes, slow = node_sentences(node_times(outcomes))
     assert nodes == "Nodes: first: 5 trials, median 1 min 40 s; second: 5 trials, median 2 min 40 s."
     assert slow.startswith(
@@ -232,7 +226,8 @@ def test_a_slow_node_is_named_with_how_much_longer_the_same_tasks_took_there() -
 def test_a_node_is_reported_with_its_hardware_and_what_its_trials_waited_for() -> None:
     hardware = Hardware(processor="Some CPU", cpus=8, memory_bytes=16 * 2**30, kernel="Linux 6.1")
     load = LoadFacts(measured_s=10.0, cpu_stalled_s=3.0, memory_stalled_s=0.1, io_stalled_s=None)
-    [told] = node_sentences(node_times([replace(made(1, "first", 60.0), load=load)], {"first": hardware}))
+    outcome = outcome_of(node="first", execution_time_s=60.0, load=load)
+    [told] = node_sentences(node_times([outcome], {"first": hardware}))
     assert told == (
         "Nodes: first (8 × Some CPU, 16 GiB, Linux 6.1): 1 trial, median 1 min 00 s, waiting for cpu 30 % of the time."
     )

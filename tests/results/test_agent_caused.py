@@ -5,9 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from past_runs import Made, PlannedRun, write_run
+from past_runs import Made, PlannedRun, outcome_of, write_run
 from pinchbench.model.ending import Ending, Reason
-from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.export.github import github_lines
 from pinchbench.report.html.report_page import write_report
@@ -30,14 +29,7 @@ def caused(**trials: list[Span]) -> set[str]:
     attempts = {
         TrialKey(task_id=task, repetition=1): TrialState(
             outcomes=tuple(
-                Outcome(
-                    key=TrialKey(task_id=task, repetition=1),
-                    reason=reason,
-                    digest="d",
-                    attempt=number,
-                    started_at=1e6 + start,
-                    ended_at=1e6 + end,
-                )
+                outcome_of(task, reason, attempt=number, started_at=1e6 + start, ended_at=1e6 + end)
                 for number, (reason, start, end) in enumerate(spans, start=1)
             )
         )

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from past_runs import facts_of
+from past_runs import facts_of, outcome_of
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
@@ -32,6 +32,7 @@ from pinchbench.results.run_state import RunState
 
 PLAN = tuple(TrialKey(task_id=task_id, repetition=number) for task_id in ("a", "b") for number in (1, 2))
 A = PLAN[0]
+AGAIN = TrialRequeued(at=1.0, key=A, why="x")
 AT = st.floats(0, 9)
 KEY = st.sampled_from(PLAN)
 STARTED = RunStarted(run_id="r", model="mock/m1", at=0.0, trials=len(PLAN))
@@ -61,7 +62,7 @@ RECORD: st.SearchStrategy[Record] = CONTROL | st.one_of(
 
 
 def ended(key: TrialKey, attempt: int, reason: Reason = Reason.COMPLETED) -> TrialFinished:
-    return TrialFinished(outcome=Outcome(key=key, reason=reason, digest="d", attempt=attempt))
+    return TrialFinished(outcome=outcome_of(key, reason, attempt=attempt))
 
 
 def result_of(state: RunState) -> Aggregate:
@@ -105,7 +106,7 @@ def test_the_last_command_of_a_kind_holds(commands: list[Control], last: Record)
 
 
 def test_a_trial_that_was_requeued_counts_by_its_new_attempt_and_without_it_by_the_one_before() -> None:
-    state = RunState.of([STARTED, ended(A, 1), TrialRequeued(at=1.0, key=A, why="x"), ended(A, 2)])
+    state = RunState.of([STARTED, ended(A, 1), AGAIN, ended(A, 2)])
     trial = state.trials[A]
 
     assert state.is_done(A)
@@ -115,9 +116,7 @@ def test_a_trial_that_was_requeued_counts_by_its_new_attempt_and_without_it_by_t
 
 
 def test_a_requeued_attempt_that_fails_for_infrastructure_reasons_takes_no_score_away() -> None:
-    state = RunState.of(
-        [STARTED, ended(A, 1), TrialRequeued(at=1.0, key=A, why=""), ended(A, 2, Reason.PROVIDER_ERROR)]
-    )
+    state = RunState.of([STARTED, ended(A, 1), AGAIN, ended(A, 2, Reason.PROVIDER_ERROR)])
 
     assert state.is_done(A)
     assert state.trials[A].counting.attempt == 1

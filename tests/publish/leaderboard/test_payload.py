@@ -52,7 +52,7 @@ def leaves(value: object, at: str = "") -> Iterator[tuple[str, object]]:
             yield at, value
 
 
-def test_no_leaf_of_what_is_sent_holds_anything_of_the_user_the_machine_or_the_tasks(
+def test_nothing_that_is_sent_holds_anything_of_the_user_the_machine_the_tasks_or_what_an_agent_or_a_judge_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "home" / "zelda"
@@ -113,6 +113,8 @@ def test_no_leaf_of_what_is_sent_holds_anything_of_the_user_the_machine_or_the_t
     journal = files.journal.read_text(encoding="utf-8")
     journal = journal.replace('"automated.file_there"', '"automated.zelda_there":1.0,"automated.file_there"')
     journal = journal.replace('"mock/judge"', '"local/hyrule07/zelda"')
+    # words of the task that a judge puts together in another way
+    journal = journal.replace('"llm_judge.is_clear"', '"llm_judge.clear whether it":1.0,"llm_judge.is_clear"')
     files.journal.write_text(journal, encoding="utf-8")
     past = read_run(files)
 
@@ -123,6 +125,9 @@ def test_no_leaf_of_what_is_sent_holds_anything_of_the_user_the_machine_or_the_t
     for at, leaf in told:
         for secret in PLANTED:
             assert secret not in str(leaf).casefold(), at
+    sent = json.dumps(payload)
+    for of_agent_or_judge in ("sources", "notes", "clear whether"):
+        assert of_agent_or_judge not in sent
     assert payload["model"] == "local/m1.gguf"
     assert payload["tasks"][0]["breakdown"] == {"automated.file_there": 0.5, "llm_judge.is_clear": 0.5}
     assert payload["metadata"]["system"] == {"os": "Linux"}
@@ -280,19 +285,3 @@ def test_a_criterion_of_other_words_than_its_tasks_is_not_told() -> None:
     assert public_label("file_the", graded, ZELDA) is None
     assert public_label("zelda_there", graded, ZELDA) is None
     assert public_label("/file", graded, ZELDA) is None
-
-
-def test_nothing_that_an_agent_or_a_judge_wrote_is_sent(tmp_path: Path, suite: Suite) -> None:
-    wrote = "The answer is clear and names its sources."
-    files = write_run(tmp_path, planned(suite, Made(score=0.5, notes=(wrote,), note=wrote)))
-    journal = files.journal.read_text(encoding="utf-8")
-    # words of the task that a judge puts together in another way
-    journal = journal.replace('"llm_judge.is_clear"', '"llm_judge.clear whether it":1.0,"llm_judge.is_clear"')
-    files.journal.write_text(journal, encoding="utf-8")
-    past = read_run(files)
-
-    sent = json.dumps(payload_of(past, suite))
-
-    assert "sources" not in sent
-    assert "notes" not in sent
-    assert "clear whether" not in sent

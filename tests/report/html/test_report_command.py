@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import cli
-from pinchbench.errors import ConfigError, ResultsError
+from pinchbench.errors import ConfigError
 
 
 def _runs(folder: Path) -> None:
@@ -37,12 +37,3 @@ def test_several_runs_need_a_name_for_their_page(tmp_path: Path) -> None:
     assert "--output" in str(refused.exception)
     assert done.stdout == f"{tmp_path / 'both.html'}\n"
     assert (tmp_path / "both.html").is_file()
-
-
-def test_a_run_that_is_not_there_is_an_error_that_names_those_that_are(tmp_path: Path) -> None:
-    _runs(tmp_path)
-
-    done = CliRunner().invoke(cli, ["report", "nothing", "--output-dir", str(tmp_path)])
-
-    assert isinstance(done.exception, ResultsError)
-    assert "20260102-030000-0002" in str(done.exception)
