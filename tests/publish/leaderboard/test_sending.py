@@ -185,13 +185,9 @@ def test_a_run_that_is_not_comparable_is_refused_with_every_reason(tmp_path: Pat
     assert "3 of 6 trials have no score" in str(caught.value)
 
 
-def env_for(server: FakeLeaderboard, tmp_path: Path, token: str = TOKEN) -> dict[str, str]:
-    return {"PINCHBENCH_SERVER_URL": server.url, "PINCHBENCH_TOKEN": token, "PINCHBENCH_CONFIG": str(tmp_path / "c")}
-
-
 async def test_a_registration_is_kept_for_the_user_alone_and_used_from_then_on(tmp_path: Path) -> None:
     async with fake_leaderboard() as server:
-        env = env_for(server, tmp_path, "")
+        env = {"PINCHBENCH_SERVER_URL": server.url, "PINCHBENCH_CONFIG": str(tmp_path / "c")}
         saved = await register(env)
 
         assert saved.claim_url == f"{server.url}/claim/1"

@@ -5,7 +5,6 @@ import io
 import json
 import stat
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
@@ -14,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from click.testing import CliRunner, Result
 
-from past_runs import Made, PlannedRun, random_trials, write_run
+from past_runs import PlannedRun, random_trials, write_run
 from pinchbench.cli import cli
 from pinchbench.cli.export import FILE_SUFFIXES, PIECE_BYTES, TEXT_FORMATS
 from pinchbench.errors import ConfigError, ResultsError
@@ -27,11 +26,6 @@ SAID = {"model": "m1", "choices": [{"index": 0, "delta": {"content": "Hello."}, 
 RECORDED = (exchange(CHAT, ASKED, sse(SAID, end="[DONE]")),)
 
 
-def _recorded(trials: Mapping[str, tuple[Made, ...]]) -> dict[str, tuple[Made, ...]]:
-    """The same trials with a recording each, which the training data is made of."""
-    return {task: tuple(replace(one, exchanges=RECORDED) for one in made) for task, made in trials.items()}
-
-
 def _export(folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(
         cli, ["export", RUN_ID, "--output-dir", str(folder), *arguments], standalone_mode=False, env={}
@@ -40,9 +34,11 @@ def _export(folder: Path, *arguments: str) -> Result:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write_run(
-        tmp_path, PlannedRun(trials=_recorded(random_trials(tasks=3, repetitions=2, trouble=0.5)), planned_beyond=1)
-    )
+    trials = {
+        task: tuple(replace(one, exchanges=RECORDED) for one in made)  # which the training data is made of
+        for task, made in random_trials(tasks=3, repetitions=2, trouble=0.5).items()
+    }
+    write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1))
     return tmp_path
 
 

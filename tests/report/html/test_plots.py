@@ -17,10 +17,6 @@ def _points(*values: tuple[float, float]) -> list[VariantPoint]:
     return [VariantPoint(name=f"v{number}", spent=spent, score=score) for number, (spent, score) in enumerate(values)]
 
 
-def _front(*values: tuple[float, float]) -> list[str]:
-    return [point.name for point in pareto_front(_points(*values))]
-
-
 def test_a_dot_is_at_its_score_and_its_whiskers_end_at_its_interval() -> None:
     picture = draw_bars([("n", Estimate(mean=0.5, low=0.25, high=1.0, tasks=3, trials=3))])["narrow"]
 
@@ -55,7 +51,8 @@ def test_names_that_differ_in_their_last_letters_differ_in_a_narrow_picture() ->
 
 
 def test_the_front_holds_what_nothing_else_beats_in_cost_and_score() -> None:
-    assert _front((3, 0.9), (1, 0.5), (2, 0.4), (2, 0.7), (4, 0.9)) == ["v1", "v3", "v0"]
+    front = pareto_front(_points((3, 0.9), (1, 0.5), (2, 0.4), (2, 0.7), (4, 0.9)))
+    assert [point.name for point in front] == ["v1", "v3", "v0"]
 
 
 @pytest.mark.parametrize(

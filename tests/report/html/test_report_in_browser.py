@@ -31,17 +31,13 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         "task_elm": (
             Made(score=0.5, transcript=mischievous_transcript(), exchanges=mischievous_calls()),
-            Made(score=1.0, transcript=_long()),
+            Made(score=1.0, transcript=transcript_line({"role": "user", "content": "word " * 20_000 + "the end"})),
         ),
     }
     run = write_run(folder, PlannedRun(trials=trials, categories={"task_apple": "fruit", "task_cedar": "<b>wood</b>"}))
     path = folder / "report.html"
     write_report([read_run(run)], path)
     return path
-
-
-def _long() -> str:
-    return transcript_line({"role": "user", "content": "word " * 20_000 + "the end"})
 
 
 def _tasks(page: Page) -> list[str]:

@@ -123,15 +123,11 @@ def _side(**scores: tuple[float, ...] | None) -> Sample:
     return Sample(label="s", model="m/m", runs=("r",), tasks=tasks)
 
 
-def _different(*sides: Sample | None) -> list[str]:
-    return [row.task_id for row in matrix_rows(sides, 0.5) if row.is_different]
-
-
 def test_a_task_differs_if_a_variant_is_a_tenth_from_the_baseline() -> None:
     baseline = _side(near=(0.8,), far=(0.8,), low=(0.1,))
     other = _side(near=(0.71,), far=(0.7,), low=(0.19,))
 
-    assert _different(baseline, other) == ["far"]
+    assert [row.task_id for row in matrix_rows([baseline, other], 0.5) if row.is_different] == ["far"]
 
 
 def test_a_cell_has_the_mean_the_difference_and_what_is_not_in_it() -> None:

@@ -59,18 +59,13 @@ def pipe() -> Iterator[Pipe]:
         os.close(made.write)
 
 
-def fill_pipe(write: int) -> None:
-    """Write to a pipe until it takes no more."""
-    os.set_blocking(write, False)
-    with suppress(BlockingIOError):
-        while os.write(write, b"." * 4096):
-            pass
-    os.set_blocking(write, True)
-
-
 def fill(pipe: Pipe, writer: QueuedWriter) -> int:
     """Write lines until there is no room, in the pipe first; return how many the writer took."""
-    fill_pipe(pipe.write)
+    os.set_blocking(pipe.write, False)
+    with suppress(BlockingIOError):
+        while os.write(pipe.write, b"." * 4096):
+            pass
+    os.set_blocking(pipe.write, True)
     taken = 0
     while not writer.is_full():
         writer.write(LINE)

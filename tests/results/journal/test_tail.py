@@ -14,7 +14,6 @@ from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.tail import EventReplay, FollowedRun, JournalTail
 from pinchbench.results.manifest import TaskFacts, read_facts
-from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import (
     PaceSet,
     RegradeStarted,
@@ -69,20 +68,15 @@ def test_a_writer_that_takes_back_what_it_could_not_save_is_followed_on(journal:
     assert tail.read() == [FINISHED]
 
 
-def _followed(files: RunFiles) -> RunProgress:
-    run_progress = RunProgress()
-    for event in FollowedRun(files).read():
-        run_progress.take(event, 0.0)
-    return run_progress
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_a_followed_run_comes_to_the_same_counts_as_its_result(tmp_path: Path, seed: int) -> None:
     trials = random_trials(tasks=9, repetitions=3, trouble=0.4, seed=seed)
     again = Made(retried=(Reason.PROVIDER_ERROR, Reason.NO_TRANSCRIPT), score=0.5)
     files = write_run(tmp_path, PlannedRun(trials={**trials, "task_again": (again,)}, planned_beyond=1))
 
-    run_progress, run = _followed(files), read_run(files)
+    run_progress, run = RunProgress(), read_run(files)
+    for event in FollowedRun(files).read():
+        run_progress.take(event, 0.0)
 
     counts = run_progress.counts
     scores = [score for key in run.facts.keys if (score := run.score(key)) is not None]
