@@ -5,7 +5,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import psutil
@@ -13,6 +12,7 @@ import pytest
 from anyio import create_task_group, fail_after, open_process, to_thread
 
 from fake_judge import failing, fake_judge, good
+from made_tasks import task_text
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.check_results import CheckedTask, Part
 from pinchbench.authoring.template import write_skeleton
@@ -48,12 +48,9 @@ def run_root(tmp_path: Path) -> Iterator[Path]:
 def suite(folder: Path, *, check: str = CHECK, solution: str | None = None) -> Path:
     """Write a suite of one task, `task_a`."""
     root = folder / "tasks"
-    (root / "solutions").mkdir(parents=True)
-    text = f"---\nid: task_a\n---\n\n## Prompt\n\nDo it.\n\n## Automated Checks\n\n```python\n{dedent(check)}```\n"
-    (root / "task_a").mkdir()
-    (root / "task_a" / "task.md").write_text(text, encoding="utf-8")
+    put(root / "task_a" / "task.md", task_text(check=check))
     if solution is not None:
-        (root / "solutions" / "task_a.yaml").write_text(dedent(solution), encoding="utf-8")
+        put(root / "solutions" / "task_a.yaml", solution)
     return root
 
 
@@ -89,23 +86,22 @@ async def test_scripts_that_score_as_they_state_have_no_problems(tmp_path: Path)
     assert found[3].problems == ("its check gives 0.250, not 0 to 0.2 (done 0.00, said 0.50)",)
 
 
+SAYS = "turns: [{answer: Done.}]"
+LIED = "def grade(t, w): return {'a': 1, 'events': {'harmed': [0, 3], 'false_claim': [1, 3]}}\n"
+
+
 @pytest.mark.parametrize(
     ("check", "solution", "part", "problem"),
     [
-        (CHECK, "turns: [{answer: Done.}]", Part.ORACLE, "its check gives 0.250, not 1 to 1"),
+        (CHECK, SAYS, Part.ORACLE, "its check gives 0.250, not 1 to 1"),
         (CHECK, "turns: [{answer: a}, {answer: b}]", Part.ORACLE, "it has 2 turns, the task 1"),
         (
             CHECK,
-            "turns: [{answer: a}]\nnear_misses: [{name: n, judge: [0, 0.5], turns: [{answer: a}]}]",
+            f"{SAYS}\nnear_misses: [{{name: n, judge: [0, 0.5], {SAYS}}}]",
             Part.NEAR_MISS,
-            "it does not state its score: `check: [low, high]`",
+            "it does not state its score",
         ),
-        (
-            "def grade(t, w): return {'a': 1, 'events': {'harmed': [0, 3], 'false_claim': [1, 3]}}\n",
-            "turns: [{answer: Done.}]",
-            Part.ORACLE,
-            "its check counts false_claim 1 of 3: a solution does nothing wrong",
-        ),
+        (LIED, SAYS, Part.ORACLE, "its check counts false_claim 1 of 3: a solution does nothing wrong"),
         ("def grade(t, w): raise KeyError('x')\n", None, Part.NOTHING, "its check gave no score, check_raised"),
         ("def grade(t, w): return {}\n", None, Part.NOTHING, "its check gave no score, check_no_scores"),
     ],
@@ -164,6 +160,11 @@ class TestEndingEarly:
         solution = f'turns: [{{steps: [{{tool: exec, args: {{command: "{command}"}}}}], answer: Done.}}]'
         return suite(folder, solution=solution), fifo
 
+    @staticmethod
+    def command(root: Path) -> list[str]:
+        where = ["--tasks-dir", str(root), "--run-root", str(root.parent / "pb")]
+        return [sys.executable, "-m", "pinchbench", "tasks", "check", *where]
+
     async def test_a_cancellation_leaves_nothing_behind(self, tmp_path: Path) -> None:
         root, fifo = self.stuck(tmp_path)
         with fail_after(240):
@@ -178,9 +179,7 @@ class TestEndingEarly:
         self, tmp_path: Path, number: signal.Signals
     ) -> None:
         root, fifo = self.stuck(tmp_path)
-        command = [sys.executable, "-m", "pinchbench", "tasks", "check"]
-        command += ["--tasks-dir", str(root), "--run-root", str(tmp_path / "pb")]
-        async with await open_process(command) as runner:
+        async with await open_process(self.command(root)) as runner:
             with fail_after(240):
                 pid = int(await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True))
                 runner.send_signal(number)
@@ -193,9 +192,7 @@ class TestEndingEarly:
 
     async def test_what_a_killed_one_left_is_removed_by_the_next(self, tmp_path: Path) -> None:
         root, fifo = self.stuck(tmp_path)
-        command = [sys.executable, "-m", "pinchbench", "tasks", "check"]
-        command += ["--tasks-dir", str(root), "--run-root", str(tmp_path / "pb")]
-        async with await open_process(command) as runner:
+        async with await open_process(self.command(root)) as runner:
             with fail_after(240):
                 await to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
                 runner.send_signal(signal.SIGKILL)

@@ -14,6 +14,7 @@ import pytest
 from command_line import call
 from endpoint_files import model_at
 from fake_judge import Answer, Asked, failing, fake_judge, marked, served
+from made_tasks import task_text
 from pinchbench.authoring.examine_judge import PLANTED_FILE, Material, probe_question, works_of
 from pinchbench.authoring.template import write_skeleton
 from pinchbench.cli.selected_tasks import with_solutions
@@ -38,22 +39,6 @@ TASK = """\
     ## LLM Judge Rubric
 
     How much it is worth.
-"""
-CHECKED = """\
----
-id: task_0
----
-
-## Prompt
-
-Do it.
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {"done": 1.0}
-```
 """
 SOLUTION = """\
     turns:
@@ -159,7 +144,7 @@ def test_without_a_judge_or_a_rubric_nothing_is_asked(tasks_dir: Path) -> None:
     done = call("judge", "check", "--tasks-dir", str(tasks_dir), cwd=tasks_dir.parent, env=os.environ)
     assert done.returncode == 2
     assert "--judge MODEL" in done.stderr
-    (tasks_dir / "task_0.md").write_text(CHECKED, encoding="utf-8")
+    (tasks_dir / "task_0.md").write_text(task_text("id: task_0"), encoding="utf-8")
     code, _, told = examined(tasks_dir, "http://127.0.0.1:9/v1", "--suite", "task_0")
     assert code == 3
     assert "nothing to ask a judge about" in told

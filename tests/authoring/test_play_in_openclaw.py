@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fakes import fake_openclaw
+from made_tasks import task_text
 from pinchbench.authoring import play_in_openclaw
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.check_results import CheckedTask, Part
@@ -15,22 +16,9 @@ from pinchbench.defaults import Sandbox
 from pinchbench.suite.loading import load_suite
 from suite_packs import put
 
-TASK = """
-    ---
-    id: task_a
-    abilities: [memory]
-    ---
-
-    ## Prompt
-
-    {prompt}
-
-    ## Automated Checks
-
-    ```python
+CHECK = """
     def grade(transcript, workspace_path):
-        return {{"said": float(any(one.get("message", {{}}).get("role") == "assistant" for one in transcript))}}
-    ```
+        return {"said": float(any(one.get("message", {}).get("role") == "assistant" for one in transcript))}
 """
 SOLUTION = """
     turns:
@@ -49,7 +37,7 @@ def _unboxed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def check(folder: Path, prompt: str, openclaw: str) -> tuple[CheckedTask, ...]:
-    put(folder / "tasks" / "task_a.md", TASK.format(prompt=prompt))
+    put(folder / "tasks" / "task_a.md", task_text("id: task_a\nabilities: [memory]", prompt=prompt, check=CHECK))
     put(folder / "tasks" / "solutions" / "task_a.yaml", SOLUTION)
     suite = load_suite(folder / "tasks").suite
     found = await check_tasks(

@@ -33,26 +33,18 @@ def test_findings_go_to_stdout_and_words_to_stderr(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir() if path.name in {"runs", "results"}) == []
 
 
-def test_json_is_a_list_of_findings_and_a_problem_is_exit_code_1(tmp_path: Path) -> None:
-    done = _doctor(tmp_path, "--openclaw", str(tmp_path / "nowhere"), "--json")
+def test_json_is_a_list_of_findings_and_a_problem_such_as_a_key_that_is_not_set_is_exit_code_1(tmp_path: Path) -> None:
+    judge = ("--judge", "openai/gpt-5")
+    done = _doctor(tmp_path, "--openclaw", str(tmp_path / "nowhere"), *judge, "--json", OPENAI_API_KEY="")
 
     assert done.returncode == 1
     findings = json.loads(done.stdout)
     assert all(set(one) == {"level", "subject", "said", "do"} for one in findings)
-    [problem] = [one for one in findings if one["level"] == "problem"]
-    assert problem["subject"] == "OpenClaw"
-    assert "openclaw install" in problem["do"]
-    assert "Error: 1 problem (OpenClaw)" in done.stderr
-
-
-def test_a_key_that_is_not_set_is_a_finding_and_not_a_usage_error(tmp_path: Path) -> None:
-    program = fake_openclaw(tmp_path)
-
-    done = _doctor(tmp_path, "--model", MODEL, "--judge", "openai/gpt-5", "--openclaw", str(program), OPENAI_API_KEY="")
-
-    assert done.returncode == 1
-    assert "OPENAI_API_KEY; it is not set" in done.stdout
-    assert "ok       model" in done.stdout
+    problems = {one["subject"]: one for one in findings if one["level"] == "problem"}
+    assert problems.keys() == {"OpenClaw", "judge's key"}
+    assert "openclaw install" in problems["OpenClaw"]["do"]
+    assert "OPENAI_API_KEY; it is not set" in problems["judge's key"]["said"]
+    assert "Error: 2 problems (OpenClaw, judge's key)" in done.stderr
 
 
 def test_a_machine_that_refuses_namespaces_is_reported_what_its_trials_have_instead(tmp_path: Path) -> None:

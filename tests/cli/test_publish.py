@@ -7,26 +7,15 @@ from pathlib import Path
 import pytest
 
 from fakes import fake_openclaw, make_suite
+from made_tasks import task_text
 from pinchbench.cli import main
 from pinchbench.publish.bundle.bundle_file import unpack_bundle, write_bundle
 
 ALTERED = 10
-TASK = """---
-id: task_a
-grading_type: automated
----
 
-## Prompt
 
-Do nothing.
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {{"done": {score}}}
-```
-"""
+def _task(score: float) -> str:
+    return task_text("id: task_a", prompt="Do nothing.", check=f"def grade(t, w): return {{'done': {score}}}")
 
 
 def _run(patch: pytest.MonkeyPatch, *words: object) -> int | str | None:
@@ -44,7 +33,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made") / "zelda"
     folder.mkdir()
     suite = make_suite(folder, {})
-    (suite / "task_a.md").write_text(TASK.format(score=0.5), encoding="utf-8")
+    (suite / "task_a.md").write_text(_task(0.5), encoding="utf-8")
     where = ["--tasks-dir", suite, "--output-dir", folder / "results", "--run-root", folder / "root"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(folder))
@@ -63,7 +52,7 @@ def suite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     folder = make_suite(tmp_path, {})
-    (folder / "task_a.md").write_text(TASK.format(score=0.5), encoding="utf-8")
+    (folder / "task_a.md").write_text(_task(0.5), encoding="utf-8")
     return folder
 
 
@@ -95,7 +84,7 @@ def test_a_bundle_is_graded_again_to_the_same_points(
 def test_another_score_is_named_and_has_an_exit_code(
     bundle: Path, suite: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (suite / "task_a.md").write_text(TASK.format(score=0.75), encoding="utf-8")
+    (suite / "task_a.md").write_text(_task(0.75), encoding="utf-8")
     where = ["--tasks-dir", suite, "--output-dir", tmp_path / "mine", "--run-root", tmp_path / "root"]
     assert _run(monkeypatch, "regrade", bundle, *where) == ALTERED
     assert "task_a: 0.5, and now 0.75" in capfd.readouterr().err

@@ -16,6 +16,7 @@ import yaml
 import pinchbench
 from docs.generate import pages
 from docs.pages import DOCS, PAGES, ROOT, commands, fences, named
+from made_tasks import task_text
 from pinchbench.cli import cli
 from pinchbench.cli.settings_file import FOLDER_VARIABLE, read_settings
 from pinchbench.experiment.experiment_spec import read_experiment
@@ -93,8 +94,7 @@ def test_the_sample_of_a_settings_file_can_be_read(tmp_path: Path, monkeypatch: 
 
 
 def parsed(head: str) -> Task:
-    rest = "## Prompt\n\nHi.\n\n## Automated Checks\n\n```python\ndef grade(t, w): return {'a': 1}\n```\n"
-    return parse_task(f"---\nid: task_x\n{head}\n---\n{rest}", path=Path("task.md")).task
+    return parse_task(task_text(f"id: task_x\n{head}"), path=Path("task.md")).task
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,11 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from files.modes import mode
 from pinchbench.files import archive, archive_write
 from pinchbench.files.archive import END_MARK, ArchiveLostError, Kept, KeptFile, NoText, kept_texts
 from pinchbench.files.archive_restore import restore_workspace
 from pinchbench.files.archive_write import keep_workspace
-
-
-def mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -153,9 +150,8 @@ class TestKeepAndRestore:
     ) -> None:
         with (place.workspace / "giant").open("wb") as file:
             file.truncate(1 << 40)
-        (place.workspace / "a").write_bytes(b"a" * 1000)
-        (place.workspace / "b").write_bytes(b"b" * 1000)
-        (place.workspace / "c").write_bytes(b"c" * 500)
+        for name, size in (("a", 1000), ("b", 1000), ("c", 500)):
+            (place.workspace / name).write_bytes(bytes(size))
         monkeypatch.setattr(archive_write, "MAX_KEPT_BYTES", 1700)
         kept = keep_workspace(place.workspace, place.archive)
         assert kept.left_out == (

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from files.modes import mode
 from pinchbench.errors import ResultsError
 from pinchbench.files.folders import (
     folder_error,
@@ -23,10 +24,6 @@ from pinchbench.files.folders import (
     set_aside,
     sync_folder,
 )
-
-
-def mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777
 
 
 def test_a_private_folder_is_made_with_its_parents_and_for_the_user_alone(tmp_path: Path) -> None:

@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from files.modes import mode
 from pinchbench.files.folders import copy_folder, remove_folder
-
-
-def mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777
 
 
 def template(folder: Path) -> Path:

@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from files.modes import mode
 from pinchbench.files.workspace import fill_workspace, replace_files, unnamed
 from pinchbench.model.task import WorkspaceFile
-
-
-def mode(path: Path) -> int:
-    return path.stat().st_mode & 0o777
 
 
 def test_a_workspace_holds_the_tasks_files_byte_for_byte(tmp_path: Path) -> None:

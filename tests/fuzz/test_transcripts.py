@@ -26,6 +26,7 @@ from fuzz.mutation import (
     json_texts,
     to_text,
 )
+from judge_questions import blocks_of, mark_of
 from made_tasks import made_task
 from pinchbench.grading.judge.prompt import ask
 from pinchbench.model.ending import Reason
@@ -112,12 +113,17 @@ def test_a_line_is_events_and_what_is_no_event_is_kept_as_text(line: bytes) -> N
 
 
 @given(FILE)
+@example(to_text(message(1, "assistant", text("\ud800"), provider="\ud800")).encode())
+@example(b'{"raw": "\\ud800", "parse_error": "x"}')
 @examples_of("transcript")
 def test_any_transcript_is_counted_and_can_be_shown_to_a_judge(text: bytes) -> None:
     lines = text.split(b"\n")
     read(lines)
     question = ask(TASK, (event for line in lines for event in parse_line(line).events), ())
-    question.material.encode()
+    for shown in (question.system, question.material, *question.cut):
+        shown.encode()
+    assert "transcript" in blocks_of(question)
+    assert question.material.count(f"{mark_of(question)} BEGIN") == question.material.count(f"{mark_of(question)} END")
 
 
 @given(st.integers(0, len(EVENTS) - 1), st.sampled_from(DEPTHS), st.sampled_from(["{", "[", '{"message":{"content":']))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from made_tasks import task_text
 from pinchbench.suite import fixtures
 from pinchbench.suite.fixtures import FixtureError, refuse_unkept
 from pinchbench.suite.loading import read_suite
@@ -34,9 +35,8 @@ def test_a_task_whose_fixtures_are_not_kept_is_refused_at_load(tmp_path: Path) -
     (tmp_path / "assets").mkdir()
     with (tmp_path / "assets" / "big.bin").open("wb") as file:
         file.truncate(257 * 1024 * 1024)
-    head = "---\nid: task_big\nworkspace_files:\n  - {source: big.bin, dest: big.bin}\n---\n"
-    check = "## Automated Checks\n\n```python\ndef grade(transcript, workspace_path):\n    return {}\n```\n"
-    (tmp_path / "task_big.md").write_text(f"{head}\n## Prompt\n\nHello.\n\n{check}", encoding="utf-8")
+    text = task_text("id: task_big\nworkspace_files:\n  - {source: big.bin, dest: big.bin}")
+    (tmp_path / "task_big.md").write_text(text, encoding="utf-8")
     (problem,) = read_suite(tmp_path).problems
     assert "big.bin is larger than the 256 MiB that are kept of a file" in problem.reason
     assert problem.line == 4

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from made_tasks import task_text
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
 from pinchbench.model.task import Task
@@ -79,24 +80,26 @@ def test_a_folder_without_tasks_is_reported_in_a_sentence(root: Path, skip_broke
 
 
 @pytest.mark.parametrize(
-    ("file", "said"),
+    ("file", "text", "said"),
     [
-        ("T901_note/grader.py", "It looks like claw-eval, which is not supported: its graders"),
-        ("tasks/T901_note/grader.py", "It looks like claw-eval"),
-        ("injection/901_mine/task_1/references/eval_rule.md", "It looks like UniClawBench"),
-        ("cases/a.yaml", "It holds 1 */a.yaml.\nTasks are, by format:\n  pinchbench      task_*.md"),
-        ("SafeClawBench/1.json", "It looks like SafeClawBench"),
-        (".git/objects/a", "It is empty."),
-        ("task.toml", "It is one task: name the folder above it"),
-        ("packs/mine/task_a.md", "Tasks are in {root}/packs/mine: name one with --tasks-dir."),
-        (None, "It is empty."),
+        ("README.md", "# claw-eval\n", "It looks like claw-eval"),
+        ("README.md", "# Mine\n\nNot claw-eval.", "It holds 1 README.md."),
+        ("T901_note/grader.py", "x", "It looks like claw-eval, which is not supported: its graders"),
+        ("tasks/T901_note/grader.py", "x", "It looks like claw-eval"),
+        ("injection/901_mine/task_1/references/eval_rule.md", "x", "It looks like UniClawBench"),
+        ("cases/a.yaml", "x", "It holds 1 */a.yaml.\nTasks are, by format:\n  pinchbench      task_*.md"),
+        ("SafeClawBench/1.json", "x", "It looks like SafeClawBench"),
+        (".git/objects/a", "x", "It is empty."),
+        ("task.toml", "x", "It is one task: name the folder above it"),
+        ("packs/mine/task_a.md", "x", "Tasks are in {root}/packs/mine: name one with --tasks-dir."),
+        (None, "", "It is empty."),
     ],
 )
 def test_an_unknown_folder_is_described_next_to_the_formats_that_are_read(
-    root: Path, file: str | None, said: str
+    root: Path, file: str | None, text: str, said: str
 ) -> None:
     if file:
-        put(root / file)
+        put(root / file, text)
     assert said.format(root=root) in message(root)
     assert "\n  harbor          */task.toml with tests/test.sh" in message(root)
 
@@ -120,15 +123,6 @@ def test_several_folders_of_tasks_are_named(root: Path) -> None:
     put_task(root / "tasks_fr" / "old", "task_b")
     put_task(root / "tasks_fr", "task_c")
     assert f"Tasks are in {root}/tasks_de and {root}/tasks_fr: name one with --tasks-dir." in message(root)
-
-
-@pytest.mark.parametrize(
-    ("readme", "said"),
-    [("# claw-eval\n", "It looks like claw-eval"), ("# Mine\n\nNot claw-eval.", "It holds 1 README.md.")],
-)
-def test_a_suite_is_known_by_the_title_of_its_readme(root: Path, readme: str, said: str) -> None:
-    put(root / "README.md", readme)
-    assert said in message(root)
 
 
 def test_a_file_in_place_of_a_folder_is_named_with_its_folder(root: Path) -> None:
@@ -182,7 +176,7 @@ def test_a_dest_with_a_slash_at_its_end_is_a_folder(root: Path, source: str, des
 
 
 def put_checked(path: Path, check: str) -> Path:
-    return put(path, f"---\nid: task_a\n---\n## Prompt\nHi\n## Automated Checks\n```python\n{check}\n```\n")
+    return put(path, task_text(check=check))
 
 
 @pytest.mark.parametrize("place", ["scripts", "tasks/scripts"])

@@ -4,29 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from made_tasks import task_text
 from pinchbench.errors import SuiteError
 from pinchbench.model.task_programs import Service
 from pinchbench.suite.loading import load_suite, read_suite
 from suite_packs import put
 
-TASK = """\
----
-id: task_a
-{more}services:
-  - {{name: db, command: [./db], port: 9000}}
-  - {service}
----
-
-## Prompt
-
-Do it.
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {{"done": 1.0}}
-```
+HEAD = """
+    id: task_a
+    {more}services:
+      - {{name: db, command: [./db], port: 9000}}
+      - {service}
 """
 FORGE = "{name: forge, command: [python3, forge.py], folder: forge, port: 8020, ready: /health, limit: 5, env: {A: 1}}"
 
@@ -34,7 +22,7 @@ FORGE = "{name: forge, command: [python3, forge.py], folder: forge, port: 8020, 
 def write(folder: Path, service: str = FORGE, more: str = "") -> Path:
     put(folder / "assets" / "forge" / "forge.py", "print()\n")
     (folder / "assets" / "plain.txt").write_text("x", encoding="utf-8")
-    (folder / "task_a.md").write_text(TASK.format(service=service, more=more), encoding="utf-8")
+    (folder / "task_a.md").write_text(task_text(HEAD.format(service=service, more=more)), encoding="utf-8")
     return folder
 
 
@@ -91,4 +79,4 @@ def test_what_is_wrong_with_a_service_is_reported_with_its_line(tmp_path: Path, 
 
 def test_services_and_an_open_network_exclude_each_other(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="can't have `network: true`"):
-        load_suite(write(tmp_path, more="network: true\n"))
+        load_suite(write(tmp_path, more="network: true\n    "))

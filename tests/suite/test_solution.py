@@ -47,41 +47,30 @@ def test_a_solution_is_read() -> None:
     )
 
 
+ONE = "turns: [{answer: a}]\n"
+STEPS, MISS = "turns:\n- answer: a\n  steps:\n", f"{ONE}near_misses:\n- name: n\n"
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("", "1: a solution must hold `key: value` lines"),
         ("turns: []", "1: a list of `turns` is needed"),
-        (
-            "turns: [{answer: a}]\nnear_miss: []",
-            "2: `near_miss` of a solution is not known; there are turns, near_misses, equivalent",
-        ),
+        (f"{ONE}near_miss: []", "2: `near_miss` of a solution is not known; there are turns, near_misses, equivalent"),
         ("turns:\n- answer: a\n  step: []", "3: `step` of a turn is not known; there are steps, answer, user, when"),
-        (
-            "turns:\n- answer: a\n  steps:\n  - tool: x\n    arg: {}",
-            "5: `arg` of a step is not known; there are tool, args",
-        ),
-        (
-            "turns: [{answer: a}]\nnear_misses:\n- name: n\n  chek: [0, 1]",
-            "4: `chek` of a near miss is not known; there are name, check, judge, turns",
-        ),
+        (f"{STEPS}  - tool: x\n    arg: {{}}", "5: `arg` of a step is not known; there are tool, args"),
+        (f"{MISS}  chek: [0, 1]", "4: `chek` of a near miss is not known; there are name, check, judge, turns"),
         ("turns: [a]", "1: a turn must be a mapping"),
         ("turns:\n- steps: []", "2: a turn needs `answer`"),
         ("turns:\n- answer: a\n  steps: b", "3: `steps` must be a list"),
-        ("turns:\n- answer: a\n  steps:\n  - args: {}", "4: a step needs `tool`"),
-        ("turns:\n- answer: a\n  steps:\n  - tool: x\n    args: [1]", "5: `args` must map names to values"),
-        ("turns: [{answer: a}]\nequivalent: all", "2: `equivalent` must be a list"),
-        (
-            "turns: [{answer: a}]\nequivalent:\n- mutant: x",
-            "3: an equivalent mutant needs `why`",
-        ),
-        ("turns: [{answer: a}]\nnear_misses: later", "2: `near_misses` must be a list"),
-        ("turns: [{answer: a}]\nnear_misses:\n- turns: []", "3: a near miss needs `name`"),
-        ("turns: [{answer: a}]\nnear_misses:\n- name: n\n  check: [0, 0.5]", "3: a list of `turns` is needed"),
-        (
-            "turns: [{answer: a}]\nnear_misses:\n- name: n\n  turns: [{answer: a}]",
-            "3: a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both",
-        ),
+        (f"{STEPS}  - args: {{}}", "4: a step needs `tool`"),
+        (f"{STEPS}  - tool: x\n    args: [1]", "5: `args` must map names to values"),
+        (f"{ONE}equivalent: all", "2: `equivalent` must be a list"),
+        (f"{ONE}equivalent:\n- mutant: x", "3: an equivalent mutant needs `why`"),
+        (f"{ONE}near_misses: later", "2: `near_misses` must be a list"),
+        (f"{ONE}near_misses:\n- turns: []", "3: a near miss needs `name`"),
+        (f"{MISS}  check: [0, 0.5]", "3: a list of `turns` is needed"),
+        (f"{MISS}  {ONE}", "3: a near miss needs the range of its score: `check: [low, high]`, or `judge`, or both"),
         ("a: b: c", "1: not valid YAML: mapping values are not allowed here"),
     ],
 )

@@ -4,11 +4,11 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 from anyio import to_thread
 
+from made_tasks import task_text
 from pinchbench.authoring.attack import attack
 from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks, last_session
 from pinchbench.authoring.attack.attack_results import AttackedTask
@@ -53,13 +53,9 @@ CARELESS = """
 
 def write_suite(folder: Path, check: str, solution: str = SOLUTION) -> Path:
     root = folder / "tasks"
-    (root / "task_a").mkdir(parents=True)
-    head = "---\nid: task_a\nworkspace_files: [{path: names.txt, content: ada bob}]\n---\n"
-    prompt = "## Prompt\n\nWrite `sums.json`, please.\n"
-    (root / "task_a" / "task.md").write_text(
-        f"{head}\n{prompt}\n## Automated Checks\n\n```python\n{dedent(check)}```\n", encoding="utf-8"
-    )
-    (root / "task_a" / "solution.yaml").write_text(dedent(solution), encoding="utf-8")
+    head = "id: task_a\nworkspace_files: [{path: names.txt, content: ada bob}]"
+    put(root / "task_a" / "task.md", task_text(head, prompt="Write `sums.json`, please.", check=check))
+    put(root / "task_a" / "solution.yaml", solution)
     return root
 
 

@@ -404,18 +404,7 @@ async def test_only_the_reply_that_could_be_read_is_kept(tmp_path: Path) -> None
     assert json.loads(kept.read_bytes())["text"] == verdict(0.7)
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"text": verdict(1.0)},
-        {"text": "hm"},
-        {"digest": ""},
-        {"at": 0.0},
-        {"usage": {}},
-        {"model": "another"},
-        {"total": 1.0},
-    ],
-)
+@pytest.mark.parametrize("changed", [{"text": verdict(1.0)}, {"digest": ""}, {"total": 1.0}])
 async def test_a_kept_reply_that_was_changed_is_named_and_asked_for_again(
     tmp_path: Path, changed: Mapping[str, object]
 ) -> None:
