@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 def _own_solution(suite: Suite, task: Task) -> Solution | None:
     """Return the solution in the task's folder, or that a user has put into `solutions`. Raises SuiteError."""
-    solution: Solution | None = import_module("pinchbench.suite.solution").load_solution(suite.root, task.task_id)
-    return solution
+    from pinchbench.suite.solution import load_solution  # noqa: PLC0415 - a list needs none
+
+    return load_solution(suite.root, task.task_id)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
