@@ -13,7 +13,7 @@ from suite_packs import put
 
 TASK = """
     ---
-    id: {name}
+    id: task_ledger
     category: books
     grading_type: llm_judge
     ---
@@ -33,13 +33,9 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     folder = tmp_path / "pack"
-    put_task(folder, "task_ledger")
+    put(folder / "tasks" / "task_ledger.md", TASK)
     put(folder / "LICENSE.md", "\nMIT License\n\nPermission\n")
     return folder
-
-
-def put_task(folder: Path, name: str) -> Path:
-    return put(folder / "tasks" / f"{name}.md", TASK.replace("{name}", name))
 
 
 def test_a_folder_is_copied_with_its_format_licence_digest_and_tasks(source: Path) -> None:

@@ -9,12 +9,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from command_line import Completed, call
-from fakes import MODEL, fake_openclaw, make_suite
+from fakes import MODEL, fake_openclaw
+from made_tasks import task_text
 from past_runs import Made, PlannedRun, write_run
+from suite_packs import put
 
 FAILED = 11
 A = "20260102-030000-000a"
-CHECK = "\n## Automated Checks\n\n```python\ndef grade(transcript, workspace_path):\n    return {'a': 0.5}\n```\n"
+CHECK = "def grade(transcript, workspace_path): return {'a': 0.5}"
 TASKS = 6
 
 
@@ -25,11 +27,9 @@ class Place:
         self.folder = folder
         self.baseline = folder / "baseline.json"
         self.openclaw = fake_openclaw(folder)
-        suite = make_suite(folder, {f"task_{number}": "hi" for number in range(TASKS)})
-        for path in suite.iterdir():
-            text = path.read_text("utf-8").replace("llm_judge", "automated")
-            path.write_text(text + CHECK, encoding="utf-8")
-        self.suite = suite
+        self.suite = folder / "tasks"
+        for name in (f"task_{number}" for number in range(TASKS)):
+            put(self.suite / f"{name}.md", task_text(f"id: {name}\ntimeout_seconds: 30", prompt="hi", check=CHECK))
 
     def call(self, *args: str) -> Completed:
         return call(*args, cwd=self.folder)

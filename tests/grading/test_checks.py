@@ -588,14 +588,10 @@ class TestCancellation:
         with fail_after(60):
             async with create_task_group() as group:
                 group.start_soon(run_check, job)
-                await until_begun(desk)
+                await until(lambda: "here" in desk.said())
                 group.cancel_scope.cancel()
         assert marked_processes(desk.marker) == []
         assert not desk.scratch.exists()
-
-
-async def until_begun(desk: Desk) -> None:
-    await until(lambda: "here" in desk.said())
 
 
 async def test_a_check_that_goes_on_without_a_module_is_noted(desk: Desk) -> None:

@@ -31,10 +31,6 @@ SUITE = Suite(
 )
 
 
-def selected(expression: str) -> list[str]:
-    return [task.task_id for task in select_tasks(SUITE, expression)]
-
-
 def message(expression: str, suite: Suite = SUITE) -> str:
     with pytest.raises(SelectionError) as caught:
         select_tasks(suite, expression)
@@ -59,7 +55,7 @@ def message(expression: str, suite: Suite = SUITE) -> str:
     ],
 )
 def test_an_expression_names_tasks(expression: str, ids: list[str]) -> None:
-    assert selected(expression) == ids
+    assert [task.task_id for task in select_tasks(SUITE, expression)] == ids
 
 
 def test_all_unknown_names_are_listed() -> None:

@@ -22,10 +22,6 @@ from pinchbench.suite.parse import parse_task
 OUTAGE = Path(__file__).parents[3] / "tasks" / "task_05_outage_brief" / "task.md"
 
 
-def names_of(rubric: str) -> dict[str, float | None]:
-    return {one.name: one.weight for one in ask(task(rubric), [], []).criteria}
-
-
 def test_the_judge_sees_the_task_and_what_is_expected() -> None:
     outage = parse_task(OUTAGE.read_text(encoding="utf-8"), path=OUTAGE).task
     question = ask(outage, [], [])
@@ -223,9 +219,8 @@ def test_no_file_is_too_odd_to_be_shown(files: list[FileView]) -> None:
     ],
 )
 def test_criteria_are_read_from_rubrics(rubric: str, expected: dict[str, float | None]) -> None:
-    assert names_of(rubric) == {
-        name: weight if weight is None else pytest.approx(weight) for name, weight in expected.items()
-    }
+    found = {one.name: one.weight for one in ask(task(rubric), [], []).criteria}
+    assert found == {name: weight if weight is None else pytest.approx(weight) for name, weight in expected.items()}
 
 
 def test_the_schema_is_strict_and_names_the_criteria() -> None:
