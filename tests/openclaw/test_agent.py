@@ -1,25 +1,25 @@
 """One task through the agent: limits, turns, and the end of everything it started."""
 
 import json
-import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 from anyio import fail_after
 
-from fakes import SEED_KEYS, SeenEvents, fake_openclaw, make_task, open_gate
+from fakes import SEED_KEYS, Guest, SeenEvents, fake_openclaw, make_task, open_gate
+from home_templates import template_of
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import Task, Turn, TurnGate
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.agent_progress import WAITING
-from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.conversation_user import UserReply
-from pinchbench.openclaw.homes.credentials import UserState
-from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.shared import SharedHome
 from pinchbench.openclaw.task_result import TaskResult
@@ -40,14 +40,11 @@ def task(*prompts: str, timeout_s: float = 20) -> Task:
 
 
 async def agent_of(folder: Path, *, store: str = "jsonl", limits: Limits = LIMITS) -> OpenClawAgent:
-    openclaw = OpenClaw(program=fake_openclaw(folder, store=store), version="2026.9.6")
-    env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
-    root = folder / "homes" / "template"
-    template = await make_template(root, openclaw=openclaw, model="mock/m1", user=UserState(), env=env)
+    template = await template_of(folder, fake_openclaw(folder, store=store))
     for name in ("work", "evidence"):
         (folder / name).mkdir()
     home = clone(template, folder / "homes" / "slot-1")
-    return OpenClawAgent(openclaw=openclaw, home=home, limits=limits, linger_s=EXIT_S)
+    return OpenClawAgent(openclaw=template.openclaw, home=home, limits=limits, linger_s=EXIT_S)
 
 
 async def execute(
@@ -64,6 +61,23 @@ async def execute(
         )
     assert living(folder) == []
     return result
+
+
+@asynccontextmanager
+async def at_gate(
+    agent: OpenClawAgent, folder: Path, *prompts: str, timeout_s: float = 20, **watching: Any
+) -> AsyncIterator[tuple[Guest, list[TaskResult]]]:
+    """Execute a task next to the block, which begins when a turn waits at `{gate}`; the list gets the result."""
+    results: list[TaskResult] = []
+    async with open_gate() as gate:
+        placed = [prompt.replace("{gate}", f"scenario: gate {gate.port}") for prompt in prompts]
+
+        async def run() -> None:
+            results.append(await execute(agent, folder, task(*placed, timeout_s=timeout_s), **watching))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(run)
+            yield await gate.next(), results
 
 
 def asked(result: TaskResult) -> list[str]:
@@ -162,17 +176,9 @@ async def test_nobody_outlives_a_timeout(tmp_path: Path, scenario: str) -> None:
 
 async def test_a_workspace_larger_than_its_limit_ends_the_task(tmp_path: Path) -> None:
     agent = await agent_of(tmp_path, limits=replace(LIMITS, max_disk_bytes=2**30 // 100))
-    results: list[TaskResult] = []
-    async with open_gate() as gate:
-
-        async def run() -> None:
-            one = task(f"scenario: big 1\nscenario: gate {gate.port}\nscenario: think")
-            results.append(await execute(agent, tmp_path, one))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(run)
-            await gate.next()  # it has a transcript: without one, the reason would be another
-            (tmp_path / "work" / "large").write_bytes(b"x" * 2**24)
+    async with at_gate(agent, tmp_path, "scenario: big 1\n{gate}\nscenario: think") as (_, results):
+        # it has a transcript: without one, the reason would be another
+        (tmp_path / "work" / "large").write_bytes(b"x" * 2**24)
     [result] = results
     assert result.reason is Reason.RESOURCE_LIMIT
     assert result.note.startswith("the trial used 0.01")
@@ -181,45 +187,34 @@ async def test_a_workspace_larger_than_its_limit_ends_the_task(tmp_path: Path) -
 
 
 async def test_who_watches_sees_what_the_agent_does_and_says(tmp_path: Path) -> None:
-    async with open_gate() as gate:
-        heard = anyio.Event()
+    heard = anyio.Event()
 
-        class Seen(SeenEvents):
-            wants_output = True
+    class Seen(SeenEvents):
+        wants_output = True
 
-            def output(self, stream: str, text: str) -> None:
-                if (stream, text) == ("stdout", "hello"):
-                    heard.set()
+        def output(self, stream: str, text: str) -> None:
+            if (stream, text) == ("stdout", "hello"):
+                heard.set()
 
-        seen = Seen()
-        one = task(f"scenario: print hello\nscenario: write_file x y\nscenario: gate {gate.port}\nscenario: linger")
-        agent = replace(await agent_of(tmp_path), linger_s=LINGER_S)
-        async with anyio.create_task_group() as group:
-            group.start_soon(lambda: execute(agent, tmp_path, one, events=seen))
-            guest = await gate.next()
-            with fail_after(60):
-                await heard.wait()  # while it runs
-            await guest.let_go()
+    seen = Seen()
+    one = "scenario: print hello\nscenario: write_file x y\n{gate}\nscenario: linger"
+    agent = replace(await agent_of(tmp_path), linger_s=LINGER_S)
+    async with at_gate(agent, tmp_path, one, events=seen) as (guest, _):
+        with fail_after(60):
+            await heard.wait()  # while it runs
+        await guest.let_go()
     assert [text for text, _ in seen.activities] == [WAITING, "write out.txt", WAITING, "All done."]
     assert seen.activities[-1][1].requests == 2
 
 
 async def test_a_word_from_outside_ends_the_task_as_interrupted(tmp_path: Path) -> None:
-    results: list[TaskResult] = []
     stop_signal = StopSignal()
-    async with open_gate() as gate:
-        agent = await agent_of(tmp_path)
-
-        async def run() -> None:
-            results.append(
-                await execute(agent, tmp_path, task(f"scenario: gate {gate.port}", "two"), stop_signal=stop_signal)
-            )
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(run)
-            guest = await gate.next()
-            stop_signal.stop.set()
-            await guest.gone()
+    async with at_gate(await agent_of(tmp_path), tmp_path, "{gate}", "two", stop_signal=stop_signal) as (
+        guest,
+        results,
+    ):
+        stop_signal.stop.set()
+        await guest.gone()
     assert [(one.reason, one.facts.user_messages) for one in results] == [(Reason.INTERRUPTED, 1)]
 
 
@@ -331,28 +326,17 @@ async def test_a_session_that_is_only_locked_waits_for_the_model(tmp_path: Path)
 
 
 async def test_a_provider_that_came_back_is_no_excuse(tmp_path: Path) -> None:
-    async with open_gate() as gate:
-        held = f"scenario: gate {gate.port}"
-        seen = anyio.Event()
+    seen = anyio.Event()
 
-        class Seen(TrialEvents):
-            def rate_limited(self) -> None:
-                seen.set()
+    class Seen(TrialEvents):
+        def rate_limited(self) -> None:
+            seen.set()
 
-        one = task(f"{LIMITED}\n{held}\nscenario: think", timeout_s=8)
-        results: list[TaskResult] = []
-        agent = await agent_of(tmp_path)
-
-        async def run() -> None:
-            results.append(await execute(agent, tmp_path, one, events=Seen()))
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(run)
-            guest = await gate.next()
-            with fail_after(60):
-                await seen.wait()  # while OpenClaw itself still tries
-            await guest.let_go()
-
+    one = f"{LIMITED}\n{{gate}}\nscenario: think"
+    async with at_gate(await agent_of(tmp_path), tmp_path, one, timeout_s=8, events=Seen()) as (guest, results):
+        with fail_after(60):
+            await seen.wait()  # while OpenClaw itself still tries
+        await guest.let_go()
     assert [(one.reason, one.rate_limits) for one in results] == [(Reason.TIMED_OUT, 1)]
 
 

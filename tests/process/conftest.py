@@ -17,7 +17,7 @@ import psutil
 import pytest
 from anyio import CancelScope, create_task_group, fail_after
 
-from fakes import poll
+from fakes import LIMIT_S
 from pinchbench.process.awake import Clocks
 from pinchbench.process.spec import Limits, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
@@ -109,7 +109,7 @@ async def supervised(
     spec: ProcessSpec, *, timeout_s: float = LONG_S, level: str = "", clocks: Clocks | None = None
 ) -> AsyncIterator[Running]:
     """Supervise a process next to the block, which its end outlasts."""
-    with fail_after(60):
+    with fail_after(LIMIT_S):
         async with create_task_group() as group:
             process = Running(scope=group.cancel_scope)
 
@@ -147,30 +147,32 @@ class RollCall:
     async def present(self, count: int = 1) -> dict[str, int]:
         """Wait for so many more; return name → process id."""
         came = {}
-        for _ in range(count):
-            connection = await self._accept()
-            said = b""
-            while not said.endswith(b"\n"):
-                await anyio.wait_readable(connection)
-                if not (data := connection.recv(1)):
-                    break
-                said += data
-            name, _, pid = said.decode().partition(" ")
-            came[name] = int(pid)
+        with fail_after(LIMIT_S):
+            for _ in range(count):
+                connection = await self._accept()
+                said = b""
+                while not said.endswith(b"\n"):
+                    await anyio.wait_readable(connection)
+                    if not (data := connection.recv(1)):
+                        break
+                    said += data
+                name, _, pid = said.decode().partition(" ")
+                came[name] = int(pid)
         return came
 
     async def all_gone(self) -> None:
         """Wait until nobody holds a connection any more; those who came unasked count too."""
         while connection := self._accept_now():
             self._connections.append(connection)
-        for connection in self._connections:
-            data = b"?"
-            while data:
-                await anyio.wait_readable(connection)
-                try:
-                    data = connection.recv(4096)
-                except ConnectionResetError:
-                    break
+        with fail_after(LIMIT_S):
+            for connection in self._connections:
+                data = b"?"
+                while data:
+                    await anyio.wait_readable(connection)
+                    try:
+                        data = connection.recv(4096)
+                    except ConnectionResetError:
+                        break
 
     def close(self) -> None:
         """Close every socket."""
@@ -248,10 +250,6 @@ class PlayFolders:
     def err(self) -> str:
         """Return what was written to stderr so far."""
         return self.stderr.read_text(encoding="utf-8")
-
-    async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for what gives no event, as long as the caller lets it: the limit is theirs."""
-        await poll(condition)
 
     def tree(self) -> int:
         """How many live below the one guardian that runs for this test."""

@@ -14,12 +14,13 @@ import psutil
 import pytest
 from anyio import fail_after, to_thread
 
+from fakes import LIMIT_S, until
 from pinchbench.process.guardian.process_tree import MARKER
 from pinchbench.process.guardian_link import GUARDIAN
 from process.conftest import PlayFolders
 
 SETTINGS = {
-    "grace_s": 600.0,
+    "grace_s": 600.0,  # this and the sweep last longer than any test waits
     "orphan_grace_s": 0.2,
     "sweep_s": 600.0,
     "output_limit_bytes": 1_000_000,
@@ -68,7 +69,8 @@ class Talk:
 
     async def hear(self) -> dict[str, object]:
         while b"\n" not in self._held:
-            await anyio.wait_readable(self.socket)
+            with fail_after(LIMIT_S):
+                await anyio.wait_readable(self.socket)
             data = self.socket.recv(65536)
             assert data, "the guardian ended without a word"
             self._held += data
@@ -83,7 +85,8 @@ class Talk:
 
     async def silence(self) -> None:
         """Wait until it is gone, with no word more."""
-        await anyio.wait_readable(self.socket)
+        with fail_after(LIMIT_S):
+            await anyio.wait_readable(self.socket)
         assert self._held + self.socket.recv(65536) == b""
 
     def close(self) -> None:
@@ -110,10 +113,9 @@ def talk(stage: PlayFolders) -> Iterator[Start]:
 async def test_tells_start_and_end(talk: Start) -> None:
     before = time.monotonic()
     guard = talk(["sh", "-c", "exit 3"])
-    with fail_after(60):
-        started = await guard.hear()
-        ended = await guard.hear()
-        await guard.silence()
+    started = await guard.hear()
+    ended = await guard.hear()
+    await guard.silence()
     assert started["event"] == "started"
     assert isinstance(started["pid"], int)
     assert before < float(str(started["at"])) < time.monotonic()
@@ -134,15 +136,14 @@ async def test_time_in_which_it_was_stopped_does_not_count(talk: Start, stage: P
         """
     )
     guard = talk(agent, gap_s=0.4)
-    with fail_after(60):
-        (pid,) = (await stage.roll.present()).values()
-        guardian = psutil.Process(pid).parent()
-        assert guardian is not None
-        guardian.suspend()
-        await stage.roll.present()
-        await stage.roll.all_gone()
-        guardian.resume()
-        ended = await guard.end()
+    (pid,) = (await stage.roll.present()).values()
+    guardian = psutil.Process(pid).parent()
+    assert guardian is not None
+    guardian.suspend()
+    await stage.roll.present()
+    await stage.roll.all_gone()
+    guardian.resume()
+    ended = await guard.end()
     assert (ended["reason"], ended["exit_code"]) == ("exited", 0)
     ran_s, duration_s, asleep_s = (float(str(ended[name])) for name in ("ran_s", "duration_s", "asleep_s"))
     assert asleep_s > 0.4
@@ -151,21 +152,19 @@ async def test_time_in_which_it_was_stopped_does_not_count(talk: Start, stage: P
 
 async def test_tells_why_it_could_not_start(talk: Start) -> None:
     guard = talk(["/nowhere/agent"])
-    with fail_after(60):
-        failed = await guard.hear()
-        await guard.silence()
+    failed = await guard.hear()
+    await guard.silence()
     assert failed == {"event": "failed", "errno": 2, "message": "No such file or directory: /nowhere/agent"}
 
 
 @pytest.mark.parametrize("words", [(b"stop\nkill\n",), (b"st", b"op\n", b"kill\n")], ids=["at once", "in pieces"])
 async def test_a_kill_ends_the_grace(talk: Start, stage: PlayFolders, words: Sequence[bytes]) -> None:
     guard = talk(stage.python(DEAF))
-    with fail_after(60):  # the grace is ten minutes
-        await stage.roll.present()
-        for word in words:
-            guard.say(word)
-        ended = await guard.end()
-        await stage.roll.all_gone()
+    await stage.roll.present()
+    for word in words:
+        guard.say(word)
+    ended = await guard.end()
+    await stage.roll.all_gone()
     assert (ended["reason"], ended["exit_code"], ended["killed"]) == ("stopped", -signal.SIGKILL, 1)
 
 
@@ -186,11 +185,10 @@ async def test_a_kill_ends_the_sweep(talk: Start, stage: PlayFolders) -> None:
         """
     )
     guard = talk(agent)
-    with fail_after(60):  # the sweep may last ten minutes
-        assert (await stage.roll.present(2)).keys() == {"child", "swept"}
-        guard.say(b"kill\n")
-        ended = await guard.end()
-        await stage.roll.all_gone()
+    assert (await stage.roll.present(2)).keys() == {"child", "swept"}
+    guard.say(b"kill\n")
+    ended = await guard.end()
+    await stage.roll.all_gone()
     assert (ended["reason"], ended["exit_code"], ended["killed"]) == ("exited", 5, 1)
 
 
@@ -206,11 +204,10 @@ async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(talk: Start
         """
     )
     guard = talk(agent, orphan_grace_s=60)
-    with fail_after(60):
-        await stage.roll.present()
-        guard.socket.shutdown(socket.SHUT_RDWR)
-        await stage.roll.all_gone()
-        await to_thread.run_sync(guard.close)  # it writes what is left in the pipes
+    await stage.roll.present()
+    guard.socket.shutdown(socket.SHUT_RDWR)
+    await stage.roll.all_gone()
+    await to_thread.run_sync(guard.close)  # it writes what is left in the pipes
     assert stage.out() == "goodbye\n"
 
 
@@ -226,21 +223,19 @@ async def test_the_grace_is_no_licence_to_write(talk: Start, stage: PlayFolders)
         """
     )
     guard = talk(agent)
-    with fail_after(60):  # the grace is ten minutes
-        ended = await guard.end()
-        await stage.roll.present()
-        await stage.roll.all_gone()
+    ended = await guard.end()
+    await stage.roll.present()
+    await stage.roll.all_gone()
     assert (ended["reason"], ended["exit_code"]) == ("output_limit", -signal.SIGKILL)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_only_the_runner_tells_it_to_end(talk: Start, stage: PlayFolders, number: signal.Signals) -> None:
     guard = talk(stage.bash("exec {stay} agent"))
-    with fail_after(60):
-        await stage.roll.present()
-        guard.process.send_signal(number)
-        guard.say(b"stop\n")
-        ended = await guard.end()
+    await stage.roll.present()
+    guard.process.send_signal(number)
+    guard.say(b"stop\n")
+    ended = await guard.end()
     assert (ended["reason"], ended["exit_code"]) == ("stopped", -signal.SIGTERM)
 
 
@@ -255,12 +250,11 @@ async def test_one_whose_first_thread_has_ended_is_no_zombie(talk: Start, stage:
         """
     )
     guard = talk(agent, grace_s=0.1)
-    with fail_after(60):
-        (pid,) = (await stage.roll.present()).values()
-        await stage.until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
-        guard.say(b"kill\n")
-        ended = await guard.end()
-        await stage.roll.all_gone()
+    (pid,) = (await stage.roll.present()).values()
+    await until(lambda: psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    guard.say(b"kill\n")
+    ended = await guard.end()
+    await stage.roll.all_gone()
     assert (ended["exit_code"], ended["killed"], ended["survivors"]) == (-signal.SIGKILL, 1, [])
 
 
@@ -278,10 +272,9 @@ async def test_one_that_is_always_another_process_is_caught(talk: Start, stage: 
         """
     )
     guard = talk(agent, sweep_s=0.1)
-    with fail_after(60):
-        await stage.roll.present()
-        ended = await guard.end()
-        await stage.roll.all_gone()
+    await stage.roll.present()
+    ended = await guard.end()
+    await stage.roll.all_gone()
     assert (ended["exit_code"], ended["survivors"]) == (0, [])
 
 
@@ -317,20 +310,18 @@ async def test_a_tree_of_more_processes_than_it_may_have_is_killed_at_once(
     talk: Start, stage: PlayFolders, how: str
 ) -> None:
     guard = talk(stage.python(CROWD, how), max_processes=20)
-    with fail_after(60):  # the grace is ten minutes
-        await stage.roll.present()
-        ended = await guard.end()
-        await stage.roll.all_gone()
+    await stage.roll.present()
+    ended = await guard.end()
+    await stage.roll.all_gone()
     assert (ended["reason"], ended["exit_code"]) == ("resource_limit", -signal.SIGKILL)
     assert ended["survivors"] == []
 
 
 async def test_those_who_are_left_over_may_not_be_a_crowd_either(talk: Start, stage: PlayFolders) -> None:
     guard = talk(stage.python(CROWD, "more", "leave"), max_processes=20)
-    with fail_after(60):  # the sweep may last ten minutes
-        await stage.roll.present()
-        ended = await guard.end()
-        await stage.roll.all_gone()
+    await stage.roll.present()
+    ended = await guard.end()
+    await stage.roll.all_gone()
     assert (ended["exit_code"], ended["survivors"]) == (0, [])
     assert ended["killed"]
 
@@ -338,9 +329,8 @@ async def test_those_who_are_left_over_may_not_be_a_crowd_either(talk: Start, st
 @pytest.mark.skipif(not sys.platform.startswith("linux") or os.getuid() != 0, reason="only root goes first, on Linux")
 async def test_the_guardian_of_a_limited_tree_goes_first_and_nobody_else(talk: Start, stage: PlayFolders) -> None:
     guard = talk(stage.bash("exec {stay} agent"), max_processes=20)
-    with fail_after(60):
-        (pid,) = (await stage.roll.present()).values()
-        assert os.sched_getscheduler(psutil.Process(pid).ppid()) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR
-        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
-        guard.say(b"kill\n")
-        await stage.roll.all_gone()
+    (pid,) = (await stage.roll.present()).values()
+    assert os.sched_getscheduler(psutil.Process(pid).ppid()) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR
+    assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+    guard.say(b"kill\n")
+    await stage.roll.all_gone()

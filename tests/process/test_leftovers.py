@@ -10,8 +10,9 @@ from contextlib import ExitStack
 
 import psutil
 import pytest
-from anyio import fail_after, to_thread
+from anyio import to_thread
 
+from fakes import until
 from pinchbench.process import leftovers
 from pinchbench.process.leftovers import (
     MARKER,
@@ -44,8 +45,7 @@ def start(stage: PlayFolders) -> Iterator[Start]:
 async def test_finds_the_marker_and_what_is_below_it(stage: PlayFolders, start: Start) -> None:
     mine, stay = stage.marker, stage.stay.split()
     children = {name: start([*stay, name], name) for name in (mine, f"{mine}/1", f"{mine}0", "another")}
-    with fail_after(60):
-        await stage.roll.present(4)
+    await stage.roll.present(4)
     assert {process.pid for process in find_marked(mine)} == {children[mine].pid, children[f"{mine}/1"].pid}
     assert {process.pid for process in find_marked(f"{mine}/1")} == {children[f"{mine}/1"].pid}
     assert find_marked(f"{mine}/1/2") == []
@@ -53,10 +53,9 @@ async def test_finds_the_marker_and_what_is_below_it(stage: PlayFolders, start: 
 
 async def test_the_dead_are_not_found(stage: PlayFolders, start: Start) -> None:
     child = start([*stage.stay.split(), "one"], stage.marker)
-    with fail_after(60):
-        await stage.roll.present()
-        child.kill()
-        await stage.until(lambda: not lives(child.pid))
+    await stage.roll.present()
+    child.kill()
+    await until(lambda: not lives(child.pid))
     assert find_marked(stage.marker) == []
 
 
@@ -76,8 +75,7 @@ async def test_one_that_is_just_becoming_another_program_is_found(
         """,
     )
     child = start([sys.executable, "-S", str(script)], stage.marker)
-    with fail_after(60):
-        await stage.roll.present()
+    await stage.roll.present()
     for _ in range(100):
         assert [process.pid for process in find_marked(stage.marker)] == [child.pid]
 
@@ -85,11 +83,10 @@ async def test_one_that_is_just_becoming_another_program_is_found(
 async def test_ends_them_and_counts(stage: PlayFolders, start: Start) -> None:
     start(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"), f"{stage.marker}/a")
     start([*stage.stay.split(), "four"], f"{stage.marker}/b")
-    with fail_after(60):
-        await stage.roll.present(4)
-        assert await to_thread.run_sync(end_marked, stage.marker) == 4
-        await stage.roll.all_gone()
-        assert await to_thread.run_sync(end_marked, stage.marker) == 0
+    await stage.roll.present(4)
+    assert await to_thread.run_sync(end_marked, stage.marker) == 4
+    await stage.roll.all_gone()
+    assert await to_thread.run_sync(end_marked, stage.marker) == 0
 
 
 async def test_ends_those_who_start_each_other_anew(stage: PlayFolders, start: Start) -> None:
@@ -111,10 +108,9 @@ async def test_ends_those_who_start_each_other_anew(stage: PlayFolders, start: S
         """,
     )
     start([sys.executable, str(script)], stage.marker)
-    with fail_after(60):
-        await stage.roll.present()
-        assert await to_thread.run_sync(end_marked, stage.marker) >= 1
-        await stage.roll.all_gone()
+    await stage.roll.present()
+    assert await to_thread.run_sync(end_marked, stage.marker) >= 1
+    await stage.roll.all_gone()
 
 
 IDENTITY = "from pinchbench.process.leftovers import identity; print(identity(), flush=True)"
@@ -205,18 +201,17 @@ class TestOrphans:
         self, stage: PlayFolders, runner: Start
     ) -> None:
         child = runner(stage.bash("{stay} one & setsid {stay} two & exec {stay} three"))
-        with fail_after(60):
-            await stage.roll.present(3)
-            (parent,) = psutil.Process(child.pid).children()
-            (guardian,) = parent.children()
-            child.send_signal(signal.SIGSTOP)  # or it would look after the guardian's tree itself
-            parent.kill()
-            guardian.kill()
-            child.kill()
-            child.wait()
-            await stage.until(lambda: not lives(guardian))
-            await to_thread.run_sync(end_orphaned)
-            await stage.roll.all_gone()
+        await stage.roll.present(3)
+        (parent,) = psutil.Process(child.pid).children()
+        (guardian,) = parent.children()
+        child.send_signal(signal.SIGSTOP)  # or it would look after the guardian's tree itself
+        parent.kill()
+        guardian.kill()
+        child.kill()
+        child.wait()
+        await until(lambda: not lives(guardian))
+        await to_thread.run_sync(end_orphaned)
+        await stage.roll.all_gone()
         assert find_marked(stage.marker) == []
 
     @pytest.mark.parametrize("end", [lambda _: end_orphaned(), end_marked], ids=["orphaned", "marked"])
@@ -229,24 +224,22 @@ class TestOrphans:
     ) -> None:
         monkeypatch.setattr(leftovers, "GUARDIANS_S", 0.2)
         child = runner(stage.bash("setsid env -i {stay} one & exec {stay} two"))
-        with fail_after(60):
-            await stage.roll.present(2)
-            (parent,) = psutil.Process(child.pid).children()
-            for guardian in (parent, *parent.children()):
-                guardian.suspend()
-            child.kill()
-            child.wait()
-            await to_thread.run_sync(end, stage.marker)
-            await stage.roll.all_gone()
+        await stage.roll.present(2)
+        (parent,) = psutil.Process(child.pid).children()
+        for guardian in (parent, *parent.children()):
+            guardian.suspend()
+        child.kill()
+        child.wait()
+        await to_thread.run_sync(end, stage.marker)
+        await stage.roll.all_gone()
         assert find_marked(stage.marker) == []
 
     async def test_nothing_of_a_living_runner_is_touched(self, stage: PlayFolders, runner: Start) -> None:
         runner(stage.bash("{stay} one & exec {stay} two"))
-        with fail_after(60):
-            await stage.roll.present(2)
-            before = {process.pid for process in find_marked(stage.marker)}
-            await to_thread.run_sync(end_orphaned)
-            assert {process.pid for process in find_marked(stage.marker)} == before
+        await stage.roll.present(2)
+        before = {process.pid for process in find_marked(stage.marker)}
+        await to_thread.run_sync(end_orphaned)
+        assert {process.pid for process in find_marked(stage.marker)} == before
         assert len(before) == 4  # two of them are the guardian and its parent
 
     @pytest.mark.parametrize("written", [None, *(text for text in GARBLED if "\udcff" not in text)])
@@ -254,9 +247,8 @@ class TestOrphans:
         self, stage: PlayFolders, start: Start, written: str | None
     ) -> None:
         child = start([*stage.stay.split(), "one"], stage.marker, **({} if written is None else {RUNNER: written}))
-        with fail_after(60):
-            await stage.roll.present()
-            await to_thread.run_sync(end_orphaned)
+        await stage.roll.present()
+        await to_thread.run_sync(end_orphaned)
         assert child.poll() is None
         assert [process.pid for process in find_marked(stage.marker)] == [child.pid]
 
@@ -265,9 +257,8 @@ class TestOrphans:
     ) -> None:
         argv = ["env", "-u", MARKER, *stage.stay.split(), "one"]
         child = start(argv, stage.marker, **{RUNNER: dead})
-        with fail_after(60):
-            await stage.roll.present()
-            await to_thread.run_sync(end_orphaned)
+        await stage.roll.present()
+        await to_thread.run_sync(end_orphaned)
         assert child.poll() is None
 
     async def test_who_looks_is_spared_though_it_runs_below_an_orphan(self, stage: PlayFolders, start: Start) -> None:
@@ -283,11 +274,10 @@ class TestOrphans:
             """,
         )
         other = start([*stage.stay.split(), "other"], stage.marker, **{RUNNER: gone})
-        with fail_after(60):
-            await stage.roll.present()
-            # by way of a shell that waits, which is spared as well
-            looking = start(["bash", "-c", f"{sys.executable} {script}; exit 7"], stage.marker, **{RUNNER: gone})
-            await stage.roll.present()
-            await stage.roll.all_gone()
-            assert await to_thread.run_sync(looking.wait) == 7
-            assert await to_thread.run_sync(other.wait) == -signal.SIGKILL
+        await stage.roll.present()
+        # by way of a shell that waits, which is spared as well
+        looking = start(["bash", "-c", f"{sys.executable} {script}; exit 7"], stage.marker, **{RUNNER: gone})
+        await stage.roll.present()
+        await stage.roll.all_gone()
+        assert await to_thread.run_sync(looking.wait) == 7
+        assert await to_thread.run_sync(other.wait) == -signal.SIGKILL

@@ -17,6 +17,7 @@ import pytest
 from anyio import CancelScope, create_task_group, fail_after, to_thread
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from fakes import until
 from pinchbench.process.awake import Clocks, Reading
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
@@ -135,10 +136,9 @@ async def running(
     """
     async with supervised(stage.spec(argv, limits=limits), timeout_s=timeout_s, level=level, clocks=clocks) as agent:
         agent.came.update(await stage.roll.present(present))
-        await stage.until(lambda: not tree or stage.tree() == tree)
+        await until(lambda: not tree or stage.tree() == tree)
         yield agent
-    with fail_after(60):
-        await stage.roll.all_gone()
+    await stage.roll.all_gone()
 
 
 async def run(spec: ProcessSpec, *, timeout_s: float = LONG_S) -> ProcessEnd:
@@ -201,8 +201,7 @@ class TestEveryEnd:
     async def test_timeout(self, stage: PlayFolders, crowd: Crowd) -> None:
         spec = stage.spec(crowd.script(list(SHAPES), "wait; sleep 600"), limits=OWN_TIME)
         end = await run(spec, timeout_s=1.0)
-        with fail_after(60):
-            await stage.roll.all_gone()
+        await stage.roll.all_gone()
         assert (end.reason, end.exit_code) == (EndReason.TIMED_OUT, -signal.SIGTERM)
         assert end.ran_s >= 1.0
 
@@ -212,7 +211,7 @@ class TestEveryEnd:
         async with running(stage, argv, present=self.everybody, tree=self.everybody, limits=PATIENT_LIMITS) as agent:
             agent.stop_signal.stop.set()
             for name, pid in agent.came.items():
-                await stage.until(lambda name=name, pid=pid: "deaf" in name or not lives(pid))  # type: ignore[misc]
+                await until(lambda name=name, pid=pid: "deaf" in name or not lives(pid))  # type: ignore[misc]
             agent.stop_signal.hurry.set()
         assert (agent.end.reason, agent.end.exit_code) == (EndReason.STOPPED, -signal.SIGTERM)
         assert len(agent.end.leftovers) == len(SHAPES)
@@ -245,7 +244,7 @@ class TestEveryEnd:
         argv = crowd.script(shapes, "exec {stay} agent")
         async with running(stage, argv, present=len(shapes) + 1, limits=OWN_TIME, level="session") as agent:
             expected = {stage.guardian().pid, *agent.came.values()}
-            await stage.until(lambda: {one.pid for one in find_marked(stage.marker)} == expected)
+            await until(lambda: {one.pid for one in find_marked(stage.marker)} == expected)
             agent.stop_signal.stop.set()
         end = agent.end
         assert (end.reason, end.exit_code, end.level) == (EndReason.STOPPED, -signal.SIGTERM, "session")
@@ -422,12 +421,11 @@ class TestCancel:
             scope.cancel()
             await supervise(stage.spec(stage.python(DEAF, "agent")), timeout_s=LONG_S)
         assert scope.cancelled_caught
-        with fail_after(60):
-            await stage.roll.all_gone()
+        await stage.roll.all_gone()
 
     async def test_while_the_agent_starts(self, stage: PlayFolders) -> None:
         async with running(stage, stage.bash("exec {stay} agent"), present=0) as agent:
-            await stage.until(lambda: bool(psutil.Process().children()))
+            await until(lambda: bool(psutil.Process().children()))
             agent.scope.cancel()
 
     @both_backends
@@ -506,8 +504,7 @@ class TestTheGuardianDies:
 
     async def test_an_agent_that_kills_its_guardian(self, stage: PlayFolders) -> None:
         end = await run(stage.spec(stage.bash("kill -9 $PPID; exec {stay} agent")))
-        with fail_after(60):
-            await stage.roll.all_gone()
+        await stage.roll.all_gone()
         assert end.reason is EndReason.GUARDIAN_LOST
 
     @pytest.mark.parametrize("how", ["stop", "cancel"])
@@ -587,12 +584,10 @@ class TestARunnerOfItsOwn:
         shapes = ["background", "session", "no_environment", "daemon", "deaf_daemon"]
         argv = crowd.script(shapes, f"exec {sys.executable} -S deaf.py agent")
         child = runner(argv, 8)
-        with fail_after(60):
-            await stage.roll.present(8 * (len(shapes) + 1))
+        await stage.roll.present(8 * (len(shapes) + 1))
         killed_at = time.monotonic()
         child.kill()
-        with fail_after(60):
-            await stage.roll.all_gone()
+        await stage.roll.all_gone()
         print(f"nobody was left {time.monotonic() - killed_at:.2f} s after the runner's SIGKILL")  # noqa: T201 - shown by `pytest -rP`
 
     async def test_stopped_for_longer_than_the_limit_it_times_nobody_out_on_waking(

@@ -88,32 +88,29 @@ def conversation(*users: str, answered: bool = False, system: str = "") -> Conve
     return Conversation(system=system, messages=(*messages, *([Message(role=Role.ASSISTANT)] if answered else [])))
 
 
-@pytest.mark.parametrize(
-    ("conversations", "names"),
-    [
-        pytest.param([conversation(f"Go.\n\n{RUN_OF_JOB}")] * 2, ["agent:a:cron:j#1"] * 2, id="asked again"),
-        pytest.param(
-            [
-                conversation(f"Go at 8.\n\n{RUN_OF_JOB}"),
-                conversation(f"Go at 8.\n\n{RUN_OF_JOB}", answered=True),
-                conversation(f"Go at 9.\n\n{RUN_OF_JOB}"),
-            ],
-            ["agent:a:cron:j#1", "agent:a:cron:j#1", "agent:a:cron:j#2"],
-            id="two runs of an automation",
-        ),
-        pytest.param(
-            [conversation(f"Runtime: x sessionId=main\n\n{RUN_OF_JOB}")],
-            ["agent:a:cron:j#1"],
-            id="a line that the agent wrote into its automation",
-        ),
-        pytest.param(
-            [conversation("Hi.\n\nRuntime: agent=a | session=agent:a:main | sessionId=s1 | host=h")],
-            ["s1"],
-            id="a session",
-        ),
-        pytest.param([conversation("Summarise.")], [""], id="nothing"),
-    ],
-)
+NAMED = {
+    "asked again": ([conversation(f"Go.\n\n{RUN_OF_JOB}")] * 2, ["agent:a:cron:j#1"] * 2),
+    "two runs of an automation": (
+        [
+            conversation(f"Go at 8.\n\n{RUN_OF_JOB}"),
+            conversation(f"Go at 8.\n\n{RUN_OF_JOB}", answered=True),
+            conversation(f"Go at 9.\n\n{RUN_OF_JOB}"),
+        ],
+        ["agent:a:cron:j#1", "agent:a:cron:j#1", "agent:a:cron:j#2"],
+    ),
+    "a line that the agent wrote into its automation": (
+        [conversation(f"Runtime: x sessionId=main\n\n{RUN_OF_JOB}")],
+        ["agent:a:cron:j#1"],
+    ),
+    "a session": (
+        [conversation("Hi.\n\nRuntime: agent=a | session=agent:a:main | sessionId=s1 | host=h")],
+        ["s1"],
+    ),
+    "nothing": ([conversation("Summarise.")], [""]),
+}
+
+
+@pytest.mark.parametrize(("conversations", "names"), NAMED.values(), ids=NAMED)
 def test_a_request_is_named_by_its_session_or_by_its_automation_and_run(
     conversations: list[Conversation], names: list[str]
 ) -> None:

@@ -179,7 +179,7 @@ def test_what_openclaw_executed_counts_where_it_repairs_a_call(sent: Call, store
         first, second = trial.exchanges
         asked = json.loads(second.request)
         asked["messages"][2]["tool_calls"][0]["function"] = {"name": stored[0], "arguments": json.dumps(stored[1])}
-        thread = read_thread(read_all([first, replace_request(second, asked)]), ("s1",))
+        thread = read_thread(read_all([first, exchange(CHAT, asked, second.chunks, number=2)]), ("s1",))
         built = witnessed_transcript(thread, store)
         events, findings = built.events, built.findings
     else:
@@ -187,10 +187,6 @@ def test_what_openclaw_executed_counts_where_it_repairs_a_call(sent: Call, store
 
     assert read(events)[1] == (Role.ASSISTANT, "", [stored])
     assert findings == ()
-
-
-def replace_request(one: Exchange, body: object) -> Exchange:
-    return exchange(CHAT, body, one.chunks, number=one.number)
 
 
 @pytest.mark.parametrize(
@@ -475,7 +471,8 @@ def test_the_earlier_runs_of_an_automation_which_openclaw_does_not_keep_are_no_f
 def test_a_failed_request_keeps_its_place_with_the_providers_words() -> None:
     trial = Trial(store=[*HONEST[:2], event("assistant", [], stopReason="error", errorMessage=FORGED), *HONEST[2:]])
     first, second = trial.exchanges
-    failed = replace_status(first)
+    overloaded = b'{"error": {"message": "overloaded"}}'
+    failed = exchange(CHAT, json.loads(first.request), overloaded, status=503)
 
     built = witnessed_transcript(
         read_thread(read_all([failed, numbered(first, 2), numbered(second, 3)]), ("s1",)), trial.store
@@ -483,10 +480,6 @@ def test_a_failed_request_keeps_its_place_with_the_providers_words() -> None:
 
     errors = [one.error for one in conversation(built.events) if one.error]
     assert (len(errors), FORGED in errors[0], built.findings) == (1, False, ())
-
-
-def replace_status(one: Exchange) -> Exchange:
-    return exchange(CHAT, json.loads(one.request), b'{"error": {"message": "overloaded"}}', status=503)
 
 
 def numbered(one: Exchange, number: int) -> Exchange:

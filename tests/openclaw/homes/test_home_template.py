@@ -3,10 +3,9 @@
 import json
 import os
 import sqlite3
-from collections.abc import Awaitable
 from contextlib import closing
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import pytest
 
@@ -71,22 +70,23 @@ async def test_what_openclaw_refuses_is_reported_in_its_own_words(
         await template_of(tmp_path, fake_openclaw(tmp_path, **settings), user)
 
 
-def managed_template(folder: Path, program: Path, **options: object) -> Awaitable[PrivateHome]:
-    settings: dict[str, object] = {
-        "model": "mock/m1",
-        "version": "2026.9.6",
-        "user": UserState(),
-        "port": 1,
-        "key": "sk-0123456789abcdefABCDEF",
-        **options,
-    }
-    return make_template(
+async def managed_template(
+    folder: Path,
+    program: Path,
+    *,
+    model: str = "mock/m1",
+    version: str = "2026.9.6",
+    user: UserState | None = None,
+    port: int = 1,
+    key: str = "sk-0123456789abcdefABCDEF",
+) -> PrivateHome:
+    return await make_template(
         folder,
-        openclaw=OpenClaw(program=program, version=str(settings["version"]), is_managed=True),
-        model=str(settings["model"]),
-        user=cast("UserState", settings["user"]),
-        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "MOCK_API_KEY": str(settings["key"])},
-        provider=("mock", {"baseUrl": f"http://127.0.0.1:{settings['port']}/v1", "apiKey": settings["key"]}),
+        openclaw=OpenClaw(program=program, version=version, is_managed=True),
+        model=model,
+        user=user or UserState(),
+        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "MOCK_API_KEY": key},
+        provider=("mock", {"baseUrl": f"http://127.0.0.1:{port}/v1", "apiKey": key}),
     )
 
 
@@ -140,7 +140,7 @@ async def test_a_log_that_openclaw_began_keeps_no_home_from_the_cache(tmp_path: 
     ],
 )
 async def test_another_release_model_or_config_and_stored_logins_ask_openclaw_again(
-    tmp_path: Path, other: dict[str, object]
+    tmp_path: Path, other: dict[str, Any]
 ) -> None:
     program = fake_openclaw(tmp_path)
     for number in (1, 2):
