@@ -52,11 +52,13 @@ async def test_a_fit_machine_answers_and_nothing_is_left_behind(tmp_path: Path) 
     assert living(tmp_path) == []
 
 
-async def test_a_built_in_model_answers_from_its_own_server(tmp_path: Path) -> None:
+async def test_a_built_in_model_answers_from_its_own_server_whatever_a_judge_lacks(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
 
-    found, _ = await _examine(_config(tmp_path, model="demo/oracle"))
+    judges = (NamedJudge(model="openai/gpt-5"),)
+    found, _ = await _examine(_config(tmp_path, model="demo/oracle", judges=judges))
 
+    assert found["judge's key"].level is Level.PROBLEM
     assert found["model"].level is Level.OK, found["model"]
     assert "$" not in found["model"].said
     assert "needs none" in found["key"].said
