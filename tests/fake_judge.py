@@ -127,8 +127,9 @@ class Asked(Request):
 class FakeJudge(HttpServer[Asked]):
     """A judge; `fake_judge` runs it. `requests` are those for completions."""
 
-    def __init__(self, choose: Callable[[Asked], Answer]) -> None:
+    def __init__(self, choose: Callable[[Asked], Answer], models: bytes = MODELS) -> None:
         super().__init__()
+        self._models = models
         self.open_now = 0
         self.most_at_once = 0
         self._choose = choose
@@ -140,7 +141,7 @@ class FakeJudge(HttpServer[Asked]):
 
     async def respond(self, request: Request) -> Response:
         if request.method == "GET":
-            return Response(body=MODELS, headers=JSON)
+            return Response(body=self._models, headers=JSON)
         if request.path.startswith("/api/"):  # it is no Ollama
             return Response(status=404, body=b"{}", headers=JSON)
         asked = Asked(method=request.method, path=request.path, headers=request.headers, body=request.body)
@@ -200,8 +201,13 @@ def _events(asked: Asked, answer: Answer) -> Iterator[bytes]:
 
 
 @asynccontextmanager
-async def fake_judge(*answers: Answer, choose: Callable[[Asked], Answer] | None = None) -> AsyncGenerator[FakeJudge]:
-    """Run a judge that gives `answers` in turn and the last one for ever, or what `choose` says; a good one else."""
+async def fake_judge(
+    *answers: Answer, choose: Callable[[Asked], Answer] | None = None, models: bytes = MODELS
+) -> AsyncGenerator[FakeJudge]:
+    """Run a judge that gives `answers` in turn and the last one for ever, or what `choose` says; a good one else.
+
+    `models` is what it says of its models.
+    """
     script = list(answers) or [good()]
 
     def next_answer(asked: Asked) -> Answer:
@@ -209,7 +215,7 @@ async def fake_judge(*answers: Answer, choose: Callable[[Asked], Answer] | None 
             return choose(asked)
         return script.pop(0) if len(script) > 1 else script[0]
 
-    async with running(FakeJudge(next_answer)) as judge:
+    async with running(FakeJudge(next_answer, models)) as judge:
         yield judge
 
 

@@ -236,13 +236,13 @@ def nobody_listening() -> Iterator[int]:
         yield held.getsockname()[1]
 
 
-async def poll(condition: Callable[[], bool]) -> None:
+async def poll(condition: Callable[[], object]) -> None:
     """Wait, without a limit, for what gives no event. Between two looks the processor is others', who may need it."""
     while not condition():  # noqa: ASYNC110 - another process has no event to give
         await anyio.sleep(LOOK_S)
 
 
-async def until(condition: Callable[[], bool]) -> None:
+async def until(condition: Callable[[], object]) -> None:
     """Wait for what gives no event."""
     with fail_after(LIMIT_S):
         await poll(condition)

@@ -5,9 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+import anyio
 
 ALONE = ("unshare", "--user", "--map-root-user", "--net", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child")
 # Ray keeps sockets in /run and asks for an address; loopback is the only network there is
@@ -49,6 +52,13 @@ def play_alone(player: Path, folder: Path, *argv: str, **env: str) -> Any:
         logs = [folder / "log", *sorted(folder.glob("*.log")), *sorted(folder.glob("*/log")), *folder.glob("*/resumed")]
         raise AssertionError("\n".join(path.read_text("utf-8", "replace") for path in logs))
     return json.loads((folder / "seen.json").read_text("utf-8"))
+
+
+def play(what: Callable[..., Awaitable[object]], folder: Path, *arguments: object) -> NoReturn:
+    """Play everything below a folder, write down what was seen, and end the namespace with all that is in it."""
+    seen = anyio.run(what, folder, *arguments)
+    (folder / "seen.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
+    os._exit(0)
 
 
 def files_below(*roots: Path) -> dict[str, bytes]:

@@ -6,7 +6,14 @@ from pathlib import Path
 import pytest
 
 from cluster.joined_node import run_of_two_tasks
+from fakes import fake_openclaw, run_config
+from pinchbench.config.run_config import RunConfig
 from pinchbench.runner.run_context import RunContext
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> RunConfig:
+    return run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Do it.", "task_b": "Do it."})
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from cluster.fake_link import HARDWARE, FakeLink
+from cluster.fake_link import READY, FakeLink
 from pinchbench.cluster.node_messages import NodeInfo, NodeReady, Refused
 from pinchbench.cluster.pool import SLOT_BYTES
 from pinchbench.errors import NodeUnavailableError
@@ -16,16 +16,8 @@ VERSIONS: Mapping[str, str] = {"pinchbench_async": "1", "openclaw": "2", "node":
 
 def ready(prepared: Prepared, versions: Mapping[str, str] | None = None) -> NodeReady:
     """What a node says that has what this machine has."""
-    return NodeReady(
-        folder="/somewhere",
-        versions=dict(versions or VERSIONS),
-        digests={task.task_id: task.digest for task in prepared.suite.tasks},
-        unmet={},
-        sandbox="none",
-        network="auto",
-        agents=["main", "main"],
-        hardware=HARDWARE,
-    )
+    digests = {task.task_id: task.digest for task in prepared.suite.tasks}
+    return replace(READY, versions=dict(versions or VERSIONS), digests=digests)
 
 
 @dataclass

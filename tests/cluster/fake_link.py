@@ -76,10 +76,19 @@ class FakeLink:
                 self.put(self.answer)
             case StartTrial() if not self.is_silent:
                 self.put(Seen(slot=decoded.slot, method="activity", text="works", usage=Usage(requests=1)))
-                self.put(Ended(slot=decoded.slot, outcome=self.outcome(decoded)))
+                self.end(decoded)
             case End():
                 self.ended = True
                 self.changed.set()
+
+    def end(self, start: StartTrial | None = None) -> None:
+        """End a trial: the one that was started last, if none is given."""
+        start = start or next(one for one in reversed(self.sent) if isinstance(one, StartTrial))
+        self.put(Ended(slot=start.slot, outcome=self.outcome(start)))
+
+    def lose(self) -> None:
+        self.lost = True
+        self.changed.set()
 
     def outcome(self, start: StartTrial) -> Outcome:
         stated = {name: hashlib.sha256(data).hexdigest() for name, data in FILES.items()}

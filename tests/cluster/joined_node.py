@@ -54,12 +54,15 @@ async def made(
     client: NodeClient, run: RunContext, *, events: TrialEvents | None = None, stop: anyio.Event | None = None
 ) -> Outcome:
     """Make the first attempt of the run in the second slot of the node."""
-    outcomes: list[Outcome] = []
     slot = RemoteSlot(number=7, on_node=2, agent_id="main", node=client, places=Places(most=2))
-    await slot.run(attempt(run), events or TrialEvents(), outcomes.append, stop=stop or anyio.Event())
+    return await make_attempt(slot, run.prepared.attempts[0], events=events, stop=stop)
+
+
+async def make_attempt(
+    slot: RemoteSlot, attempt: Attempt, *, events: TrialEvents | None = None, stop: anyio.Event | None = None
+) -> Outcome:
+    """Make an attempt in a slot."""
+    outcomes: list[Outcome] = []
+    await slot.run(attempt, events or TrialEvents(), outcomes.append, stop=stop or anyio.Event())
     [outcome] = outcomes
     return outcome
-
-
-def attempt(run: RunContext) -> Attempt:
-    return run.prepared.attempts[0]

@@ -1,14 +1,12 @@
 """Which runs and which nodes take part, and what is refused by name."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace as replace_in
 
 from cluster.fake_cluster import VERSIONS, ready
 from cluster.fake_link import FakeLink
-from fakes import fake_openclaw, run_config
 from pinchbench.cluster.admission import MAX_ROW, Row, check_alike, check_program, settle
 from pinchbench.config.run_config import ReplaySettings, RunConfig
 from pinchbench.defaults import Isolation
@@ -17,11 +15,6 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.runner.plan.prepare import prepare
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> RunConfig:
-    return run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Do it.", "task_b": "Do it."})
 
 
 async def test_the_users_own_openclaw_is_not_shared_with_a_cluster(config: RunConfig) -> None:

@@ -1,18 +1,18 @@
 """The program of a node, behind its host, without Ray."""
 
-import json
 import os
 import platform
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from anyio import fail_after, move_on_after
 
+from fake_judge import Answer, fake_judge
 from fakes import fake_openclaw, make_suite, run_config
-from http_server import HttpServer, Request, Response, running
 from pinchbench.cluster import host
 from pinchbench.cluster.host import NodeHost, read_hardware
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
@@ -37,6 +37,8 @@ from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.setup.set_up import plain_config
 from pinchbench.suite.named import SuitePlace, load_places
 
+MessageT = TypeVar("MessageT", bound=FromNode)
+
 
 class Caller:
     """Asks a host for events, as the runner does."""
@@ -46,7 +48,7 @@ class Caller:
         self.seen = 0
         self.held: list[FromNode] = []
 
-    async def next(self, kind: type[FromNode]) -> FromNode:
+    async def next(self, kind: type[MessageT]) -> MessageT:
         """Wait for the next message of a kind; others are dropped."""
         while True:
             while self.held:
@@ -105,11 +107,9 @@ async def test_a_node_makes_a_trial_and_leaves_nothing(tmp_path: Path) -> None:
     async with started() as caller:
         await send(caller, tmp_path, begin(tmp_path))
         ready = await caller.next(NodeReady)
-        assert isinstance(ready, NodeReady)
         key = TrialKey(task_id="task_a", repetition=1)
         await caller.host.send(frame(StartTrial(slot=1, key=key, attempt=1)))
         ended = await caller.next(Ended)
-        assert isinstance(ended, Ended)
         outcome = ended.outcome
         assert (outcome.key, outcome.reason) == (key, Reason.COMPLETED)
         path = tmp_path / ready.folder / outcome.evidence / "transcript.jsonl"
@@ -132,13 +132,11 @@ async def test_a_node_makes_trials_of_each_of_several_suites(tmp_path: Path) -> 
         for folder in folders:
             remove_folder(folder)  # the node has its own
         ready = await caller.next(NodeReady)
-        assert isinstance(ready, NodeReady)
         assert ready.digests == {task.task_id: task.digest for task in suite.tasks}
         for number, task in enumerate(suite.tasks, 1):
             key = TrialKey(task_id=task.task_id, repetition=number)  # as the runner has planned, whatever a task states
             await caller.host.send(frame(StartTrial(slot=1, key=key, attempt=1)))
             ended = await caller.next(Ended)
-            assert isinstance(ended, Ended)
             assert (ended.outcome.key, ended.outcome.reason) == (key, Reason.COMPLETED)
 
 
@@ -158,7 +156,6 @@ async def test_a_node_that_can_not_take_part_says_why_and_ends(tmp_path: Path) -
         refusing = begin(tmp_path, base_url="http://10.0.0.7/v1", api_key_env="NO_SUCH_KEY")
         await send(caller, tmp_path, refusing)
         refused = await caller.next(Refused)
-        assert isinstance(refused, Refused)
         assert refused.why == "--api-key-env NO_SUCH_KEY: that environment variable is not set."
         await caller.end()
 
@@ -173,25 +170,11 @@ async def test_a_node_without_its_caller_ends_and_leaves_nothing(tmp_path: Path)
                 await caller.host.about()
 
 
-class Model(HttpServer[Request]):
-    """An endpoint that answers everything."""
-
-    async def respond(self, request: Request) -> Response:
-        self.record(request)
-        said = {"role": "assistant", "content": "Yes."}
-        said_of_models = {"data": [{"id": "m", "max_model_len": 32_768}]}
-        return Response(
-            body=json.dumps(
-                {"model": "m", "choices": [{"index": 0, "message": said}]} if request.body else said_of_models
-            ).encode()
-        )
-
-
 async def test_a_node_asks_an_endpoint_on_its_loopback_before_it_is_ready(tmp_path: Path) -> None:
-    async with started() as caller, running(Model()) as model:
-        await send(caller, tmp_path, begin(tmp_path, base_url=f"http://127.0.0.1:{model.port}/v1", preflight=True))
+    models = b'{"data": [{"id": "m", "max_model_len": 32768}]}'
+    async with started() as caller, fake_judge(Answer(text="Yes."), models=models) as model:
+        await send(caller, tmp_path, begin(tmp_path, base_url=model.base_url, preflight=True))
         said = await caller.next(NodeReady)
-        assert isinstance(said, NodeReady)
         assert model.requests[0].path == "/v1/chat/completions"
         assert (said.served.context_window, said.served.source) == (32_768, "max_model_len in /v1/models")
         await caller.host.send(frame(End()))

@@ -6,11 +6,10 @@ from anyio import create_task_group
 
 from cluster.fake_endpoint import FakeEndpoint
 from cluster.fake_link import FILES, FakeLink
-from cluster.joined_node import attempt, joined, made
+from cluster.joined_node import joined, made
 from fakes import SeenEvents, until
 from pinchbench.cluster import node_messages as link_module
 from pinchbench.cluster.node_messages import (
-    Ended,
     EndTrial,
     Refused,
     StartTrial,
@@ -31,8 +30,7 @@ async def test_a_trial_that_is_stopped_alone_is_ended_on_its_node(run: RunContex
         await until(lambda: any(isinstance(one, StartTrial) for one in link.sent))
         stop.set()
         await until(lambda: EndTrial(slot=2) in link.sent)
-        start = StartTrial(slot=2, key=attempt(run).key, attempt=1)
-        link.put(Ended(slot=2, outcome=link.outcome(start)))
+        link.end()
     assert Stop() not in link.sent
 
 
@@ -70,8 +68,7 @@ async def test_a_trial_whose_evidence_has_arrived_counts_though_its_node_is_lost
     link = FakeLink()
 
     async def read(path: str, offset: int, size: int) -> bytes:
-        link.lost = True
-        link.changed.set()
+        link.lose()
         return await FakeLink.read(link, path, offset, size)
 
     link.read = read  # type: ignore[method-assign]
@@ -102,8 +99,6 @@ async def test_what_the_run_is_asked_to_do_is_passed_on(run: RunContext) -> None
     link = FakeLink(is_silent=True)
     async with joined(link, run):
         run.interrupt.stop.set()
-        while Stop() not in link.sent:
-            await anyio.lowlevel.checkpoint()
+        await until(lambda: Stop() in link.sent)
         run.interrupt.hurry.set()
-        while Stop(hurry=True) not in link.sent:
-            await anyio.lowlevel.checkpoint()
+        await until(lambda: Stop(hurry=True) in link.sent)

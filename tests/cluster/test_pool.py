@@ -1,6 +1,6 @@
 """How slots are shared out among nodes, and what is refused."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,10 +15,11 @@ from msgspec import structs
 
 from cluster.fake_cluster import VERSIONS, FakeCluster
 from cluster.fake_link import HARDWARE, READY
-from fakes import fake_openclaw, run_config
+from cluster.joined_node import make_attempt
+from fakes import until
 from pinchbench import events as events_module
 from pinchbench.cluster import pool as pool_module
-from pinchbench.cluster.node_messages import End, Ended, NodeInfo, StartTrial
+from pinchbench.cluster.node_messages import End, NodeInfo, StartTrial
 from pinchbench.cluster.pool import (
     HOW_TO_CLOSE,
     MAX_LOSSES,
@@ -34,7 +35,6 @@ from pinchbench.config.served import ServedModel
 from pinchbench.errors import ClusterError, NodeUnavailableError
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw.find import find_openclaw
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.records import NodeUsed, TrialStarted, decode
@@ -65,11 +65,6 @@ def test_every_slot_has_a_node_with_memory_for_it(sizes: list[tuple[int, int]], 
     assert all(0 < count <= room[one.id] for one, count in shares)
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> RunConfig:
-    return run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Do it.", "task_b": "Do it."})
-
-
 async def test_a_cluster_that_is_open_to_everybody_is_named_once(config: RunConfig) -> None:
     told: list[str] = []
     async with watched(config, node(1), node(2), has_token=False, told=told):
@@ -89,16 +84,7 @@ class Watched:
 
     async def make(self, slot: RemoteSlot) -> Outcome:
         """Make an attempt in a slot."""
-        outcomes: list[Outcome] = []
-        await slot.run(self.run.prepared.attempts[0], TrialEvents(), outcomes.append, stop=Event())
-        return outcomes[0]
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait until something holds."""
-    with fail_after(60):
-        while not condition():
-            await lowlevel.checkpoint()
+        return await make_attempt(slot, self.run.prepared.attempts[0])
 
 
 @asynccontextmanager
@@ -166,8 +152,7 @@ async def test_a_lost_node_that_is_back_is_used_again_but_not_for_ever(config: R
         kept = {slot.number for slot in seen.slots if slot.node.info.id == "2"}
         for losses in range(1, MAX_LOSSES + 1):
             link = seen.cluster.links["1"]
-            link.lost = True
-            link.changed.set()
+            link.lose()
             await until(lambda: slots["1"].is_closed)
             if losses < MAX_LOSSES:
                 await until(lambda: len(seen.added) == 2)
@@ -202,9 +187,7 @@ async def test_a_node_that_is_drained_gets_no_new_trials(config: RunConfig) -> N
             seen.cluster.live[0] = replace(seen.cluster.live[0], is_draining=True)
             await until(lambda: going.is_closed)
             assert not any(isinstance(message, End) for message in link.sent), "its trial runs"
-            start = link.sent[-1]
-            assert isinstance(start, StartTrial)
-            link.put(Ended(slot=start.slot, outcome=link.outcome(start)))
+            link.end()
         assert outcomes[0].reason is Reason.COMPLETED
         await until(lambda: link.closed)
         assert not seen.added
@@ -232,9 +215,7 @@ async def test_a_pool_without_nodes_is_over_after_a_while(config: RunConfig, mon
     monkeypatch.setattr(pool_module, "WAIT_FOR_NODES_S", 0.01)
     async with watched(config, node(1, slots=4)) as seen:
         seen.cluster.live.clear()
-        link = seen.cluster.links["1"]
-        link.lost = True
-        link.changed.set()
+        seen.cluster.links["1"].lose()
         with fail_after(60):
             await seen.is_over.wait()
 
@@ -278,9 +259,7 @@ async def test_two_nodes_of_one_host_are_two_in_the_journal_the_events_and_the_r
         links = cluster.links
         await until(lambda: [type(one) for link in links.values() for one in link.sent[-1:]] == [StartTrial] * 2)
         for link in links.values():
-            start = link.sent[-1]
-            assert isinstance(start, StartTrial)
-            link.put(Ended(slot=start.slot, outcome=link.outcome(start)))
+            link.end()
 
     async with create_task_group() as group:
         group.start_soon(end_both)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,11 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return play_alone(PLAYER.with_name("with_token.py"), tmp_path_factory.mktemp("tokens"), PINCHBENCH_SANDBOX="none")
 
 
-real = pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces of its own: {why_not()}")
+def on_cluster(test: Callable[..., None]) -> Callable[..., None]:
+    """Mark a test that needs a cluster."""
+    has_none = pytest.mark.skipif(bool(why_not()), reason=f"a cluster needs namespaces of its own: {why_not()}")
+    marked: Callable[..., None] = pytest.mark.long(has_none(test))
+    return marked
 
 
 @pytest.mark.parametrize(
@@ -51,8 +56,7 @@ def test_a_cluster_that_is_not_there_is_named_at_once(tmp_path: Path, address: s
     assert not (tmp_path / "results").exists(), "nothing has begun"
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_a_run_on_three_nodes_has_the_result_of_one_machine(seen: Any) -> None:
     cluster, machine = seen["plain"]["cluster"], seen["plain"]["machine"]
     nodes = {trial.pop("node") for trial in cluster["trials"].values()}
@@ -63,8 +67,7 @@ def test_a_run_on_three_nodes_has_the_result_of_one_machine(seen: Any) -> None:
         assert cluster[name] == machine[name]
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_each_node_asks_a_model_on_its_loopback_before_the_first_trial(seen: Any) -> None:
     run = seen["asked first"]
     assert {trial["reason"] for trial in run["trials"].values()} == {"completed"}, run["log"]
@@ -72,8 +75,7 @@ def test_each_node_asks_a_model_on_its_loopback_before_the_first_trial(seen: Any
     assert "Ray runs without a token" in run["log"]
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_a_model_that_plays_users_is_asked_where_the_run_is_and_says_the_same(seen: Any) -> None:
     cluster, machine = seen["conversations"]["cluster"], seen["conversations"]["machine"]
     assert len({trial.pop("node") for trial in cluster["trials"].values()}) == 3, cluster["log"]
@@ -86,15 +88,13 @@ def test_a_model_that_plays_users_is_asked_where_the_run_is_and_says_the_same(se
     assert set(cluster["keys"]) == {"Bearer sk-of-the-user"}
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_a_run_on_a_cluster_can_be_ended_while_its_users_think(seen: Any) -> None:
     run = seen["conversations"]["stopped"]
     assert run["attempts"] == ["interrupted"] * 6, run["log"]
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_an_experiment_shares_the_nodes_and_is_resumed_there(seen: Any) -> None:
     run = seen["experiment"]
     assert run["reasons"] == ["completed"] * 12, run["log"]
@@ -102,8 +102,7 @@ def test_an_experiment_shares_the_nodes_and_is_resumed_there(seen: Any) -> None:
     assert run["code"] == 0, run["log"]
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_a_run_outlives_a_lost_node_a_new_one_and_its_runner(seen: Any) -> None:
     run = seen["disturbed"]
     assert run["attempts"] == ["completed"] * 6 + ["node_lost"] * 2, "nothing is lost, and nothing run twice"
@@ -114,23 +113,20 @@ def test_a_run_outlives_a_lost_node_a_new_one_and_its_runner(seen: Any) -> None:
     assert run["out"].count("\n") <= 1, "Ray prints what becomes of nodes where a script looks for the result"
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_a_cluster_that_obeys_everybody_is_warned_of_and_used(tokens: Any) -> None:
     assert "Ray runs without a token" in tokens["open"]["log"]
     assert tokens["open"]["attempts"] == ["completed"] * 3, tokens["open"]["log"]
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_a_cluster_with_a_token_is_used_by_those_who_have_it(tokens: Any) -> None:
     assert "Ray runs without a token" not in tokens["right"]["log"]
     assert tokens["right"]["trials"] == tokens["open"]["trials"]
     assert tokens["told"] == [], "the token is in no log and in no result"
 
 
-@pytest.mark.long
-@real
+@on_cluster
 @pytest.mark.parametrize("token", ["wrong", "none"])
 def test_those_who_do_not_have_the_token_are_reported_what_to_do(tokens: Any, token: str) -> None:
     run = tokens[token]
@@ -140,7 +136,6 @@ def test_those_who_do_not_have_the_token_are_reported_what_to_do(tokens: Any, to
     assert "trials" not in run, "nothing has begun"
 
 
-@pytest.mark.long
-@real
+@on_cluster
 def test_slots_without_room_wait_for_nodes_that_join(tokens: Any) -> None:
     assert "There is no room for 1 more: nodes that join are used for them." in tokens["open"]["log"]

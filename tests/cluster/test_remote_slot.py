@@ -4,19 +4,17 @@ from contextlib import AsyncExitStack, closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import anyio
-from anyio import Event, create_task_group, fail_after, lowlevel
+from anyio import create_task_group, fail_after, lowlevel
 
 from cluster.fake_cluster import VERSIONS, FakeCluster
 from cluster.fake_link import FakeLink
-from cluster.joined_node import joined, made
+from cluster.joined_node import joined, made, make_attempt
 from cluster.test_pool import node
 from fakes import SeenEvents, fake_openclaw, run_config, until
 from pinchbench.cluster.node_messages import Ended, NodeInfo, Seen, StartTrial, encode
 from pinchbench.cluster.pool import SLOT_BYTES, ClusterPool, Places, RemoteSlot, SharedNodes
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.runner.assembly import _dispatcher
 from pinchbench.runner.plan.prepare import prepare
@@ -37,13 +35,11 @@ async def test_the_trials_of_a_lost_node_say_so_and_keep_what_they_are_known_to_
     async with joined(link, run) as client:
         async with create_task_group() as group:
             group.start_soon(make)
-            while not any(isinstance(message, StartTrial) for message in link.sent):
-                await anyio.lowlevel.checkpoint()
+            await until(lambda: any(isinstance(message, StartTrial) for message in link.sent))
             link.put(Seen(slot=2, method="used", usage=Usage(requests=3, total_tokens=40)))
             link.put(Seen(slot=2, method="activity", text="works", usage=Usage(requests=2, total_tokens=50)))
             await until(lambda: [text for text, _ in seen.activities] == ["works"])
-            link.lost = True
-            link.changed.set()
+            link.lose()
         slot = RemoteSlot(number=1, on_node=1, agent_id="main", node=client, places=Places(most=2))
         assert slot.is_closed
         assert slot.machine == "host1"
@@ -99,10 +95,9 @@ def running_on(clusters: list[Silent]) -> list[tuple[str, FakeLink, StartTrial]]
 async def work(control: RunControl, slot: RemoteSlot, ended: list[Outcome]) -> None:
     """Make attempts in a slot until there are none left."""
     while (attempt := await control.take(slot)) is not None:
-        outcomes: list[Outcome] = []
-        await slot.run(attempt, TrialEvents(), outcomes.append, stop=Event())
-        control.ended(attempt, outcomes[0])
-        ended += outcomes
+        outcome = await make_attempt(slot, attempt)
+        control.ended(attempt, outcome)
+        ended.append(outcome)
 
 
 async def test_runs_share_the_places_of_each_node(tmp_path: Path) -> None:
@@ -147,7 +142,7 @@ async def test_runs_share_the_places_of_each_node(tmp_path: Path) -> None:
                 assert [name for name, *_ in running].count("2") <= 2
                 _, link, start = running[0]
                 before = len(ended)
-                link.put(Ended(slot=start.slot, outcome=link.outcome(start)))
+                link.end(start)
                 while len(ended) == before:
                     await lowlevel.checkpoint()
     assert {outcome.reason for outcome in ended} == {Reason.COMPLETED}

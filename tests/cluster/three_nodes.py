@@ -21,9 +21,10 @@ from anyio import fail_after, to_thread
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from cluster.alone import play
 from endpoint_files import model_at
+from fake_judge import USAGE, Answer, Asked, fake_judge, slow
 from fakes import MODEL, fake_openclaw, make_suite, open_gate, poll
-from http_server import HttpServer, Request, Response, running
 from pinchbench.results.journal.journal import read_journal
 
 if TYPE_CHECKING:
@@ -159,63 +160,35 @@ async def plain(folder: Path) -> dict[str, object]:
     return seen
 
 
-class Model(HttpServer[Request]):
-    """A model that only this machine reaches, and that answers everything."""
-
-    async def respond(self, request: Request) -> Response:
-        self.record(request)
-        said = {"role": "assistant", "content": "Yes."}
-        return Response(body=json.dumps({"model": "m", "choices": [{"index": 0, "message": said}]}).encode())
-
-
 async def asked_first(folder: Path) -> dict[str, object]:
     """Let each node ask a model on its loopback its question before the first trial."""
     fake_openclaw(folder)
     tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(SLOTS)})
     head = os.environ["RAY_ADDRESS"]
     asking = {name: value for name, value in os.environ.items() if name != "PINCHBENCH_NO_PREFLIGHT"}
-    async with running(Model()) as model:
-        argv = *options(folder, tasks), f"--base-url=http://127.0.0.1:{model.port}/v1"
+    async with fake_judge(Answer(text="Yes.")) as model:
+        argv = *options(folder, tasks), f"--base-url={model.base_url}"
         async with command("run", *argv, f"--cluster=ray://{head}", log=folder / "log", env=asking) as process:
             code = await process.wait()
     await nothing_left(folder)
     log = (folder / "log").read_text("utf-8")
-    questions = [one for one in model.requests if one.path.endswith("/chat/completions")]
-    return {"code": code, "log": log, "asked": len(questions), **result(folder)}
+    return {"code": code, "log": log, "asked": len(model.requests), **result(folder)}
 
 
-class User(HttpServer[Request]):
-    """A model that plays a user, and says one thing before it has nothing left to say; or nothing at all."""
-
-    def __init__(self, *, is_silent: bool = False) -> None:
-        """Nobody has asked it yet."""
-        super().__init__()
-        self.is_silent = is_silent
-        self.all_asked = anyio.Event()  # once for each slot
-
-    async def respond(self, request: Request) -> Response:
-        self.record(request)
-        if len(self.requests) == SLOTS:
-            self.all_asked.set()
-        is_first = request.json["messages"][-1]["content"].count('"user": ') == 1
-        said = {"is_finished": not is_first, "message": "It is for Friday." if is_first else ""}
-        choice = {
-            "index": 0,
-            "message": {"role": "assistant", "content": json.dumps(said)},
-            "finish_reason": "stop",
-        }
-        usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120, "cost": 0.25}
-        body = json.dumps({"model": "user-1", "choices": [choice], "usage": usage}).encode()
-        return Response(body=body, silent=self.is_silent)
+def say(asked: Asked) -> Answer:
+    """Play a user who says one thing before it has nothing left to say."""
+    is_first = asked.messages[-1]["content"].count('"user": ') == 1
+    said = {"is_finished": not is_first, "message": "It is for Friday." if is_first else ""}
+    return Answer(text=json.dumps(said), usage={**USAGE, "cost": 0.25})
 
 
-def with_user(folder: Path, port: int) -> list[str]:
+def with_user(folder: Path, base_url: str) -> list[str]:
     """The options of a run of conversations, whose user is a model that only this machine reaches."""
     fake_openclaw(folder)
     tasks = make_suite(folder, {f"task_{number}": "Book a table." for number in range(SLOTS)})
     for path in tasks.iterdir():
         path.write_text(path.read_text("utf-8") + "\n## Simulated User\n\nYou are Ada.\n", encoding="utf-8")
-    model = model_at(f"http://127.0.0.1:{port}/v1", folder, "user-1", key_env=USER_KEY_NAME)
+    model = model_at(base_url, folder, "user-1", key_env=USER_KEY_NAME)
     return [*options(folder, tasks), f"--user-model={model}"]
 
 
@@ -226,8 +199,8 @@ async def conversations(folder: Path) -> dict[str, object]:
     for place, more in (("cluster", ["--cluster=ray"]), ("machine", [])):
         own = folder / place
         own.mkdir()
-        async with running(User()) as user:
-            argv = with_user(own, user.port)
+        async with fake_judge(choose=say) as user:
+            argv = with_user(own, user.base_url)
             async with command(
                 "run", *argv, *more, log=own / "log", env={**env, "PINCHBENCH_CONFIG": str(own)}
             ) as process:
@@ -239,17 +212,17 @@ async def conversations(folder: Path) -> dict[str, object]:
     own = folder / "stopped"
     own.mkdir()
     async with (
-        running(User(is_silent=True)) as user,
+        fake_judge(slow()) as user,
         command(
             "run",
-            *with_user(own, user.port),
+            *with_user(own, user.base_url),
             "--cluster=ray",
             log=own / "log",
             env={**env, "PINCHBENCH_CONFIG": str(own)},
         ) as process,
     ):
         with fail_after(LIMIT_S):
-            await user.all_asked.wait()
+            await user.wait_for_requests(SLOTS)
             process.send_signal(signal.SIGINT)
             code = await process.wait()
     await nothing_left(own)
@@ -339,7 +312,7 @@ async def completed(folder: Path, number: int) -> None:
         await poll(lambda: journal.read_text().count('"reason":"completed"') >= number)
 
 
-async def play(folder: Path, cluster: Cluster) -> dict[str, object]:
+async def play_all(folder: Path, cluster: Cluster) -> dict[str, object]:
     """Play everything."""
     for name in ("plain", "asked first", "conversations", "experiment", "disturbed"):
         (folder / name).mkdir()
@@ -352,13 +325,5 @@ async def play(folder: Path, cluster: Cluster) -> dict[str, object]:
     }
 
 
-def main() -> None:
-    """Play everything below the folder, and write down what was seen."""
-    folder = Path(sys.argv[1])
-    seen = anyio.run(play, folder, start_cluster())  # which has to be started on the main thread
-    (folder / "seen.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
-    os._exit(0)  # the namespace ends with this process, and the cluster with it
-
-
 if __name__ == "__main__":
-    main()
+    play(play_all, Path(sys.argv[1]), start_cluster())  # which has to be started on the main thread

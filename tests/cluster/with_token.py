@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import asynccontextmanager
@@ -17,7 +16,7 @@ from anyio import create_task_group, fail_after, to_thread
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from cluster.alone import files_below
+from cluster.alone import files_below, play
 from cluster.three_nodes import command, nothing_left, options, result
 from fakes import fake_openclaw, make_suite
 
@@ -63,7 +62,7 @@ async def run(folder: Path, address: str, env: Mapping[str, str]) -> dict[str, o
     return {"code": code, "log": log, **(result(folder) if list((folder / "results").glob("*.json")) else {})}
 
 
-async def play(folder: Path) -> dict[str, object]:
+async def play_all(folder: Path) -> dict[str, object]:
     """Play everything."""
     env = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_MODE"}
     seen: dict[str, object] = {}
@@ -86,13 +85,5 @@ async def play(folder: Path) -> dict[str, object]:
     return seen
 
 
-def main() -> None:
-    """Play everything below the folder, and write down what was seen."""
-    folder = Path(sys.argv[1])
-    seen = anyio.run(play, folder)
-    (folder / "seen.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
-    os._exit(0)  # the namespace ends with this process, and both heads with it
-
-
 if __name__ == "__main__":
-    main()
+    play(play_all, Path(sys.argv[1]))

@@ -10,10 +10,9 @@ import os
 import sys
 from pathlib import Path
 
-import anyio
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from cluster.alone import play
 from cluster.three_nodes import command, nothing_left, start_cluster
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
@@ -57,7 +56,7 @@ def result(folder: Path) -> dict[str, object]:
     }
 
 
-async def play(folder: Path, release: str) -> dict[str, object]:
+async def play_all(folder: Path, release: str) -> dict[str, object]:
     """Run on the nodes and here, then replay on the nodes what was recorded there."""
     seen: dict[str, object] = {}
     (folder / "files").mkdir()
@@ -117,15 +116,7 @@ async def with_own_model(folder: Path, suite: Path, place: str, *more: str) -> d
     return {"code": code, "asked": asked, **result(folder / place)}
 
 
-def main() -> None:
-    """Play everything below the folder, and write down what was seen."""
-    folder = Path(sys.argv[1])
+if __name__ == "__main__":
     os.environ[KEY_NAME] = "sk-of-the-model"  # on the nodes too
     start_cluster(NODES)
-    seen = anyio.run(play, folder, sys.argv[2])
-    (folder / "seen.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
-    os._exit(0)  # the namespace ends with this process, and the cluster with it
-
-
-if __name__ == "__main__":
-    main()
+    play(play_all, Path(sys.argv[1]), sys.argv[2])
