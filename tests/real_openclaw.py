@@ -6,7 +6,7 @@ import signal
 import subprocess
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from fakes import NEW_RELEASE, OLD_RELEASE
+from pinchbench import RunConfig
 from pinchbench.files.user_data import cache_dir
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import MARKER, end_marked
@@ -104,6 +105,20 @@ def write_suite(root: Path, tasks: Sequence[TaskFile]) -> Path:
         }
         (root / "solutions" / f"{task.task_id}.yaml").write_text(yaml.safe_dump(solution), encoding="utf-8")
     return root
+
+
+def run_config(
+    folder: Path, openclaw: OpenClaw | str, tasks: Sequence[TaskFile] | Path, **options: object
+) -> RunConfig:
+    """Return a config for a run of these tasks by their solutions, everything below a folder."""
+    config = RunConfig(
+        model="demo/oracle",
+        tasks_dir=tasks if isinstance(tasks, Path) else write_suite(folder / "suite", tasks),
+        openclaw=openclaw if isinstance(openclaw, str) else openclaw.version,
+        output_dir=folder / "results",
+        run_root=folder / "runs",
+    )
+    return replace(config, **options)  # type: ignore[arg-type]
 
 
 def _grading_type(task: TaskFile) -> str:

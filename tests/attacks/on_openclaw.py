@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attacks.scripts import ATTACKS, INHERITED
 from attacks.world import SECRET, World
-from pinchbench import Reason, RunConfig, run_benchmark
+from pinchbench import Reason, run_benchmark
 from pinchbench.defaults import Sandbox
 from pinchbench.files.user_data import cache_dir
 from pinchbench.model.grade import Ungraded
@@ -20,7 +20,7 @@ from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.paths import find_run
 from pinchbench.transcripts import Role, read_conversation
 from processes import living
-from real_openclaw import Step, TaskFile, write_suite
+from real_openclaw import Step, TaskFile, run_config
 
 POISONED = "change compiled code"
 ALONE = {  # attacks on the trial's own evidence and grading, each in a trial of its own
@@ -262,20 +262,18 @@ async def attack(openclaw: OpenClaw, folder: Path, world: World, **settings: obj
     tasks = [_task("task_attacks", steps, EXPECTS_FILE), *_alone(world)]
     if settings["sandbox"] is not Sandbox.NONE:
         tasks.append(_task("task_poison", [_exec(POISON)], EXPECTS_FILE))
-    suite = write_suite(folder / "suite", tasks)
-    config = RunConfig(
-        model="demo/oracle",
-        tasks_dir=suite,
-        openclaw=openclaw.version,
+    config = run_config(
+        folder,
+        openclaw,
+        tasks,
         concurrency=2,
-        output_dir=folder / "results",
-        run_root=folder / "runs",
         infra_retries=1,
         timeout_multiplier=10,  # of a task of dozens of commands, on a machine that may be busy
         fail_fast=False,
+        **settings,
     )
     before = _compiled()
-    result = await run_benchmark(replace(config, **settings))  # type: ignore[arg-type]
+    result = await run_benchmark(config)
     run = read_run(find_run(result.folder.name, folder / "results"))
     found = Attempted(run=run, worked=set())
     told = _told(result.folder, found.outcome)

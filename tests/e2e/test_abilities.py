@@ -10,7 +10,7 @@ import pytest
 
 import chromium
 from fakes import NEW_RELEASE, OLD_RELEASE
-from pinchbench import Reason, RunConfig, run_benchmark
+from pinchbench import Reason, run_benchmark
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.check_results import Part
 from pinchbench.authoring.template import write_skeleton
@@ -26,7 +26,7 @@ from pinchbench.results.finished_run import Result
 from pinchbench.suite.loading import load_suite
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import Step, TaskFile, UserHome, write_suite
+from real_openclaw import Step, TaskFile, UserHome, run_config, write_suite
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -169,16 +169,7 @@ async def _run(folder: Path, release: str, tasks: Sequence[TaskFile]) -> Result:
     (suite / "assets" / "pixel.png").write_bytes(base64.b64decode(PIXEL))
     (suite / "assets" / "lease.pdf").write_bytes(_pdf(RENT))
     return await run_benchmark(
-        RunConfig(
-            model="demo/oracle",
-            tasks_dir=suite,
-            openclaw=release,
-            sandbox=Sandbox.NAMESPACES,
-            network=Network.MODEL,
-            output_dir=folder / "results",
-            run_root=folder / "runs",
-            preflight=False,
-        )
+        run_config(folder, release, suite, sandbox=Sandbox.NAMESPACES, network=Network.MODEL, preflight=False)
     )
 
 
@@ -226,7 +217,7 @@ async def test_the_examples_of_new_tasks_are_solved_by_their_solutions_alone(hom
     suite = load_suite(tmp_path).suite
 
     found = await check_tasks(
-        with_solutions(suite, suite.tasks), show=print, openclaw=NEW_RELEASE, run_root=tmp_path / "pb"
+        with_solutions(suite, suite.tasks), show=print, openclaw=NEW_RELEASE, run_root=tmp_path / "runs"
     )
 
     assert [(one.part, one.check, one.problems, one.untried) for one in found] == [

@@ -14,7 +14,7 @@ from pinchbench.results.manifest import read_facts
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, UserHome, write_suite
+from real_openclaw import TaskFile, UserHome, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -35,12 +35,10 @@ def _config(folder: Path) -> RunConfig:
     rules.parent.mkdir()
     rules.write_text(RULES, encoding="utf-8")
     install(NEW_RELEASE)
-    return RunConfig(
-        model="demo/oracle",
-        tasks_dir=write_suite(folder / "suite", [TASK]),
-        openclaw=NEW_RELEASE,
-        output_dir=folder / "results",
-        run_root=folder / "runs",
+    return run_config(
+        folder,
+        NEW_RELEASE,
+        [TASK],
         preflight=False,
         skills=folder / "skills",
         workspace_files={".": str(rules.parent)},

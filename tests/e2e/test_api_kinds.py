@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from http_server import HttpServer, Request, Response, running
-from pinchbench import Reason, RunConfig, run_benchmark
+from pinchbench import Reason, run_benchmark
 from pinchbench.openclaw.command import OpenClaw
-from real_openclaw import TaskFile, UserHome, newest_release, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -48,14 +48,8 @@ async def test_ollama_is_asked_by_its_own_api_with_the_window_that_it_reports(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path
 ) -> None:
     async with running(Ollama()) as server:
-        config = RunConfig(
-            model="local/qwen3",
-            base_url=f"http://127.0.0.1:{server.port}",
-            api="ollama",
-            tasks_dir=write_suite(tmp_path / "suite", [TASK]),
-            openclaw=openclaw.version,
-            output_dir=tmp_path / "results",
-            run_root=tmp_path / "runs",
+        config = run_config(
+            tmp_path, openclaw, [TASK], model="local/qwen3", base_url=f"http://127.0.0.1:{server.port}", api="ollama"
         )
         result = await run_benchmark(config)
 

@@ -2,20 +2,17 @@
 
 import json
 import os
-import re
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
-from anyio.abc import Listener, SocketStream
-from anyio.streams.buffered import BufferedByteReceiveStream
 
 from fakes import NEW_RELEASE, OLD_RELEASE
-from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from http_server import HttpServer, Request, Response, running
+from pinchbench import Isolation, Reason, run_benchmark
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw import agent as agent_module
@@ -29,7 +26,7 @@ from pinchbench.openclaw.model_catalogue import Catalogue
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.process.spec import EndReason, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
-from real_openclaw import TaskFile, UserHome, newest_release, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -40,69 +37,39 @@ BASE: dict[str, object] = {"id": "c", "object": "chat.completion.chunk", "create
 CALL = {"index": 0, "id": "call_1", "type": "function"}
 
 
-@dataclass(kw_only=True)
-class Provider:
-    """An OpenAI-compatible endpoint that makes the agent work `good` times, and refuses every call after that."""
+class Provider(HttpServer[Request]):
+    """An OpenAI-compatible endpoint that makes the agent work `good` times, and refuses every call after that.
 
-    status: int
-    message: str
-    good: int = 0
-    silent_s: float = 0.0
-    arguments: str = '{"command": "ls"}'
-    port: int = 0
-    answered: int = 0
-    refused: int = 0
-    enough: anyio.Event = field(default_factory=anyio.Event)
+    One that is silent for so long answers every call, late.
+    """
 
-    async def serve(self, stream: SocketStream) -> None:
-        async with stream:
-            received = BufferedByteReceiveStream(stream)
-            head = (await received.receive_until(b"\r\n\r\n", 65536)).decode()
-            length = re.search(r"^content-length: (\d+)", head, re.IGNORECASE | re.MULTILINE)
-            await received.receive_exactly(int(length[1]) if length else 0)
-            if self.silent_s:
-                await anyio.sleep(self.silent_s)
-            kind, body = self.reply()
-            status = 200 if kind == "text/event-stream" else self.status
-            headers = f"content-type: {kind}\r\ncontent-length: {len(body)}\r\nconnection: close"
-            await stream.send(f"HTTP/1.1 {status} -\r\n{headers}\r\n\r\n".encode() + body)
+    def __init__(
+        self, status: int, message: str, *, good: int = 0, silent_s: float = 0.0, arguments: str = '{"command": "ls"}'
+    ) -> None:
+        super().__init__()
+        self.status, self.message, self.good, self.silent_s, self.arguments = status, message, good, silent_s, arguments
+        self.answered = self.refused = 0
+        self.enough = anyio.Event()
 
-    def reply(self) -> tuple[str, bytes]:
+    async def respond(self, request: Request) -> Response:
+        del request
+        await anyio.sleep(self.silent_s)
         if self.answered < self.good:
-            self.answered += 1
             call = {**CALL, "function": {"name": "exec", "arguments": self.arguments}}
-            chunks: list[dict[str, object]] = [
-                {**BASE, "choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}]},
-                {**BASE, "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
-            ]
-            lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
-            return "text/event-stream", f"{lines}data: [DONE]\n\n".encode()
+            return self.stream({"role": "assistant", "tool_calls": [call]}, "tool_calls")
         if self.silent_s:
-            self.answered += 1
-            last: list[dict[str, object]] = [
-                {**BASE, "choices": [{"index": 0, "delta": {"role": "assistant", "content": "Done."}}]},
-                {**BASE, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-            ]
-            lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in last)
-            return "text/event-stream", f"{lines}data: [DONE]\n\n".encode()
+            return self.stream({"role": "assistant", "content": "Done."}, "stop")
         self.refused += 1
         if self.refused == PATIENCE:
             self.enough.set()
-        return "application/json", json.dumps({"error": {"message": self.message}}).encode()
+        body = json.dumps({"error": {"message": self.message}}).encode()
+        return Response(status=self.status, body=body, headers={"Content-Type": "application/json"})
 
-
-@asynccontextmanager
-async def _running(provider: Provider) -> AsyncGenerator[None]:
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
-        provider.port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        async with anyio.create_task_group() as group:
-            group.start_soon(_serve, listener, provider)
-            yield
-            group.cancel_scope.cancel()
-
-
-async def _serve(listener: Listener[SocketStream], provider: Provider) -> None:
-    await listener.serve(provider.serve)
+    def stream(self, delta: dict[str, object], finish: str) -> Response:
+        self.answered += 1
+        choices = ({"index": 0, "delta": delta}, {"index": 0, "delta": {}, "finish_reason": finish})
+        lines = "".join(f"data: {json.dumps({**BASE, 'choices': [choice]})}\n\n" for choice in choices)
+        return Response(body=f"{lines}data: [DONE]\n\n".encode(), headers={"Content-Type": "text/event-stream"})
 
 
 def _until(enough: anyio.Event) -> Callable[..., object]:
@@ -195,11 +162,11 @@ async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_wha
     good: int,
 ) -> None:
     del home  # only that nobody's own OpenClaw is touched
-    provider = Provider(status=status, message=message, good=good)
+    provider = Provider(status, message, good=good)
     told: list[int] = []
     monkeypatch.setattr(agent_module, "supervise", _until(provider.enough))
 
-    async with _running(provider):
+    async with running(provider):
         result = await _try(template, openclaw, tmp_path, provider, told)
 
     assert (result.reason, result.usage.requests) == (Reason.PROVIDER_ERROR, good), result.note
@@ -216,16 +183,16 @@ async def test_a_model_that_is_silent_for_long_is_waited_for_and_asked_once(
     template: PrivateHome, openclaw: OpenClaw, home: UserHome, tmp_path: Path
 ) -> None:
     del home  # only that nobody's own OpenClaw is touched
-    provider = Provider(status=200, message="", silent_s=4 * IMPATIENT_S)
+    provider = Provider(200, "", silent_s=4 * IMPATIENT_S)
 
-    async with _running(provider):
+    async with running(provider):
         result = await _try(template, openclaw, tmp_path, provider, [])
 
     assert (result.reason, provider.answered, result.usage.requests) == (Reason.COMPLETED, 1, 1), result.note
 
 
-OVERFLOWED = Provider(status=400, message="request (70123 tokens) exceeds the available context size (65536 tokens)")
-MALFORMED = Provider(status=500, message="", good=99, arguments='{"command": "ls"}}')
+OVERFLOWED = Provider(400, "request (70123 tokens) exceeds the available context size (65536 tokens)")
+MALFORMED = Provider(500, "", good=99, arguments='{"command": "ls"}}')
 
 
 @newest_release
@@ -235,15 +202,14 @@ async def test_the_wire_says_that_a_failure_is_the_models(
 ) -> None:
     del home  # only that nobody's own OpenClaw is touched
     task = TaskFile(task_id="task_a", turns=[("What is here?", [], "Done.")], timeout_s=240)
-    async with _running(provider):
-        config = RunConfig(
+    async with running(provider):
+        config = run_config(
+            tmp_path,
+            openclaw,
+            [task],
             model="mine/m1",
             base_url=f"http://127.0.0.1:{provider.port}/v1",
-            tasks_dir=write_suite(tmp_path / "suite", [task]),
-            openclaw=openclaw.version,
             isolation=Isolation.PRIVATE,
-            output_dir=tmp_path / "results",
-            run_root=tmp_path / "runs",
             preflight=False,
             infra_retries=0,
             fail_fast=False,

@@ -13,11 +13,11 @@ from bundled_suite import SUITE
 from endpoint_files import model_at
 from fake_judge import fake_judge, good
 from fakes import NEW_RELEASE, OLD_RELEASE
-from pinchbench import JudgeConfig, RunConfig, run_benchmark
+from pinchbench import JudgeConfig, run_benchmark
 from pinchbench.model.task import GradingType, Tier
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import find_marked
-from real_openclaw import TaskFile, UserHome, newest_release, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -71,13 +71,11 @@ async def test_an_openclaw_agent_judges_without_any_tool(openclaw: OpenClaw, hom
     ]
     task = TaskFile(task_id="task_poem", turns=[("Write a poem to poem.txt.", steps, "Done.")])
     async with fake_judge(good(0.75, notes="Short, but a poem.")) as judge:
-        config = RunConfig(
+        config = run_config(
+            tmp_path,
+            openclaw,
+            [task],
             preflight=False,
-            model="demo/oracle",
-            tasks_dir=write_suite(tmp_path / "suite", [task]),
-            openclaw=openclaw.version,
-            output_dir=tmp_path / "results",
-            run_root=tmp_path / "pb",
             judge=JudgeConfig(model="openclaw:local/judge-1", base_url=judge.base_url, concurrency=1, cache=False),
         )
         result = await run_benchmark(config)

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from pinchbench import Isolation, Reason, run_benchmark
 from pinchbench.events import Event, TrialBegan
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.model.ending import Stop
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.finished_run import Result
-from real_openclaw import TaskFile, UserHome, newest_release, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -34,14 +34,13 @@ async def _run(
                 if isinstance(event, TrialBegan):
                     model.play("own", event.key, ScriptedTurn(answer="Done."))
 
-        config = RunConfig(
+        config = run_config(
+            folder,
+            openclaw,
+            tasks,
             model="mine/m1",
             base_url=model.base_url("own"),
-            tasks_dir=write_suite(folder / "suite", tasks),
-            openclaw=openclaw.version,
             isolation=Isolation.PRIVATE,
-            output_dir=folder / "results",
-            run_root=folder / "runs",
             preflight=False,
         )
         return await run_benchmark(replace(config, **prices), observer=play), model  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pinchbench import Reason, RunConfig, run_benchmark
+from pinchbench import Reason, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
 from pinchbench.defaults import DivergencePolicy
@@ -15,7 +15,7 @@ from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, newest_release, write_suite
+from real_openclaw import TaskFile, newest_release, run_config, write_suite
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -30,13 +30,7 @@ TASK = TaskFile(
 
 
 async def _record(folder: Path, openclaw: OpenClaw) -> Result:
-    config = RunConfig(
-        model="demo/oracle",
-        tasks_dir=write_suite(folder / "suite", [TASK]),
-        openclaw=openclaw.version,
-        output_dir=folder / "results",
-        run_root=folder / "runs",
-    )
+    config = run_config(folder, openclaw, [TASK])
     return await run_benchmark(config)
 
 

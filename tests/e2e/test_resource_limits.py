@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from pinchbench import Isolation, Reason, run_benchmark
 from pinchbench.defaults import Sandbox
 from pinchbench.openclaw.command import OpenClaw
-from real_openclaw import Step, TaskFile, newest_release, write_suite
+from real_openclaw import Step, TaskFile, newest_release, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -33,18 +33,16 @@ def _task(name: str, program: str) -> TaskFile:
 @newest_release
 async def test_an_agent_that_uses_too_much_is_ended_alone_and_graded(openclaw: OpenClaw, tmp_path: Path) -> None:
     programs = {"bomb": BOMB, "hog": HOG, "filler": FILLER, "good": GOOD}
-    config = RunConfig(
-        model="demo/oracle",
-        tasks_dir=write_suite(tmp_path / "suite", [_task(name, program) for name, program in programs.items()]),
-        openclaw=openclaw.version,
+    config = run_config(
+        tmp_path,
+        openclaw,
+        [_task(name, program) for name, program in programs.items()],
         isolation=Isolation.PRIVATE,
         sandbox=Sandbox.NAMESPACES,
         concurrency=4,
         max_memory=2.0,
         max_processes=200,
         max_disk=0.2,
-        output_dir=tmp_path / "results",
-        run_root=tmp_path / "runs",
     )
 
     result = await run_benchmark(config)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import pinchbench.llm.demo.scripted_model as demo
-from pinchbench import Reason, RunConfig, Usage, run_benchmark
+from pinchbench import Reason, Usage, run_benchmark
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import find_marked
-from real_openclaw import TaskFile, UserHome, newest_release, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -68,15 +68,8 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
 
     monkeypatch.setattr(demo, "scripted_model", recorded)
     before = home.snapshot()
-    config = RunConfig(
-        model="demo/oracle",
-        tasks_dir=write_suite(tmp_path / "suite", _tasks()),
-        openclaw=openclaw.version,
-        concurrency=4,
-        infra_retries=0,  # what another attempt had used would be counted, too
-        output_dir=tmp_path / "results",
-        run_root=tmp_path / "pb",
-    )
+    # without retries: what another attempt had used would be counted, too
+    config = run_config(tmp_path, openclaw, _tasks(), concurrency=4, infra_retries=0)
 
     result = await run_benchmark(config)
 
@@ -86,7 +79,7 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
         word = outcome.key.task_id.removeprefix("task_")
         text = (result.folder / outcome.evidence / "transcript.jsonl").read_text(encoding="utf-8")
         assert [other for other in WORDS if other in text] == [word]
-        workspace = tmp_path / "pb" / result.run_id / outcome.key.task_id
+        workspace = tmp_path / "runs" / result.run_id / outcome.key.task_id
         assert outcome.workspace == str(workspace)
         assert [path.name for path in workspace.iterdir()] == [f"{word}.txt"]
         assert outcome.store == ("jsonl" if openclaw.version == "2026.6.5" else "sqlite")
@@ -98,7 +91,7 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
     assert LONG.strip() in "".join(_user_texts(result.folder / grove.evidence / "transcript.jsonl"))
     harbor = next(one for one in result.outcomes if one.key.task_id == "task_harbor")
     assert len(harbor.session_ids) == 2
-    assert (tmp_path / "pb" / result.run_id / "task_harbor" / "harbor.txt").read_text() == "harboragain\n"
+    assert (tmp_path / "runs" / result.run_id / "task_harbor" / "harbor.txt").read_text() == "harboragain\n"
     assert _as_dict(result.data.usage) == pytest.approx(_as_dict(sum(models[0].counted.values(), Usage())))
     assert find_marked(result.run_id) == []
     assert home.snapshot() == before

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
-from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from pinchbench import Isolation, Reason, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.model.facts import Integrity
@@ -17,7 +18,8 @@ from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import Step, TaskFile, newest_release, write_suite
+from real_openclaw import Step, TaskFile, newest_release, run_config
+from suite_packs import put
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -61,6 +63,12 @@ def port() -> Iterator[int]:
     """Yield the port of a server outside."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """Write a file that no agent may read."""
+    return put(tmp_path / "answers" / "expected.txt", SECRET)
 
 
 def _tasks(secret: Path, port: int) -> list[TaskFile]:
@@ -148,20 +156,10 @@ def _said(result: Result) -> dict[str, str]:
 
 @newest_release
 async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
-    openclaw: OpenClaw, tmp_path: Path, port: int
+    openclaw: OpenClaw, tmp_path: Path, port: int, secret: Path
 ) -> None:
-    secret = tmp_path / "answers" / "expected.txt"
-    secret.parent.mkdir()
-    secret.write_text(SECRET, encoding="utf-8")
-    config = RunConfig(
-        model="demo/oracle",
-        tasks_dir=write_suite(tmp_path / "suite", _tasks(secret, port)),
-        openclaw=openclaw.version,
-        isolation=Isolation.PRIVATE,
-        sandbox=Sandbox.NAMESPACES,
-        concurrency=2,
-        output_dir=tmp_path / "results",
-        run_root=tmp_path / "runs",
+    config = run_config(
+        tmp_path, openclaw, _tasks(secret, port), isolation=Isolation.PRIVATE, sandbox=Sandbox.NAMESPACES, concurrency=2
     )
 
     inside = await run_benchmark(config)
@@ -191,20 +189,15 @@ async def test_a_run_in_namespaces_comes_to_the_same_and_reaches_nothing_else(
 
 @newest_release
 async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_or_process(
-    openclaw: OpenClaw, tmp_path: Path, port: int
+    openclaw: OpenClaw, tmp_path: Path, port: int, secret: Path
 ) -> None:
-    secret = tmp_path / "answers" / "expected.txt"
-    secret.parent.mkdir()
-    secret.write_text(SECRET, encoding="utf-8")
-    config = RunConfig(
-        model="demo/oracle",
-        tasks_dir=write_suite(tmp_path / "suite", [*_tasks(secret, port), _escapes(secret)]),
-        openclaw=openclaw.version,
+    config = run_config(
+        tmp_path,
+        openclaw,
+        [*_tasks(secret, port), _escapes(secret)],
         isolation=Isolation.PRIVATE,
         sandbox=Sandbox.LANDLOCK,
         concurrency=2,
-        output_dir=tmp_path / "results",
-        run_root=tmp_path / "runs",
     )
 
     result = await run_benchmark(config)
@@ -217,7 +210,7 @@ async def test_a_run_under_landlock_comes_to_the_same_and_reaches_no_other_file_
     assert "tried" in seen["task_looks_around"]
     assert all(SECRET not in text for text in seen.values())
     assert all("oom_score_adj" not in text for text in seen.values())  # of OpenClaw's own, before each command's output
-    assert secret.read_text(encoding="utf-8") == SECRET
+    assert await anyio.Path(secret).read_text(encoding="utf-8") == SECRET
     assert {f"{name} refused" for name in ESCAPES} <= set(seen["task_escapes"].splitlines())
     integrity = {one.key.task_id: one.sandbox.integrity for one in result.outcomes if one.sandbox is not None}
     assert integrity["task_writes"] is Integrity.CLEAN

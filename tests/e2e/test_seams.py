@@ -18,7 +18,7 @@ from browser import chromium, opened
 from chaos.session import Place, Session, wait_until_gone
 from fake_judge import fake_judge, good
 from fakes import NEW_RELEASE, OLD_RELEASE
-from pinchbench import Isolation, JudgeConfig, Reason, RegradeConfig, RunConfig, regrade, run_benchmark
+from pinchbench import Isolation, JudgeConfig, Reason, RegradeConfig, regrade, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
 from pinchbench.defaults import Sandbox
@@ -33,7 +33,7 @@ from pinchbench.results.paths import RunFiles
 from pinchbench.runner.again.replay_run import replay
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import read_recording
-from real_openclaw import Step, TaskFile, UserHome, make_home, older_release_is_long, write_suite
+from real_openclaw import Step, TaskFile, UserHome, make_home, older_release_is_long, run_config, write_suite
 from site_server import serving
 from suite_packs import put
 
@@ -163,16 +163,14 @@ def seen(openclaw: OpenClaw, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     async def run(home: UserHome) -> Seen:
         before = home.snapshot()
         async with fake_judge(good(0.5)) as judge:
-            config = RunConfig(
-                model="demo/oracle",
-                tasks_dir=suite,
-                openclaw=openclaw.version,
+            config = run_config(
+                folder,
+                openclaw,
+                suite,
                 isolation=Isolation.PRIVATE,
                 sandbox=Sandbox.NAMESPACES,
                 concurrency=2,
                 judge=JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False),
-                output_dir=folder / "results",
-                run_root=folder / "runs",
             )
             result = await run_benchmark(config)
         return Seen(
@@ -316,15 +314,11 @@ async def test_the_older_release_works_in_the_sandbox(openclaw: OpenClaw, home: 
     steps: list[Step] = [("exec", {"command": "echo done > receipt.txt"})]
     check = "def grade(transcript, workspace_path):\n    return {'asked': 'receipt' in str(transcript)}\n"
     result = await run_benchmark(
-        RunConfig(
-            model="demo/oracle",
-            tasks_dir=write_suite(
-                tmp_path / "suite", [TaskFile(task_id="task_a", turns=[("Do it.", steps, "Done.")], check=check)]
-            ),
-            openclaw=openclaw.version,
+        run_config(
+            tmp_path,
+            openclaw,
+            [TaskFile(task_id="task_a", turns=[("Do it.", steps, "Done.")], check=check)],
             isolation=Isolation.PRIVATE,
-            output_dir=tmp_path / "results",
-            run_root=tmp_path / "runs",
         )
     )
     [outcome] = result.outcomes

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from pinchbench import Isolation, Reason, RunConfig, run_benchmark
+from pinchbench import Isolation, Reason, run_benchmark
 from pinchbench.events import Event, TrialBegan
 from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import plan_turns
@@ -15,7 +15,7 @@ from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution
-from real_openclaw import TaskFile, UserHome, newest_release, running_gateway, write_suite
+from real_openclaw import TaskFile, UserHome, newest_release, run_config, running_gateway, write_suite
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -68,20 +68,20 @@ async def test_the_agent_is_added_once_and_works_in_each_trials_own_workspace(
 
         async with running_gateway(openclaw, home.path):
             for run in ("first", "second"):
-                config = RunConfig(
+                config = run_config(
+                    tmp_path,
+                    openclaw,
+                    root,
                     model="mine/m1",
                     isolation=Isolation.SHARED,
-                    tasks_dir=root,
-                    openclaw=openclaw.version,
                     output_dir=tmp_path / "results" / run,
-                    run_root=tmp_path / "pb",
                 )
 
                 result = await run_benchmark(config, observer=play)
 
                 assert [one.reason for one in result.outcomes] == [Reason.COMPLETED] * 2, result.outcomes
                 for word in words:
-                    workspace = tmp_path / "pb" / result.run_id / f"task_{word}"
+                    workspace = tmp_path / "runs" / result.run_id / f"task_{word}"
                     assert [path.name for path in workspace.glob("*.txt")] == [f"{word}.txt"]
     listed = json.loads((home.state / "openclaw.json").read_text(encoding="utf-8"))["agents"]
     ids = listed["entries"].keys() if "entries" in listed else [one["id"] for one in listed["list"]]

@@ -15,7 +15,7 @@ from pinchbench.model.facts import UserEnd
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
-from real_openclaw import UserHome, newest_release
+from real_openclaw import UserHome, newest_release, run_config
 from suite_packs import put
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long, newest_release]
@@ -60,13 +60,7 @@ SOLUTION = """
 def _config(folder: Path, openclaw: OpenClaw, model: str, check: str) -> RunConfig:
     put(folder / "tasks" / "task_table.md", TASK % check)
     put(folder / "tasks" / "solutions" / "task_table.yaml", SOLUTION)
-    return RunConfig(
-        model=model,
-        tasks_dir=folder / "tasks",
-        openclaw=openclaw.version,
-        output_dir=folder / "results",
-        run_root=folder / "pb",
-    )
+    return run_config(folder, openclaw, folder / "tasks", model=model)
 
 
 async def _replayed(recorded: Result) -> Result:

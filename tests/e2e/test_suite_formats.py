@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fake_judge import fake_judge, good
-from pinchbench import JudgeConfig, RunConfig, run_benchmark
+from pinchbench import JudgeConfig, run_benchmark
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.install import TRIED_RELEASES
-from real_openclaw import UserHome
+from real_openclaw import UserHome, run_config
 from suite_packs import write_harbor, write_qwenclaw
 
 pytestmark = [
@@ -22,14 +22,12 @@ async def test_qwenclaw_tasks_are_scored_exactly(openclaw: OpenClaw, home: UserH
     del home
     expected = {"task_00001_ledger": 0.4 + 0.6 * 0.5, "task_00003_weights": 0.95 / 1.2}
     async with fake_judge(good(0.5, scores={"Clarity": 1.0, "Order": 0.0})) as judge:
-        config = RunConfig(
-            model="demo/oracle",
-            tasks_dir=write_qwenclaw(tmp_path / "pack"),
+        config = run_config(
+            tmp_path,
+            openclaw,
+            write_qwenclaw(tmp_path / "pack"),
             suite=",".join(expected),
-            openclaw=openclaw.version,
             concurrency=2,
-            output_dir=tmp_path / "results",
-            run_root=tmp_path / "pb",
             judge=JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False),
         )
         result = await run_benchmark(config)
@@ -38,13 +36,7 @@ async def test_qwenclaw_tasks_are_scored_exactly(openclaw: OpenClaw, home: UserH
 
 async def test_a_task_finds_the_paths_that_it_states(openclaw: OpenClaw, home: UserHome, tmp_path: Path) -> None:
     del home
-    config = RunConfig(
-        model="demo/oracle",
-        tasks_dir=write_harbor(tmp_path / "pack"),
-        openclaw=openclaw.version,
-        output_dir=tmp_path / "results",
-        run_root=tmp_path / "pb",
-    )
+    config = run_config(tmp_path, openclaw, write_harbor(tmp_path / "pack"))
     result = await run_benchmark(config)
     [grade] = result.grades.values()
     assert grade.check is not None

@@ -13,7 +13,7 @@ from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
-from real_openclaw import UserHome, newest_release
+from real_openclaw import UserHome, newest_release, run_config
 from suite_packs import put
 
 pytestmark = [
@@ -178,13 +178,7 @@ EACH_DAY = """
 def _config(folder: Path, openclaw: OpenClaw, model: str, solution: str = SOLUTION, *, task: str = TASK) -> RunConfig:
     put(folder / "tasks" / "task_days.md", task)
     put(folder / "tasks" / "solutions" / "task_days.yaml", solution)
-    return RunConfig(
-        model=model,
-        tasks_dir=folder / "tasks",
-        openclaw=openclaw.version,
-        output_dir=folder / "results",
-        run_root=folder / "pb",
-    )
+    return run_config(folder, openclaw, folder / "tasks", model=model)
 
 
 def _scores(result: Result) -> list[float | None]:
