@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,28 +130,10 @@ def write_run(output_dir: Path, run: PlannedRun) -> RunFiles:
     """Write run.json, the journal and every trial's evidence; the results file is left to who reads the run."""
     files = create_run(output_dir, run.name)
     write_json(files.provenance, msgspec.to_builtins(_facts(run)))
-    plan = [TrialKey(task_id=task, repetition=n) for task, made in run.trials.items() for n in range(1, len(made) + 1)]
-    planned = sum(len(made) + run.planned_beyond for made in run.trials.values())
-    records: list[Record] = [RunStarted(run_id=run.run_id, model=run.model, at=run.began, trials=planned)]
-    free = dict.fromkeys(range(1, run.slots + 1), run.began)
-    for key in plan:
-        made = run.trials[key.task_id][key.repetition - 1]
-        slot = min(free, key=lambda one: (free[one], one))
-        for attempt, reason in enumerate((*made.retried, made.reason), start=1):
-            again = attempt <= len(made.retried)
-            one = replace(made, reason=reason) if again else made
-            outcome = _outcome(run, key, one, slot=slot, attempt=attempt, at=free[slot])
-            records += [
-                TrialStarted(key=key, slot=slot, attempt=attempt, at=outcome.started_at),
-                TrialFinished(outcome=outcome, retried=again),
-            ]
-            free[slot] = outcome.ended_at + 0.5
-            _write_evidence(files, key, outcome, one)
-        if (grade := _grade(run, key, made, outcome)) is not None:
-            records.append(GradeGiven(grade=grade))
-    if run.has_ended:
-        stop = Stop.DECIDED if run.decided else None
-        records.append(RunFinished(at=max(free.values()) + 10, stopped=run.decided, stop=stop))
+    records = list(records_of(run))
+    for record in records:
+        if isinstance(record, TrialFinished):
+            _write_evidence(files, record.outcome, run.trials[record.outcome.key.task_id])
     with JournalWriter(files.journal) as journal:
         journal.append(records)
     return files
@@ -172,6 +154,27 @@ def grade_of(
 
 def _key(key: TrialKey | str) -> TrialKey:
     return TrialKey(task_id=key, repetition=1) if isinstance(key, str) else key
+
+
+def records_of(run: PlannedRun) -> Iterator[Record]:
+    """Yield all that a run writes into its journal, the trials in the order of their tasks."""
+    planned = sum(len(made) + run.planned_beyond for made in run.trials.values())
+    yield RunStarted(run_id=run.run_id, model=run.model, at=run.began, trials=planned)
+    free = dict.fromkeys(range(1, run.slots + 1), run.began)
+    for key, made in (
+        (TrialKey(task_id=task, repetition=n), one) for task, own in run.trials.items() for n, one in enumerate(own, 1)
+    ):
+        slot = min(free, key=lambda one: (free[one], one))
+        for attempt, reason in enumerate((*made.retried, made.reason), start=1):
+            outcome = _outcome(run, key, replace(made, reason=reason), slot=slot, attempt=attempt, at=free[slot])
+            yield TrialStarted(key=key, slot=slot, attempt=attempt, at=outcome.started_at)
+            yield TrialFinished(outcome=outcome, retried=attempt <= len(made.retried))
+            free[slot] = outcome.ended_at + 0.5
+        if (grade := _grade(run, key, made, outcome)) is not None:
+            yield GradeGiven(grade=grade)
+    if run.has_ended:
+        stop = Stop.DECIDED if run.decided else None
+        yield RunFinished(at=max(free.values()) + 10, stopped=run.decided, stop=stop)
 
 
 def facts_of(
@@ -334,11 +337,12 @@ def _grade(run: PlannedRun, key: TrialKey, made: Made, outcome: Outcome) -> Grad
     )
 
 
-def _write_evidence(files: RunFiles, key: TrialKey, outcome: Outcome, made: Made) -> None:
+def _write_evidence(files: RunFiles, outcome: Outcome, trials: Sequence[Made]) -> None:
+    key, made = outcome.key, trials[outcome.key.repetition - 1]
     folder = files.trial(key, outcome.attempt)
     folder.mkdir(parents=True)
     text = made.transcript if made.transcript is not None else transcript(key, outcome)
-    if made.reason is not Reason.NO_TRANSCRIPT:
+    if outcome.reason is not Reason.NO_TRANSCRIPT:
         (folder / "transcript.jsonl").write_text(text, encoding="utf-8")
     (folder / "stdout.log").write_text("Done.\n", encoding="utf-8")
     (folder / "stderr.log").write_text(made.stderr, encoding="utf-8")

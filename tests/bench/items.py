@@ -54,7 +54,7 @@ def by_task(played: Values) -> list[dict[str, tuple[float, ...]]]:
 
 
 def intervals_held(*, models: int, repetitions: int, suites: int, seed: int = 9) -> tuple[float, ...]:
-    """How often, in 0-1, the intervals hold the true discrimination and noise share of a task, and that of the suite.
+    """How often, in 0-1, the intervals hold the true discrimination and noise share of a task.
 
     Returns the shares of those that have an interval, then how many of the tasks have both.
     """
@@ -66,7 +66,7 @@ def intervals_held(*, models: int, repetitions: int, suites: int, seed: int = 9)
     pair = suite.play(source, 4000, 2)
     within = ((pair[0] - pair[1]) ** 2 / 2).mean(axis=0)
     between = np.array([np.cov(pair[0, :, task], pair[1, :, task])[0, 1] for task in range(tasks)])
-    held: dict[str, list[bool]] = {"discrimination": [], "noise": [], "suite": []}
+    held: dict[str, list[bool]] = {"discrimination": [], "noise": []}
 
     def is_known(name: str, value: Value | None, truth: float) -> bool:
         if value is None or value.low is None or value.high is None:
@@ -83,5 +83,4 @@ def intervals_held(*, models: int, repetitions: int, suites: int, seed: int = 9)
             known += is_known("discrimination", item.discrimination, discrimination) & is_known(
                 "noise", item.noise_share, noise
             )
-        is_known("suite", found.noise_share, float(within.sum() / (within.sum() + between.sum())))
     return (*(sum(own) / len(own) if own else float("nan") for own in held.values()), known / (suites * tasks))

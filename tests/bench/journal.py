@@ -8,13 +8,13 @@ it, next to reading its bytes and decoding its lines, and records a second with 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -28,25 +28,12 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.measure import Spread, interleave, machine, print_table, ratio
 from fakes import make_suite
+from past_runs import Made, PlannedRun, records_of
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
-from pinchbench.model.ending import Reason
-from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade
-from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType
-from pinchbench.model.usage import Usage
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.paths import create_run, write_json
-from pinchbench.results.records import (
-    GradeGiven,
-    Record,
-    RunFinished,
-    RunStarted,
-    TrialFinished,
-    TrialStarted,
-    decode,
-    encode,
-)
+from pinchbench.results.records import GradeGiven, Record, TrialFinished, decode, encode
 from pinchbench.runner.again import resume_run
 from pinchbench.runner.plan.prepare import Prepared
 from pinchbench.runner.plan.trial_plan import plan_trials
@@ -56,73 +43,14 @@ from pinchbench.runner.stream_ends import hand_over, write
 from pinchbench.suite.loading import load_suite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from pinchbench.events import Event
-    from pinchbench.model.trial import Trial
 
 TASKS = 100
 PRODUCERS = 16
 PACE_S = 0.01  # between two records of a busy run
 MB = 1_000_000
-ENDS = 1_780_000_000.0  # seconds since the epoch
-
-
-def records_of(trial: Trial, number: int) -> Iterator[Record]:
-    """What a trial of a hybrid task leaves in the journal."""
-    key, at = trial.key, ENDS + number * 1.73
-    digest = hashlib.sha256(key.task_id.encode()).hexdigest()
-    points = {f"criterion_{which}": 1.0 for which in range(5)}
-    judged = {f"part_{which}": 0.5 for which in range(3)}
-    yield TrialStarted(key=key, slot=number % PRODUCERS + 1, attempt=1, at=at)
-    yield TrialFinished(
-        outcome=Outcome(
-            key=key,
-            reason=Reason.COMPLETED,
-            digest=digest,
-            slot=number % PRODUCERS + 1,
-            exit_code=0,
-            started_at=at,
-            ended_at=at + 61.23,
-            execution_time_s=60.123,
-            setup_s=0.012,
-            timeout_s=300.0,
-            agent_id="bench-mock-m1-1",
-            session_ids=(f"{key.task_id}_{at:.0f}",),
-            store="sqlite",
-            workspace=f"/tmp/pinchbench/20260102-030405-9f3a/{key.folder}",
-            evidence=f"trials/{key.task_id}/{key.repetition}",
-            transcript_length=34,
-            tool_calls=12,
-            models=("provider/a-model",),
-            usage=Usage(requests=13, input_tokens=123_456, output_tokens=2345, total_tokens=125_801, cost_usd=0.1234),
-            cpu_s=27.123,
-            peak_rss_bytes=412_345_678,
-            level="guardian",
-        )
-    )
-    yield GradeGiven(
-        grade=Grade(
-            key=key,
-            grading_type=GradingType.HYBRID,
-            score=0.75,
-            breakdown={f"automated.{name}": value for name, value in points.items()}
-            | {f"llm_judge.{name}": value for name, value in judged.items()},
-            check=CheckGrade(score=1.0, breakdown=points, duration_s=0.123, cpu_s=0.1),
-            judge=JudgeGrade(
-                score=0.5,
-                breakdown=judged,
-                model="judge-1",
-                prompt_version="1-abcdef",
-                votes=(0.5,),
-                usage=Usage(requests=1, input_tokens=1234, output_tokens=123, total_tokens=1357),
-                latency_s=3.2,
-                calls=1,
-            ),
-            digest=digest,
-            graded_at=at + 64.5,
-        )
-    )
 
 
 class Bench:
@@ -133,25 +61,22 @@ class Bench:
         prompts = {f"task_{number:02d}_with_a_usual_name": "Do it." for number in range(TASKS)}
         self.config = RunConfig(model="mock/m1", tasks_dir=make_suite(folder, prompts), output_dir=folder / "results")
         suite = load_suite(folder / "tasks").suite
-        self.trials = plan_trials(suite.tasks, runs=-(-outcomes // TASKS), timeout_multiplier=1.0)[:outcomes]
-        self.files = create_run(self.config.output_dir, "mock-m1_20260102-030405-9f3a")
+        self.trials = plan_trials(suite.tasks, runs=-(-outcomes // TASKS), timeout_multiplier=1.0)
+        made = Counter(trial.key.task_id for trial in self.trials)
+        self.run = PlannedRun(
+            trials={task_id: (Made(score=0.5),) * number for task_id, number in made.items()}, slots=PRODUCERS
+        )
+        self.files = create_run(self.config.output_dir, self.run.name)
         facts = provenance(
             Prepared(config=self.config, suite=suite, trials=self.trials, attempts=()),
-            run_id="20260102-030405-9f3a",
-            created_at=ENDS,
+            run_id=self.run.run_id,
+            created_at=self.run.began,
             releases={},
             agents=[],
             additions={},
             tools=[],
         )
         write_json(self.files.provenance, facts)
-
-    def records(self) -> Iterator[Record]:
-        """All that the run writes down."""
-        yield RunStarted(run_id="20260102-030405-9f3a", model="mock/m1", at=ENDS, trials=len(self.trials))
-        for number, trial in enumerate(self.trials):
-            yield from records_of(trial, number)
-        yield RunFinished(at=ENDS)
 
     def json_lines(self) -> None:
         """Decode each line with the standard library."""
@@ -236,7 +161,7 @@ def write_and_scan(folder: Path, *, outcomes: int, rounds: int) -> None:
     before = bytes_written()
     with JournalWriter(bench.files.journal) as journal:
         group: list[Record] = []
-        for one in bench.records():
+        for one in records_of(bench.run):
             group.append(one)
             record_bytes += len(encode(one))
             if len(group) == 256:
@@ -270,7 +195,7 @@ def make_durable(folder: Path, *, records: int, rounds: int) -> None:
         (f"{PRODUCERS} producers, flat out", 0.0, records),
         (f"{PRODUCERS} producers, {1 / PACE_S:.0f} a second", PACE_S, min(records, 300)),
     ):
-        made = list(bench.records())[:count]
+        made = list(records_of(bench.run))[:count]
         # only what is acknowledged to the observer
         made = [one for one in made if isinstance(one, TrialFinished | GradeGiven)]
         waits: dict[bool, list[float]] = {True: [], False: []}
