@@ -6,9 +6,9 @@ The attacker knows everything: the scripts have the paths and process ids outsid
 from __future__ import annotations
 
 import os
+import re
 import shlex
-import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,7 +25,6 @@ class Attack:
         name: its name, unique.
         script: the shell script, with placeholders.
         worked: whether it did, by the world afterwards and by what the script printed.
-        needs: starts what it aims at; returns more values of placeholders.
         under_landlock: why it works under Landlock, if it does.
         needs_root: whether it can work for root only.
     """
@@ -33,7 +32,6 @@ class Attack:
     name: str
     script: str
     worked: Callable[[World, str], bool]
-    needs: Callable[[World], Mapping[str, object]] = lambda _: {}
     under_landlock: str = ""
     needs_root: bool = False
 
@@ -44,11 +42,7 @@ class Attack:
 
     def script_in(self, world: World) -> str:
         """Return the script for a world, after starting what it aims at."""
-        values = {**world.values(self.name), **self.needs(world)}
-        script = self.script
-        for name, value in values.items():
-            script = script.replace(f"@{name}@", str(value))
-        return script
+        return re.sub("@([A-Z_]+)@", lambda found: world.value(found[1], self.name), self.script)
 
 
 def _leaked(_: World, output: str) -> bool:
@@ -88,51 +82,20 @@ def _shares(name: str, script: str) -> Attack:
     return Attack(name=name, script=script, worked=lambda world, _: world.shared(name).exists())
 
 
-def _spies(name: str, script: str, *, needs_root: bool = False) -> Attack:
-    """Return an attack that reads from a process."""
-    return Attack(
-        name=name,
-        script=script,
-        worked=_leaked,
-        needs=lambda world: {"VICTIM": world.victim(name)},
-        needs_root=needs_root,
-    )
-
-
-def _hits(
-    name: str,
-    script: str,
-    worked: Callable[[psutil.Process], bool],
-) -> Attack:
+def _hits(name: str, script: str, worked: Callable[[psutil.Process], bool]) -> Attack:
     """Return an attack that changes a process."""
-    return Attack(
-        name=name,
-        script=script,
-        worked=lambda world, _: worked(world.state(name)),
-        needs=lambda world: {"VICTIM": world.victim(name)},
-    )
+    return Attack(name=name, script=script, worked=lambda world, _: worked(world.state(name)))
 
 
 def _signals(name: str, script: str, fate: Fate) -> Attack:
     """Return an attack that ends or stops a process."""
-    return Attack(
-        name=name,
-        script=script,
-        worked=lambda world, _: world.fate(name) is fate,
-        needs=lambda world: {"VICTIM": world.victim(name)},
-    )
+    return Attack(name=name, script=script, worked=lambda world, _: world.fate(name) is fate)
 
 
-def _reaches(
-    name: str, script: str, needs: Callable[[World], Mapping[str, object]], *, under_landlock: str = ""
-) -> Attack:
+def _reaches(name: str, script: str, *, under_landlock: str = "") -> Attack:
     """Return an attack that talks to a server."""
     return Attack(
-        name=name,
-        script=script,
-        worked=lambda world, _: world.has_received(name),
-        needs=needs,
-        under_landlock=under_landlock,
+        name=name, script=script, worked=lambda world, _: world.has_received(name), under_landlock=under_landlock
     )
 
 
@@ -279,7 +242,7 @@ READS = (
     _reads("go through the own root", f"cat /proc/self/root{FILE}"),
     _reads("copy a folder", "cp -r @SUITE@ copied; cat copied/task_target.md"),
     _reads("archive a folder", "tar -cf - -C @RESULTS@ . 2>/dev/null | tar -xOf -"),
-    Attack(name="read a key of the kernel", script=READ_KEY, worked=_leaked, needs=lambda world: world.keep_key()),
+    Attack(name="read a key of the kernel", script=READ_KEY, worked=_leaked),
     _reads("look with another program", f"git diff --no-index /dev/null {FILE}"),
     _reads("mount a folder", "mkdir -p m; unshare -rm sh -c 'mount --bind @NEIGHBOUR@ m && cat m/expected.txt'"),
     _reads("mount as root", "mkdir -p m; mount --bind @NEIGHBOUR@ m && cat m/expected.txt; umount m", needs_root=True),
@@ -307,29 +270,26 @@ CHANGES = (
     _plants("plant a device", "mknod @NEIGHBOUR@/@MARK@ p", lambda world: world.neighbour),
     _shares("leave a file for later trials", "echo 1 > @SHARED@"),
     Attack(name="share memory", script=SHARED_MEMORY, worked=_has_segment,
-           needs=lambda world: {"SEGMENT": world.segment},
            under_landlock="Landlock does not restrict System V memory"),
-    Attack(name="share a message queue", script=MESSAGE_QUEUE, worked=_has_queue,
-           needs=lambda world: {"QUEUE": world.queue}),
+    Attack(name="share a message queue", script=MESSAGE_QUEUE, worked=_has_queue),
 )  # fmt: skip
 PROCESSES = (
-    _spies("read an environment", "tr '\\0' '\\n' < /proc/@VICTIM@/environ"),
-    _spies("read all environments", "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a BAIT"),
+    _reads("read an environment", "tr '\\0' '\\n' < /proc/@VICTIM@/environ"),
+    _reads("read all environments", "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -a BAIT # of @VICTIM@"),
     Attack(
         name="list processes",
-        script="cat /proc/[0-9]*/cmdline | tr '\\0' ' '",
+        script="cat /proc/[0-9]*/cmdline | tr '\\0' ' ' # @VICTIM@ is one of them",
         worked=_leaked,
-        needs=lambda world: {"VICTIM": world.victim("list processes")},
         under_landlock="Landlock does not hide processes",
     ),
-    _spies("read an open file", "cat /proc/@VICTIM@/fd/[3-9]"),
-    _spies("go through a working folder", "cat /proc/@VICTIM@/cwd/expected.txt"),
-    _spies("go through a process's root", f"cat /proc/@VICTIM@/root{FILE}"),
-    _spies("read memory", READ_MEMORY),
-    _spies("read memory from afar", READ_REMOTE),
-    _spies("trace a process", TRACE),
-    _spies("enter a process's namespaces", f"nsenter -t @VICTIM@ -m -i -- cat {FILE}", needs_root=True),
-    _spies("take an open file", TAKE_DESCRIPTOR),
+    _reads("read an open file", "cat /proc/@VICTIM@/fd/[3-9]"),
+    _reads("go through a working folder", "cat /proc/@VICTIM@/cwd/expected.txt"),
+    _reads("go through a process's root", f"cat /proc/@VICTIM@/root{FILE}"),
+    _reads("read memory", READ_MEMORY),
+    _reads("read memory from afar", READ_REMOTE),
+    _reads("trace a process", TRACE),
+    _reads("enter a process's namespaces", f"nsenter -t @VICTIM@ -m -i -- cat {FILE}", needs_root=True),
+    _reads("take an open file", TAKE_DESCRIPTOR),
     _signals("end a process", "kill -KILL @VICTIM@", Fate.ENDED),
     _signals("end a process by its descriptor",
              _python("import os, signal; signal.pidfd_send_signal(os.pidfd_open(@VICTIM@), 9)"), Fate.ENDED),
@@ -342,28 +302,21 @@ PROCESSES = (
     _hits("take a process's descriptors", "prlimit --pid @VICTIM@ --nofile=1:1",
           lambda process: _limit_of_files(process.pid) == ["1", "1"]),
     Attack(name="write to a terminal", script="echo hello > @TERMINAL@",
-           worked=lambda world, _: world.has_received("write to a terminal"),
-           needs=lambda world: {"TERMINAL": world.terminal("write to a terminal")}),
+           worked=lambda world, _: world.has_received("write to a terminal")),
     Attack(name="type into a terminal", script=TYPE, needs_root=not USERS_CAN_TYPE,
-           worked=lambda world, _: world.has_typed("type into a terminal"),
-           needs=lambda world: {"TERMINAL": world.terminal("type into a terminal")}),
+           worked=lambda world, _: world.has_typed("type into a terminal")),
 )  # fmt: skip
 CONNECTIONS = (
-    _reaches("reach a port", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/@PORT@; echo hello >&3'",
-             lambda world: {"PORT": world.port("reach a port")}),
-    _reaches("reach a port with curl", "curl -s -m 3 http://127.0.0.1:@PORT@/",
-             lambda world: {"PORT": world.port("reach a port with curl")}),
+    _reaches("reach a port", "bash -c 'exec 3<>/dev/tcp/127.0.0.1/@PORT@; echo hello >&3'"),
+    _reaches("reach a port with curl", "curl -s -m 3 http://127.0.0.1:@PORT@/"),
     _reaches("send a datagram",
-             _python(MESSAGE.format(family="socket.AF_INET", kind="SOCK_DGRAM", address='("127.0.0.1", @PORT@)')),
-             lambda world: {"PORT": world.port("send a datagram", socket.SOCK_DGRAM)},
+             _python(MESSAGE.format(family="socket.AF_INET", kind="SOCK_DGRAM", address='("127.0.0.1", @UDP_PORT@)')),
              under_landlock="Landlock does not restrict UDP"),
     _reaches("use a program's socket",
-             _python(MESSAGE.format(family="socket.AF_UNIX", kind="SOCK_STREAM", address='"@PATH@"')),
-             lambda world: {"PATH": world.socket_path("use a program's socket")},
+             _python(MESSAGE.format(family="socket.AF_UNIX", kind="SOCK_STREAM", address='"@SOCKET@"')),
              under_landlock="Landlock does not restrict sockets with a path"),
     _reaches("use an abstract socket",
-             _python(MESSAGE.format(family="socket.AF_UNIX", kind="SOCK_STREAM", address='"\\0@PATH@"')),
-             lambda world: {"PATH": world.socket_path("use an abstract socket", abstract=True)}),
+             _python(MESSAGE.format(family="socket.AF_UNIX", kind="SOCK_STREAM", address='"\\0@ABSTRACT@"'))),
 )  # fmt: skip
 # Each needs a descriptor that the process that starts the trial has left open, which this program does not.
 INHERITED = (

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -126,18 +126,30 @@ class World:
         """Return what one of the files holds."""
         return f"{SECRET}\n{CANARY}\n".encode() if file == self.files[0] else f"{SECRET}\n".encode()
 
-    def values(self, attack: str) -> dict[str, str]:
-        """Return the values of the placeholders in the script of an attack, starting what it needs."""
-        return {
-            "ROOT": str(self.root),
-            "HOME": str(self.home),
-            "SUITE": str(self.suite),
-            "RESULTS": str(self.results),
-            "NEIGHBOUR": str(self.neighbour),
-            "PROGRAMS": str(self.programs),
-            "MARK": self.mark(attack).name,
-            "SHARED": str(self.shared(attack)),
+    def value(self, name: str, attack: str) -> str:
+        """Return the value of a placeholder in the script of an attack, starting what it stands for."""
+        values: Mapping[str, Callable[[], object]] = {
+            "ROOT": lambda: self.root,
+            "HOME": lambda: self.home,
+            "SUITE": lambda: self.suite,
+            "RESULTS": lambda: self.results,
+            "NEIGHBOUR": lambda: self.neighbour,
+            "PROGRAMS": lambda: self.programs,
+            "MARK": lambda: self.mark(attack).name,
+            "SHARED": lambda: self.shared(attack),
+            "VICTIM": lambda: self.victim(attack),
+            "TERMINAL": lambda: self.terminal(attack),
+            "PORT": lambda: self.port(attack),
+            "UDP_PORT": lambda: self.port(attack, socket.SOCK_DGRAM),
+            "SOCKET": lambda: self.socket_path(attack),
+            "ABSTRACT": lambda: self.socket_path(attack, abstract=True),
+            "SEGMENT": lambda: self.segment,
+            "QUEUE": lambda: self.queue,
+            "KEY": self.keep_key,
+            "KEYCTL": lambda: _number("keyctl"),
+            "UID": lambda: self.uid,
         }
+        return str(values[name]())
 
     def mark(self, attack: str) -> Path:
         """Return the file by which an attack that writes into a folder shows that it could."""
@@ -169,13 +181,12 @@ class World:
         assert process.stdout.readline().startswith("ready")
         return process
 
-    def keep_key(self) -> dict[str, object]:
-        """Put the secret into the user's keyring, and return what an attack knows of it."""
-        add_key, keyctl = (NUMBERS[name][0 if IS_X86_64 else 1] for name in ("add_key", "keyctl"))
+    def keep_key(self) -> str:
+        """Put the secret into the user's keyring, and return its name there."""
         name = f"{self.name}-key"
         if not self.keepers:
-            self.keepers.append(self._start(KEEP_KEY, str(add_key), str(keyctl), name, SECRET))
-        return {"KEYCTL": keyctl, "UID": self.uid, "KEY": name}
+            self.keepers.append(self._start(KEEP_KEY, str(_number("add_key")), str(_number("keyctl")), name, SECRET))
+        return name
 
     @property
     def queue(self) -> str:
@@ -262,6 +273,11 @@ class World:
             server.close()
         for file in Path("/tmp").glob(f"{self.name}-attacked-*"):
             file.unlink()
+
+
+def _number(call: str) -> int:
+    """Return the number of a system call."""
+    return NUMBERS[call][0 if IS_X86_64 else 1]
 
 
 @contextmanager
