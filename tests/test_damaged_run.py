@@ -1,6 +1,7 @@
 """A run.json that is damaged is named, with the place and what to do, by every command that meets it."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -23,34 +24,21 @@ COMMANDS = {
 }
 
 
-def _nothing(_: str) -> str:
-    return ""
-
-
-def _first_half(text: str) -> str:
-    return text[: text.index("pass_threshold")]
-
-
-def _without_a_colon(text: str) -> str:
-    return text.replace('": "', '" = "', 1)
-
-
 def _without_a_key(text: str) -> str:
     facts = json.loads(text)
     del facts["config"]["model"]
     return json.dumps(facts)
 
 
-def _with_another_type(text: str) -> str:
-    return json.dumps({**json.loads(text), "versions": ["2026.9.6"]})
-
-
-DAMAGES = {
-    "empty": (_nothing, "run.json: it is empty."),
-    "truncated": (_first_half, "run.json:8: Input data was truncated."),
-    "no JSON": (_without_a_colon, "run.json:2: JSON is malformed"),
+DAMAGES: Mapping[str, tuple[Callable[[str], str], str]] = {
+    "empty": (lambda _: "", "run.json: it is empty."),
+    "truncated": (lambda text: text.partition("pass_threshold")[0], "run.json:8: Input data was truncated."),
+    "no JSON": (lambda text: text.replace('": "', '" = "', 1), "run.json:2: JSON is malformed"),
     "a key is missing": (_without_a_key, "run.json: Object missing required field `model` - at `$.config`."),
-    "a key of another type": (_with_another_type, "got `array` - at `$.versions`."),
+    "a key of another type": (
+        lambda text: json.dumps({**json.loads(text), "versions": ["2026.9.6"]}),
+        "got `array` - at `$.versions`.",
+    ),
 }
 
 

@@ -188,25 +188,15 @@ def run_apart(*, trials: int, concurrency: int, checked: bool) -> Cost:
     return Cost(**json.loads(done.stdout))
 
 
-def agent_argv(program: Path, session: str) -> list[str]:
-    """The command line that a run would start."""
-    options = ["--local", f"--agent={AGENT}", f"--session-id={session}", "--timeout=90", f"--message={PROMPT}"]
-    return [str(program), "agent", *options]
-
-
-def agent_env(folder: Path) -> dict[str, str]:
-    """An environment in which the program leaves its sessions below `folder`."""
-    (folder / "agents" / AGENT / "sessions").mkdir(parents=True)
-    return {**os.environ, "OPENCLAW_STATE_DIR": str(folder)}
-
-
 def run_xargs(*, trials: int, concurrency: int) -> Cost:
     """The same program as often, with nothing around it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        argv = ["xargs", "-P", str(concurrency), "-I", "NUMBER", *agent_argv(idle_openclaw(folder), "NUMBER")]
+        options = ["--local", f"--agent={AGENT}", "--session-id=NUMBER", "--timeout=90", f"--message={PROMPT}"]
+        argv = ["xargs", "-P", str(concurrency), "-I", "NUMBER", str(idle_openclaw(folder)), "agent", *options]
         numbers = "".join(f"{number}\n" for number in range(trials)).encode()
-        env = agent_env(folder)
+        (folder / "agents" / AGENT / "sessions").mkdir(parents=True)
+        env = {**os.environ, "OPENCLAW_STATE_DIR": name}
         began, before_s = time.monotonic(), cpu_s(resource.RUSAGE_CHILDREN)
         subprocess.run(argv, input=numbers, env=env, stdout=subprocess.DEVNULL, check=True)
         return Cost(wall_s=time.monotonic() - began, cpu_s=cpu_s(resource.RUSAGE_CHILDREN) - before_s)

@@ -1,6 +1,5 @@
 """From an empty network namespace, one port leads to a Unix socket outside, and lookups are recorded."""
 
-import json
 import os
 import signal
 import socket
@@ -12,8 +11,8 @@ import pytest
 from pinchbench.defaults import Network
 from pinchbench.sandbox import enter, forwarder
 from pinchbench.sandbox.forwarder import Forwarder
-from pinchbench.sandbox.sandbox_spec import Forward
-from sandbox_programs import ENV, PYTHON, Trial, trial_of
+from pinchbench.sandbox.sandbox_spec import Forward, SandboxSpec
+from sandbox_programs import ENV, PYTHON, Trial
 
 PORT = 18080
 EXCHANGE = """
@@ -69,15 +68,19 @@ def echo(trial: Trial) -> Iterator[Echo]:
     server.close()
 
 
+@pytest.fixture
+def spec(trial: Trial, echo: Echo) -> SandboxSpec:
+    """A sandbox whose only way out leads to the socket."""
+    return trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(echo.path)))
+
+
 @pytest.mark.parametrize("times", [1, 40_000])
-def test_bytes_arrive_in_both_directions_with_their_ends(trial: Trial, echo: Echo, times: int) -> None:
-    spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(echo.path)))
+def test_bytes_arrive_in_both_directions_with_their_ends(trial: Trial, spec: SandboxSpec, times: int) -> None:
     done = trial.run([str(trial.python), "-c", EXCHANGE, str(times)], spec)
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
-def test_the_socket_itself_is_not_visible_inside(trial: Trial, echo: Echo) -> None:
-    spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(echo.path)))
+def test_the_socket_itself_is_not_visible_inside(trial: Trial, echo: Echo, spec: SandboxSpec) -> None:
     assert trial.sh(f"test -e {echo.path}", spec).returncode == 1
 
 
@@ -91,23 +94,19 @@ def test_a_server_that_is_gone_closes_the_connection(trial: Trial) -> None:
     assert done.stdout == "b''\n" or "ConnectionResetError" in done.stderr
 
 
-def test_a_looked_up_name_does_not_exist_and_is_reported() -> None:
-    trial = next(trials := trial_of(os.getuid()))
-    server = Echo(trial)
-    try:
-        spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(server.path)))
-        program = "import socket\ntry: socket.getaddrinfo('answers.example.com', 443)\nexcept socket.gaierror: pass"
-        job = {"plan": spec.plan(), "argv": [str(PYTHON), "-c", program], "env": ENV}
-        before = signal.getsignal(signal.SIGCHLD)
-        entered = enter.start(job["plan"], job["argv"], job["env"])  # type: ignore[arg-type]
-        report = entered.read_report()
-        os.waitpid(entered.pid, 0)
-        assert signal.getsignal(signal.SIGCHLD) is before
-    finally:
-        server.close()
-        list(trials)
-    assert report["lookups"] == ["answers.example.com"]
-    assert json.dumps(report["status"]) == "0"
+# The sandbox is entered from this process, and so as this user.
+own_trial = pytest.mark.parametrize("trial", [os.getuid()], indirect=True)
+
+
+@own_trial
+def test_a_looked_up_name_does_not_exist_and_is_reported(spec: SandboxSpec) -> None:
+    program = "import socket\ntry: socket.getaddrinfo('answers.example.com', 443)\nexcept socket.gaierror: pass"
+    before = signal.getsignal(signal.SIGCHLD)
+    entered = enter.start(spec.plan(), [str(PYTHON), "-c", program], dict(ENV))
+    report = entered.read_report()
+    os.waitpid(entered.pid, 0)
+    assert signal.getsignal(signal.SIGCHLD) is before
+    assert (report["lookups"], report["status"]) == (["answers.example.com"], 0)
 
 
 # OpenClaw has descriptors of its own and starts commands, which neither inherit nor open a way to the model.
@@ -123,25 +122,19 @@ print(own.recv(3))
 """
 
 
-def test_only_the_program_itself_reaches_the_model_and_others_are_named() -> None:
-    trial = next(trials := trial_of(os.getuid()))
-    server = Echo(trial)
-    try:
-        with (trial.root / "printed").open("wb") as printed:
-            spec = trial.spec(Network.MODEL, forward=Forward(port=PORT, socket=str(server.path)))
-            stdout = os.dup(1)
-            os.dup2(printed.fileno(), 1)
-            try:
-                entered = enter.start(spec.plan(), [str(PYTHON), "-c", BY_A_COMMAND], dict(ENV))
-            finally:
-                os.dup2(stdout, 1)
-                os.close(stdout)
-        report = entered.read_report()
-        os.waitpid(entered.pid, 0)
-        assert (trial.root / "printed").read_text().split() == ["b'own'", "b''", "b'own'"]
-    finally:
-        server.close()
-        list(trials)
+@own_trial
+def test_only_the_program_itself_reaches_the_model_and_others_are_named(trial: Trial, spec: SandboxSpec) -> None:
+    with (trial.root / "printed").open("wb") as printed:
+        stdout = os.dup(1)
+        os.dup2(printed.fileno(), 1)
+        try:
+            entered = enter.start(spec.plan(), [str(PYTHON), "-c", BY_A_COMMAND], dict(ENV))
+        finally:
+            os.dup2(stdout, 1)
+            os.close(stdout)
+    report = entered.read_report()
+    os.waitpid(entered.pid, 0)
+    assert (trial.root / "printed").read_text().split() == ["b'own'", "b''", "b'own'"]
     assert report["refused"] == [PYTHON.resolve().name]
 
 
