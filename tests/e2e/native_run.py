@@ -66,30 +66,13 @@ def _responses() -> bytes:
     usage = {"input_tokens": 10, "output_tokens": 3, "total_tokens": 13}
     begun = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
     done = {**begun, "status": "completed", "output": [item], "usage": usage}
+    at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
     return _events(
         {"type": "response.created", "response": begun},
         {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
-        {
-            "type": "response.content_part.added",
-            "item_id": "msg_1",
-            "output_index": 0,
-            "content_index": 0,
-            "part": {**part, "text": ""},
-        },
-        {
-            "type": "response.output_text.delta",
-            "item_id": "msg_1",
-            "output_index": 0,
-            "content_index": 0,
-            "delta": "Hello there.",
-        },
-        {
-            "type": "response.output_text.done",
-            "item_id": "msg_1",
-            "output_index": 0,
-            "content_index": 0,
-            "text": "Hello there.",
-        },
+        {"type": "response.content_part.added", **at, "part": {**part, "text": ""}},
+        {"type": "response.output_text.delta", **at, "delta": "Hello there."},
+        {"type": "response.output_text.done", **at, "text": "Hello there."},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": done},
         named=True,
