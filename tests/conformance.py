@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pinchbench.suite.reading import LoadedSuite
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Fact:
     """Something that is known about a suite, and how it is found in what was read of it."""
 
@@ -40,6 +40,10 @@ def _counts(value: Callable[[Task], object]) -> Callable[[LoadedSuite], dict[obj
 def _of(task: str, value: Callable[[Task], object]) -> Callable[[LoadedSuite], list[object]]:
     """Return a value of the one task whose id contains a text."""
     return lambda loaded: [value(one) for one in loaded.suite.tasks if task in one.task_id]
+
+
+def _loaded(loaded: LoadedSuite) -> int:
+    return len(loaded.suite.tasks)
 
 
 def _weights(task: Task) -> tuple[float, float]:
@@ -70,96 +74,72 @@ REFUSED = "files that are refused"
 FACTS: Mapping[SuiteFormat, tuple[Fact, ...]] = MappingProxyType(
     {
         SuiteFormat.QWENCLAW: (
-            Fact(name=TASKS, known=100, found=lambda loaded: len(loaded.suite.tasks)),
-            Fact(name=REFUSED, known=0, found=lambda loaded: len(loaded.problems)),
+            Fact(TASKS, 100, _loaded),
+            Fact(REFUSED, 0, lambda loaded: len(loaded.problems)),
+            Fact("grading", {"hybrid": 99, "automated": 1}, _counts(lambda one: one.grading_type.value)),
+            Fact("limits", {1800.0: 100}, _counts(lambda one: one.timeout_s)),
             Fact(
-                name="grading", known={"hybrid": 99, "automated": 1}, found=_counts(lambda one: one.grading_type.value)
+                "tasks of the weights 0.4 and 0.6",
+                34,
+                lambda loaded: sum(_weights(one) == (0.4, 0.6) for one in loaded.suite.tasks),
             ),
-            Fact(name="limits", known={1800.0: 100}, found=_counts(lambda one: one.timeout_s)),
-            Fact(
-                name="tasks of the weights 0.4 and 0.6",
-                known=34,
-                found=lambda loaded: sum(_weights(one) == (0.4, 0.6) for one in loaded.suite.tasks),
-            ),
-            Fact(name="weights of 00035", known=[(0.583, 0.417)], found=_of("_00035_", _weights)),
-            Fact(name="weights of 00059", known=[(0.583, 0.417)], found=_of("_00059_", _weights)),
-            Fact(name="weights of 00033", known=[(0.5, 0.5)], found=_of("_00033_", _weights)),
-            Fact(
-                name="files in heads",
-                known=1187,
-                found=lambda loaded: sum(len(one.workspace_files) for one in loaded.suite.tasks),
-            ),
-            Fact(name="of these inline", known=23, found=lambda loaded: sum(map(_inline, loaded.suite.tasks))),
-            Fact(name="files of 00029", known=[194], found=_of("_00029_", lambda one: len(one.workspace_files))),
-            Fact(name="inline files of 00035", known=[10], found=_of("_00035_", _inline)),
+            Fact("weights of 00035", [(0.583, 0.417)], _of("_00035_", _weights)),
+            Fact("weights of 00059", [(0.583, 0.417)], _of("_00059_", _weights)),
+            Fact("weights of 00033", [(0.5, 0.5)], _of("_00033_", _weights)),
+            Fact("files in heads", 1187, lambda loaded: sum(len(one.workspace_files) for one in loaded.suite.tasks)),
+            Fact("of these inline", 23, lambda loaded: sum(map(_inline, loaded.suite.tasks))),
+            Fact("files of 00029", [194], _of("_00029_", lambda one: len(one.workspace_files))),
+            Fact("inline files of 00035", [10], _of("_00035_", _inline)),
         ),
         SuiteFormat.CLAW_BENCH: (
-            Fact(name=TASKS, known=319, found=lambda loaded: len(loaded.suite.tasks)),
-            Fact(name=REFUSED, known=0, found=lambda loaded: len(loaded.problems)),
+            Fact(TASKS, 319, _loaded),
+            Fact(REFUSED, 0, lambda loaded: len(loaded.problems)),
             Fact(
-                name="levels",
-                known={"L1": 45, "L2": 130, "L3": 113, "L4": 31},
-                found=_counts(lambda one: one.frontmatter.get("level")),
+                "levels", {"L1": 45, "L2": 130, "L3": 113, "L4": 31}, _counts(lambda one: one.frontmatter.get("level"))
             ),
             Fact(
-                name="tasks with the limits 120, 180 and 900, and without one",
-                known=(78, 74, 2, 65),
-                found=lambda loaded: tuple(
+                "tasks with the limits 120, 180 and 900, and without one",
+                (78, 74, 2, 65),
+                lambda loaded: tuple(
                     sum(one.frontmatter.get("timeout") == limit for one in loaded.suite.tasks)
                     for limit in (120, 180, 900, None)
                 ),
             ),
-            Fact(name="domains", known=34, found=lambda loaded: len({one.category for one in loaded.suite.tasks})),
+            Fact("domains", 34, lambda loaded: len({one.category for one in loaded.suite.tasks})),
+            Fact("tasks with data", 242, lambda loaded: sum(bool(one.workspace_files) for one in loaded.suite.tasks)),
+            Fact("cal-001 is an id", True, lambda loaded: "cal-001" in loaded.suite.by_id),
             Fact(
-                name="tasks with data",
-                known=242,
-                found=lambda loaded: sum(bool(one.workspace_files) for one in loaded.suite.tasks),
-            ),
-            Fact(name="cal-001 is an id", known=True, found=lambda loaded: "cal-001" in loaded.suite.by_id),
-            Fact(
-                name="acct-001-journal-entries is an id",
-                known=True,
-                found=lambda loaded: "acct-001-journal-entries" in loaded.suite.by_id,
+                "acct-001-journal-entries is an id",
+                True,
+                lambda loaded: "acct-001-journal-entries" in loaded.suite.by_id,
             ),
         ),
         SuiteFormat.WILDCLAW: (
             # task 10 of category 01, and tasks 1 to 7 of category 06
-            Fact(name=TASKS, known=8, found=lambda loaded: len(loaded.suite.by_id)),
-            Fact(name=REFUSED, known=52, found=lambda loaded: len({one.path for one in loaded.problems})),
+            Fact(TASKS, 8, lambda loaded: len(loaded.suite.by_id)),
+            Fact(REFUSED, 52, lambda loaded: len({one.path for one in loaded.problems})),
         ),
         SuiteFormat.HARBOR: (
-            Fact(name=TASKS, known=0, found=lambda loaded: len(loaded.suite.by_id)),
+            Fact(TASKS, 0, lambda loaded: len(loaded.suite.by_id)),
             Fact(
-                name="task folders that are refused (LiveClawBench)",
-                known=134,
-                found=lambda loaded: len({one.path.relative_to(loaded.suite.root).parts[0] for one in loaded.problems}),
+                "task folders that are refused (LiveClawBench)",
+                134,
+                lambda loaded: len({one.path.relative_to(loaded.suite.root).parts[0] for one in loaded.problems}),
             ),
         ),
         SuiteFormat.CLAWBENCH_CORE: (
-            Fact(name=TASKS, known=17, found=lambda loaded: len(loaded.suite.tasks)),
-            Fact(name=REFUSED, known=2, found=lambda loaded: len(_paths(loaded) - _read_paths(loaded))),
+            Fact(TASKS, 17, _loaded),
+            Fact(REFUSED, 2, lambda loaded: len(_paths(loaded) - _read_paths(loaded))),
             Fact(
-                name="tiers",
-                known={"tier1": 2, "tier2": 6, "tier3": 5, "tier4": 5, "tier5": 1},
-                found=lambda loaded: dict(sorted(Counter(path.parent.name for path in _paths(loaded)).items())),
+                "tiers",
+                {"tier1": 2, "tier2": 6, "tier3": 5, "tier4": 5, "tier5": 1},
+                lambda loaded: dict(sorted(Counter(path.parent.name for path in _paths(loaded)).items())),
             ),
-            Fact(name="variants that are not read", known=8, found=lambda loaded: loaded.note.count("-perturbed")),
-            Fact(
-                name="limit of t1-fs-quick-note",
-                known=[240.0],
-                found=_of("t1-fs-quick-note", lambda one: one.timeout_s),
-            ),
-            Fact(name="checks of t1-fs-quick-note", known=[2], found=_of("t1-fs-quick-note", _assertions)),
-            Fact(
-                name="limit of t4-life-trip-plan",
-                known=[960.0],
-                found=_of("t4-life-trip-plan", lambda one: one.timeout_s),
-            ),
-            Fact(
-                name="turns of t4-life-trip-plan",
-                known=[3],
-                found=_of("t4-life-trip-plan", lambda one: len(one.turns)),
-            ),
+            Fact("variants that are not read", 8, lambda loaded: loaded.note.count("-perturbed")),
+            Fact("limit of t1-fs-quick-note", [240.0], _of("t1-fs-quick-note", lambda one: one.timeout_s)),
+            Fact("checks of t1-fs-quick-note", [2], _of("t1-fs-quick-note", _assertions)),
+            Fact("limit of t4-life-trip-plan", [960.0], _of("t4-life-trip-plan", lambda one: one.timeout_s)),
+            Fact("turns of t4-life-trip-plan", [3], _of("t4-life-trip-plan", lambda one: len(one.turns))),
         ),
     }
 )

@@ -188,11 +188,7 @@ class Fake:
         workspace, agent_dir = options["--workspace"], f"{state_dir()}/agents/{name}/agent"
         if not self.settings.get("add_makes_no_workspace"):
             os.makedirs(workspace, exist_ok=True)
-        entry: Json = {
-            "workspace": workspace,
-            "agentDir": agent_dir,
-            "model": options["--model"],
-        }
+        entry: Json = {"workspace": workspace, "agentDir": agent_dir, "model": options["--model"]}
         section = config.setdefault("agents", {})
         assert isinstance(section, dict)
         if self.settings.get("add_forgets"):

@@ -28,12 +28,7 @@ def world(trial: Trial) -> Iterator[World]:
         yield made
 
 
-one_user_is_short = pytest.mark.parametrize(
-    "trial",
-    sampled(users(), users()[:1]),
-    indirect=True,
-    ids=_name,
-)
+one_user_is_short = pytest.mark.parametrize("trial", sampled(users(), users()[:1]), indirect=True, ids=_name)
 
 
 def test_there_are_at_least_forty_attacks_and_no_two_have_the_same_name() -> None:

@@ -192,10 +192,7 @@ async def test_the_tools_of_abilities_work_in_tasks_that_name_them(
         first = min(exchanges, key=lambda exchange: exchange.number)
         has = {tool.name for tool in facts_of(first).request.conversation.tools}
         [ability] = [name for name in OF_ABILITY if one.key.task_id == f"task_{name}"]
-        assert has == {
-            *tools_of_all(release, takes_images=True),
-            *tools_of([ability], release, has_web=False),
-        }
+        assert has == {*tools_of_all(release, takes_images=True), *tools_of([ability], release, has_web=False)}
 
 
 @pytest.mark.usefixtures("_on_path")

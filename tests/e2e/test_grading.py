@@ -42,11 +42,7 @@ async def run_bundled(openclaw: OpenClaw, folder: Path, judge: str, tasks: Colle
     return data
 
 
-@pytest.mark.parametrize(
-    ("openclaw", "tasks"),
-    [(OLD_RELEASE, SAMPLE), (NEW_RELEASE, MANY)],
-    indirect=["openclaw"],
-)
+@pytest.mark.parametrize(("openclaw", "tasks"), [(OLD_RELEASE, SAMPLE), (NEW_RELEASE, MANY)], indirect=["openclaw"])
 async def test_the_solutions_earn_every_point_of_each_type_of_grading(
     openclaw: OpenClaw, home: UserHome, tmp_path: Path, tasks: Collection[str]
 ) -> None:
