@@ -34,21 +34,6 @@ class Undisturbed:
     work_s: float
 
 
-def new_place(folder: Path, *, trials: int, store: str, concurrency: int) -> Place:
-    """A fake OpenClaw, a suite, and options for a run of it, all in a new folder."""
-    folder.mkdir(parents=True)
-    program = fake_openclaw(folder, store=store)
-    suite = write_suite(folder, trials)
-    options = (
-        f"--model={MODEL}",
-        f"--tasks-dir={suite}",
-        f"--openclaw={program}",
-        f"--concurrency={concurrency}",
-        "--sandbox=none",  # the fake and its Python exist outside only
-    )
-    return Place(folder=folder, options=options)
-
-
 class Peace:
     """Undisturbed runs of a suite of so many trials, made when they are first asked for."""
 
@@ -60,8 +45,16 @@ class Peace:
         self.concurrency = concurrency
 
     def place(self, folder: Path, store: str) -> Place:
-        """A new place for another run of the same suite."""
-        return new_place(folder, trials=self.trials, store=store, concurrency=self.concurrency)
+        """A fake OpenClaw, the suite, and options for another run of it, all in a new folder."""
+        folder.mkdir(parents=True)
+        options = (
+            f"--model={MODEL}",
+            f"--tasks-dir={write_suite(folder, self.trials)}",
+            f"--openclaw={fake_openclaw(folder, store=store)}",
+            f"--concurrency={self.concurrency}",
+            "--sandbox=none",  # the fake and its Python exist outside only
+        )
+        return Place(folder=folder, options=options)
 
     def with_store(self, store: str) -> Undisturbed:
         """What comes out where OpenClaw keeps its sessions so."""

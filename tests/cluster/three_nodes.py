@@ -78,6 +78,12 @@ async def command(*argv: str, log: Path, env: Mapping[str, str] = os.environ) ->
             yield process
 
 
+async def run_to_end(*argv: str, log: Path, env: Mapping[str, str] = os.environ) -> int | None:
+    """Run a command to its end; its exit code."""
+    async with command(*argv, log=log, env=env) as process:
+        return await process.wait()
+
+
 async def guests(gate: Gate, number: int) -> list[Guest]:
     """Wait for turns of the agent."""
     return [await gate.next(LIMIT_S) for _ in range(number)]
@@ -145,16 +151,14 @@ async def nothing_left(folder: Path) -> None:
 async def plain(folder: Path) -> dict[str, object]:
     """Run twenty trials of two suites on the nodes, and on one machine."""
     more_tasks = make_suite(folder / "more", {f"task_more_{number}": "Do a little." for number in range(3)})
-    async with command("suite", "more", str(more_tasks), log=folder / "added") as adding:
-        assert await adding.wait() == 0
+    assert await run_to_end("suite", "more", str(more_tasks), log=folder / "added") == 0
     suites = "--suite=all", "--suite=more"
     seen: dict[str, object] = {}
     for place, more in (("cluster", ["--cluster=ray"]), ("machine", [])):
         own = folder / place
         fake_openclaw(own)
         tasks = make_suite(own, {f"task_{number:02}": "Do a little." for number in range(17)})
-        async with command("run", *options(own, tasks), *suites, *more, log=own / "log") as process:
-            code = await process.wait()
+        code = await run_to_end("run", *options(own, tasks), *suites, *more, log=own / "log")
         seen[place] = {"code": code, **result(own)}
         await nothing_left(own)
     return seen
@@ -168,8 +172,7 @@ async def asked_first(folder: Path) -> dict[str, object]:
     asking = {name: value for name, value in os.environ.items() if name != "PINCHBENCH_NO_PREFLIGHT"}
     async with fake_judge(Answer(text="Yes.")) as model:
         argv = *options(folder, tasks), f"--base-url={model.base_url}"
-        async with command("run", *argv, f"--cluster=ray://{head}", log=folder / "log", env=asking) as process:
-            code = await process.wait()
+        code = await run_to_end("run", *argv, f"--cluster=ray://{head}", log=folder / "log", env=asking)
     await nothing_left(folder)
     log = (folder / "log").read_text("utf-8")
     return {"code": code, "log": log, "asked": len(model.requests), **result(folder)}
@@ -201,10 +204,8 @@ async def conversations(folder: Path) -> dict[str, object]:
         own.mkdir()
         async with fake_judge(choose=say) as user:
             argv = with_user(own, user.base_url)
-            async with command(
-                "run", *argv, *more, log=own / "log", env={**env, "PINCHBENCH_CONFIG": str(own)}
-            ) as process:
-                code = await process.wait()
+            own_env = {**env, "PINCHBENCH_CONFIG": str(own)}
+            code = await run_to_end("run", *argv, *more, log=own / "log", env=own_env)
             keys = [request.headers["authorization"] for request in user.requests]
         await nothing_left(own)
         log = await to_thread.run_sync((own / "log").read_text)

@@ -17,7 +17,7 @@ from anyio import create_task_group, fail_after, to_thread
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cluster.alone import files_below, play
-from cluster.three_nodes import command, nothing_left, options, result
+from cluster.three_nodes import nothing_left, options, result, run_to_end
 from fakes import fake_openclaw, make_suite
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ async def run(folder: Path, address: str, env: Mapping[str, str]) -> dict[str, o
     fake_openclaw(folder)
     tasks = make_suite(folder, {f"task_{number}": "Do a little." for number in range(3)})
     argv = "run", *options(folder, tasks), f"--cluster=ray://{address}"
-    async with command(*argv, log=folder / "log", env=env) as process:
-        code = await process.wait()
+    code = await run_to_end(*argv, log=folder / "log", env=env)
     await nothing_left(folder)
     log = (folder / "log").read_text("utf-8")
     return {"code": code, "log": log, **(result(folder) if list((folder / "results").glob("*.json")) else {})}

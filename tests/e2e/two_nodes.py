@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from cluster.alone import play
-from cluster.three_nodes import command, nothing_left, start_cluster
+from cluster.three_nodes import nothing_left, run_to_end, start_cluster
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.trial import TrialKey
@@ -78,13 +78,11 @@ async def play_all(folder: Path, release: str) -> dict[str, object]:
             f"--concurrency={NODES}",
             "--no-report",
         ]
-        async with command(*argv, *more, log=folder / f"{place}.log") as process:
-            code = await process.wait()
+        code = await run_to_end(*argv, *more, log=folder / f"{place}.log")
         seen[place] = {"code": code, **result(folder / place)}
     [run] = (folder / "cluster").glob("*/journal.jsonl")
     argv = ["replay", str(run.parent), f"--openclaw={release}", f"--run-root={folder / 'runs'}", "--cluster=ray"]
-    async with command(*argv, log=folder / "replayed.log") as process:
-        code = await process.wait()
+    code = await run_to_end(*argv, log=folder / "replayed.log")
     seen["replayed"] = {"code": code, **result(run.parent.parent / "replays")}
     seen |= {place: await with_own_model(folder, suite, place, *more) for place, more in OWN_MODEL.items()}
     await nothing_left(folder)
@@ -110,8 +108,7 @@ async def with_own_model(folder: Path, suite: Path, place: str, *more: str) -> d
             f"--run-root={folder / 'runs'}",
             "--no-report",
         ]
-        async with command(*argv, *more, log=folder / f"{place}.log") as process:
-            code = await process.wait()
+        code = await run_to_end(*argv, *more, log=folder / f"{place}.log")
         asked = model.counted[key].requests
     return {"code": code, "asked": asked, **result(folder / place)}
 
