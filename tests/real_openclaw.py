@@ -16,8 +16,14 @@ import yaml
 from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench import RunConfig
 from pinchbench.files.user_data import cache_dir
+from pinchbench.model.outcome import Outcome
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import MARKER, end_marked
+from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.finished_run import Result
+from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.protocols.call_facts import ExchangeFacts
+from pinchbench.wire.recording import read_recording
 
 Step = tuple[str, dict[str, object]]
 
@@ -119,6 +125,12 @@ def run_config(
         run_root=folder / "runs",
     )
     return replace(config, **options)  # type: ignore[arg-type]
+
+
+def calls_of(result: Result, outcome: Outcome) -> list[ExchangeFacts]:
+    """Return what the model was asked in a trial and what it replied, in the order of its calls."""
+    recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
+    return [facts_of(one) for one in sorted(recording.exchanges, key=lambda one: one.number)]
 
 
 def _grading_type(task: TaskFile) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from anyio import Event, create_task_group, fail_after, lowlevel
-from anyio.streams.memory import MemoryObjectReceiveStream
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
@@ -16,8 +15,7 @@ from msgspec import structs
 from cluster.fake_cluster import VERSIONS, FakeCluster
 from cluster.fake_link import HARDWARE, READY
 from cluster.joined_node import make_attempt
-from fakes import until
-from pinchbench import events as events_module
+from fakes import Heard, until
 from pinchbench.cluster import pool as pool_module
 from pinchbench.cluster.node_messages import End, NodeInfo, StartTrial
 from pinchbench.cluster.pool import (
@@ -33,6 +31,7 @@ from pinchbench.cluster.pool import (
 from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel
 from pinchbench.errors import ClusterError, NodeUnavailableError
+from pinchbench.events import TrialBegan
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.openclaw.find import find_openclaw
@@ -66,10 +65,11 @@ def test_every_slot_has_a_node_with_memory_for_it(sizes: list[tuple[int, int]], 
 
 
 async def test_a_cluster_that_is_open_to_everybody_is_named_once(config: RunConfig) -> None:
-    told: list[str] = []
-    async with watched(config, node(1), node(2), has_token=False, told=told):
+    async with watched(config, node(1), node(2), has_token=False) as seen:
         pass
-    assert [one for one in told if "Ray runs without a token" in one] == [f"{OPEN_TO_ALL}. {HOW_TO_CLOSE}"]
+    assert [one for one in seen.heard.notices if "Ray runs without a token" in one] == [
+        f"{OPEN_TO_ALL}. {HOW_TO_CLOSE}"
+    ]
 
 
 @dataclass
@@ -78,6 +78,7 @@ class Watched:
 
     cluster: FakeCluster
     run: RunContext
+    heard: Heard
     slots: list[RemoteSlot]
     added: list[RemoteSlot]
     is_over: Event
@@ -94,17 +95,12 @@ async def watched(
     unavailable: frozenset[str] = frozenset(),
     state: RunState | None = None,
     has_token: bool = True,
-    told: list[str] | None = None,
 ) -> AsyncGenerator[Watched]:
     """A pool of four slots on nodes."""
     prepared = replace(prepare(replace(config, concurrency=4, runs=2)), state=state)
 
-    async def hear(events: MemoryObjectReceiveStream[events_module.Event]) -> None:
-        async for event in events:
-            if isinstance(event, events_module.Notice) and told is not None:
-                told.append(event.text)
-
-    run = make_context(prepared, None, hear)
+    heard = Heard()
+    run = make_context(prepared, None, heard)
     cluster = FakeCluster(run.prepared, list(nodes), unavailable=unavailable, has_token=has_token)
     pool = ClusterPool(cluster)
     async with create_task_group() as group:
@@ -112,7 +108,7 @@ async def watched(
         with closing(run.observer), closing(run.interrupt):
             async with create_task_group() as attending, AsyncExitStack() as stack:
                 _, slots = await pool.open(run, versions=VERSIONS, group=attending, stack=stack)
-                seen = Watched(cluster=cluster, run=run, slots=list(slots), added=[], is_over=Event())
+                seen = Watched(cluster=cluster, run=run, heard=heard, slots=list(slots), added=[], is_over=Event())
 
                 async def watch() -> None:
                     await pool.watch(seen.added.append)
@@ -249,10 +245,7 @@ async def test_two_nodes_of_one_host_are_two_in_the_journal_the_events_and_the_r
     openclaw = await find_openclaw(config.openclaw)
     releases = await versions(openclaw)
     cluster = FakeCluster(prepare(config), [on_one_host(1), on_one_host(2)], versions=releases, is_silent=True)
-    began: list[str] = []
-
-    async def observe(events: MemoryObjectReceiveStream[events_module.Event]) -> None:
-        began.extend([event.node async for event in events if isinstance(event, events_module.TrialBegan)])
+    heard = Heard()
 
     async def end_both() -> None:
         """End the trials when one runs on each node."""
@@ -263,10 +256,10 @@ async def test_two_nodes_of_one_host_are_two_in_the_journal_the_events_and_the_r
 
     async with create_task_group() as group:
         group.start_soon(end_both)
-        result = await run_benchmark(config, observer=observe, pool=ClusterPool(cluster))
+        result = await run_benchmark(config, observer=heard, pool=ClusterPool(cluster))
 
     names = {"host-111111": "11111111", "host-222222": "22222222"}
-    assert sorted(began) == sorted(names)
+    assert sorted(one.node for one in heard.events if isinstance(one, TrialBegan)) == sorted(names)
     [journal] = (tmp_path / "results").glob("*/journal.jsonl")
     records = [decode(line) for line in journal.read_bytes().splitlines()]
     used = {record.name: record for record in records if isinstance(record, NodeUsed)}

@@ -8,13 +8,10 @@ from fakes import NEW_RELEASE
 from pinchbench import Reason, RunConfig, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.openclaw.install import install
-from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
 from pinchbench.results.manifest import read_facts
 from pinchbench.runner.again.replay_run import replay
-from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, UserHome, run_config
+from real_openclaw import TaskFile, UserHome, calls_of, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -51,10 +48,7 @@ def _check_seen(result: Result) -> None:
     """Check what the model was sent, by the recorded requests of the only trial."""
     [outcome] = result.outcomes
     assert outcome.reason is Reason.COMPLETED
-    recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
-    conversations = [
-        facts_of(one).request.conversation for one in sorted(recording.exchanges, key=lambda one: one.number)
-    ]
+    conversations = [one.request.conversation for one in calls_of(result, outcome)]
     system = conversations[0].system
     assert "Season a soup with exactly nine grains." in system
     assert RULES in system

@@ -10,12 +10,9 @@ from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
 from pinchbench.defaults import DivergencePolicy
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
-from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.recording import read_recording
-from real_openclaw import TaskFile, newest_release, run_config, write_suite
+from real_openclaw import TaskFile, calls_of, newest_release, run_config, write_suite
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
 
@@ -42,8 +39,7 @@ async def _replay(recorded: Result, settings: ReplaySettings | None = None, **op
 def _said(result: Result) -> dict[str, list[str]]:
     said = {}
     for outcome in sorted(result.outcomes, key=lambda one: one.key):
-        recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
-        messages = [facts_of(one).reply.message for one in recording.exchanges]
+        messages = [one.reply.message for one in calls_of(result, outcome)]
         said[str(outcome.key)] = [one.text for one in messages if one is not None and one.text]
     return said
 

@@ -16,9 +16,7 @@ from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
 from pinchbench.runner.again.replay_run import replay
-from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.recording import read_recording
-from real_openclaw import Step, TaskFile, newest_release, run_config
+from real_openclaw import Step, TaskFile, calls_of, newest_release, run_config
 from suite_packs import put
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
@@ -147,9 +145,7 @@ def _said(result: Result) -> dict[str, str]:
     """Return all that the model was sent in each trial."""
     told = {}
     for outcome in result.outcomes:
-        recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
-        last = max(recording.exchanges, key=lambda one: one.number)
-        conversation = facts_of(last).request.conversation
+        conversation = calls_of(result, outcome)[-1].request.conversation
         told[str(outcome.key)] = "\n".join([conversation.system, *(one.text for one in conversation.messages)])
     return told
 

@@ -31,9 +31,7 @@ from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.again.replay_run import replay
-from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.recording import read_recording
-from real_openclaw import Step, TaskFile, UserHome, make_home, older_release_is_long, run_config, write_suite
+from real_openclaw import Step, TaskFile, UserHome, calls_of, make_home, older_release_is_long, run_config, write_suite
 from site_server import serving
 from suite_packs import put
 
@@ -201,8 +199,7 @@ def test_a_run_in_the_sandbox_is_checked_and_judged_and_finds_nothing_outside(se
 @older_release_is_long
 def test_a_follow_up_goes_on_with_the_conversation_and_every_call_is_counted(seen: Seen) -> None:
     outcome = seen.outcome("task_books")
-    wire = read_recording(Evidence(folder=seen.result.folder / outcome.evidence).wire)
-    calls = [facts_of(one) for one in sorted(wire.exchanges, key=lambda one: one.number)]
+    calls = calls_of(seen.result, outcome)
     told = [" ".join(one.text for one in call.request.conversation.messages) for call in calls]
     assert len(told) == 4  # each turn has a tool call and an answer
     assert "Entered the rent." in told[2]
