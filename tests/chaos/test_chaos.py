@@ -24,6 +24,7 @@ TRIALS = int(os.environ.get("PINCHBENCH_CHAOS_TRIALS", "16"))
 KILLS = int(os.environ.get("PINCHBENCH_CHAOS_KILLS", "8"))
 SEED = os.environ.get("PINCHBENCH_CHAOS_SEED", "short")
 DEATHS = 6
+KEY = TrialKey(task_id="task_001", repetition=1)
 SHOWN = ("10:00:00          completed  task_001  0.5 s, 220 tokens", "10:00:01             graded  task_001  0.50")
 
 
@@ -63,18 +64,17 @@ def test_a_full_disk_is_reported_loses_no_result_and_is_no_models_fault(
     assert findings.runs == 1
 
 
-def outcome(task_id: str = "task_001") -> TrialFinished:
+def outcome(task_id: str = KEY.task_id) -> TrialFinished:
     key = TrialKey(task_id=task_id, repetition=1)
     return TrialFinished(outcome=Outcome(key=key, reason=Reason.COMPLETED, digest="d"))
 
 
 def begun(at: float = 1.0) -> TrialStarted:
-    return TrialStarted(key=TrialKey(task_id="task_001", repetition=1), slot=1, attempt=1, at=at)
+    return TrialStarted(key=KEY, slot=1, attempt=1, at=at)
 
 
 def grade(score: float) -> GradeGiven:
-    key = TrialKey(task_id="task_001", repetition=1)
-    return GradeGiven(grade=Grade(key=key, grading_type=GradingType.AUTOMATED, score=score, digest="d"))
+    return GradeGiven(grade=Grade(key=KEY, grading_type=GradingType.AUTOMATED, score=score, digest="d"))
 
 
 def journal(folder: Path, *records: TrialStarted | TrialFinished | GradeGiven) -> Path:
@@ -84,7 +84,10 @@ def journal(folder: Path, *records: TrialStarted | TrialFinished | GradeGiven) -
     return path
 
 
-@pytest.mark.parametrize("records", [(), (begun(),), (outcome("task_002"), grade(0.5)), (outcome(), grade(0.6))])
+@pytest.mark.parametrize(
+    "records",
+    [(), (begun(),), (outcome("task_002"), grade(0.5)), (outcome(), grade(0.6))],
+)
 def test_a_shown_result_that_is_not_in_the_journal_is_lost(
     tmp_path: Path, records: tuple[TrialStarted | TrialFinished | GradeGiven, ...]
 ) -> None:
