@@ -8,14 +8,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import wraps
+from inspect import iscoroutinefunction
 from pathlib import Path
 from types import FrameType
 
 import psutil
 import pytest
+from anyio import fail_after
 from hypothesis import HealthCheck, settings
 
 from pinchbench.runner.plan import needed_sandbox
@@ -60,7 +63,7 @@ settings.register_profile(
 )
 settings.load_profile("pinchbench")
 
-
+TEST_LIMIT_S = 900.0  # of an async test, far beyond what the slowest takes; pytest-timeout would end the whole worker
 LEFT_OVER = "not begun: the time for tests was over"
 
 
@@ -91,6 +94,22 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     del item
     if time.time() > float(os.environ.get("TESTS_END_AT", "inf")):
         pytest.skip(LEFT_OVER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Fail an async test that waits for what never comes, so that it needs no limit of its own."""
+    test = pyfuncitem.obj
+    has_own = any(pyfuncitem.get_closest_marker(name) for name in ("real_openclaw", "virtual_clock"))
+    if iscoroutinefunction(test) and not has_own:
+
+        @wraps(test)
+        async def limited(**arguments: object) -> None:
+            with fail_after(TEST_LIMIT_S):
+                await test(**arguments)
+
+        pyfuncitem.obj = limited
+    return (yield)
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import anyio
@@ -20,8 +21,9 @@ from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation, Sandbox
 from pinchbench.events import Event, Notice
 from pinchbench.model.task import GradingType, Task, Turn
-from pinchbench.model.trial import TrialEvents
+from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
 from pinchbench.model.usage import Usage
+from pinchbench.runner.run_context import Observer
 
 # imported, for a script that is run is compiled each time
 RUN_FAKE = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import fake_openclaw; fake_openclaw.main()"
@@ -43,24 +45,8 @@ SEED_KEYS = (
     "stderr",
 )  # of what `execute_task` returns, as the seed document lists them
 
-# A task by `task_id` and `prompt`: what the model `mock/bad` does scores 0, all else 1.
-SCORED_BY_MODEL = """\
----
-id: {task_id}
-grading_type: automated
-timeout_seconds: 300
----
-## Prompt
-
-{prompt}
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {{"done": 0.0 if "'bad'" in str(transcript) else 1.0}}
-```
-"""
+# The code of a check: what the model `mock/bad` does scores 0, all else 1.
+SCORED_BY_MODEL = """return {"done": 0.0 if "'bad'" in str(transcript) else 1.0}"""
 
 
 class SeenEvents(TrialEvents):
@@ -138,17 +124,37 @@ def make_task(*turns: Turn, **changes: Any) -> Task:
     return replace(task, **changes)
 
 
+def attempts(count: int) -> list[Attempt]:
+    """Return the first attempts at so many tasks, `task_0` and so on."""
+    return [
+        Attempt(
+            trial=Trial(key=TrialKey(task_id=task_id, repetition=1), task=make_task(task_id=task_id), timeout_s=60.0)
+        )
+        for task_id in (f"task_{number}" for number in range(count))
+    ]
+
+
 def make_suite(
-    folder: Path, prompts: Mapping[str, str], *, timeout_s: float = 30, head: str = "", check: str = ""
+    folder: Path,
+    prompts: Mapping[str, str],
+    *,
+    timeout_s: float = 30,
+    head: str = "",
+    check: str = "",
+    kind: GradingType | None = None,
 ) -> Path:
-    """Write one task file for each id and prompt; `check` is the code of a check that takes the place of a judge."""
+    """Write one task file for each id and prompt; return their folder.
+
+    `check` is the code of a check, which by default takes the place of a judge.
+    """
     root = folder / "tasks"
     root.mkdir(parents=True, exist_ok=True)
-    grading_type = "automated" if check else "llm_judge"
-    code = f"## Automated Checks\n\n```python\ndef grade(transcript, workspace_path):\n    {check}\n```\n"
+    kind = kind or (GradingType.AUTOMATED if check else GradingType.LLM_JUDGE)
+    code = "def grade(transcript, workspace_path):\n" + indent(check.strip(), "    ")
+    section = ["## Automated Checks", "", "```python", code, "```", ""] if check else []
     for task_id, prompt in prompts.items():
-        lines = [f"id: {task_id}", f"grading_type: {grading_type}", f"timeout_seconds: {timeout_s}", head]
-        text = "\n".join(["---", *filter(None, lines), "---", "## Prompt", "", prompt, "", code if check else ""])
+        lines = [f"id: {task_id}", f"grading_type: {kind}", f"timeout_seconds: {timeout_s}", head]
+        text = "\n".join(["---", *filter(None, lines), "---", "## Prompt", "", prompt, "", *section])
         (root / f"{task_id}.md").write_text(text, encoding="utf-8")
     return root
 
@@ -202,6 +208,30 @@ class Gate:
         """Wait for the next turn."""
         with fail_after(limit_s):
             return await self.guests.receive()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Let all turns go while the block lasts."""
+
+        async def let_all_go() -> None:
+            async for guest in self.guests:
+                await guest.let_go()
+
+        async with create_task_group() as group:
+            group.start_soon(let_all_go)
+            yield
+            group.cancel_scope.cancel()
+
+    def closing_after(self, turns: int, run: anyio.CancelScope) -> Observer:
+        """Return an observer that lets so many turns go, one by one, and cancels the run when the next one waits."""
+
+        async def observer(_: MemoryObjectReceiveStream[Event]) -> None:
+            for _number in range(turns):
+                await (await self.next()).let_go()
+            await self.next()
+            run.cancel()
+
+        return observer
 
 
 @asynccontextmanager

@@ -4,7 +4,7 @@ import hashlib
 import json
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +24,7 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.aggregate import aggregate
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.results.journal.journal import JournalWriter
+from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import RunFacts, TaskFacts
 from pinchbench.results.paths import RunFiles, create_run, write_json
 from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, TrialStarted
@@ -384,3 +384,10 @@ def transcript(key: TrialKey, outcome: Outcome) -> str:
 
 def _stamp(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def die_after(journal: Path, last: Callable[[Record], bool], *, number: int = 1) -> None:
+    """Leave a run as a runner would have that was killed after the first such record, or after the one of `number`."""
+    lines = journal.read_bytes().splitlines(keepends=True)
+    places = [place for place, record in enumerate(read_journal(journal).records) if last(record)]
+    journal.write_bytes(b"".join(lines[: places[number - 1] + 1]))

@@ -635,9 +635,7 @@ def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on
 
 def test_a_run_to_end_at_the_first_failure_has_exit_code_11_and_can_be_resumed(tmp_path: Path) -> None:
     args = _run_args(tmp_path, "hi", "hi", "hi")
-    for name in ("task_0", "task_1", "task_2"):
-        text = SCORED_BY_MODEL.format(task_id=name, prompt="hi")
-        (tmp_path / "tasks" / f"{name}.md").write_text(text, encoding="utf-8")
+    make_suite(tmp_path, dict.fromkeys(("task_0", "task_1", "task_2"), "hi"), check=SCORED_BY_MODEL)
     failing = ["mock/bad" if one == MODEL else one for one in args]
 
     passed = _pinchbench(*args, "-x", cwd=tmp_path)

@@ -13,7 +13,7 @@ import pytest
 from anyio import create_task_group, fail_after, to_thread
 
 from command_line import Completed, call, clean_environment
-from fakes import MODEL, SCORED_BY_MODEL, Gate, fake_openclaw, open_gate, with_models
+from fakes import MODEL, SCORED_BY_MODEL, TURN_LIMIT_S, Gate, fake_openclaw, make_suite, open_gate, with_models
 from past_runs import Made, PlannedRun, write_run
 from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, EXPERIMENT_PAGE
 from pinchbench.experiment.experiment_spec import DEFAULT_SEED
@@ -31,11 +31,8 @@ def written(
 ) -> Path:
     """Write a suite, a fake OpenClaw and an experiment of two variants; the model `mock/bad` scores 0, others 1."""
     program = with_models(fake_openclaw(folder), "mock/bad")
-    suite = folder / "tasks"
-    suite.mkdir(parents=True, exist_ok=True)
-    for number in range(tasks):
-        text = SCORED_BY_MODEL.format(task_id=f"task_{number}", prompt=prompt)
-        (suite / f"task_{number}.md").write_text(text, encoding="utf-8")
+    prompts = {f"task_{number}": prompt for number in range(tasks)}
+    make_suite(folder, prompts, check=SCORED_BY_MODEL, timeout_s=TURN_LIMIT_S)
     path = folder / "levels.yaml"
     path.write_text(
         f"""\

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from anyio import fail_after
 
-from fakes import SCORED_BY_MODEL, fake_openclaw, run_config, with_models
+from fakes import SCORED_BY_MODEL, TURN_LIMIT_S, fake_openclaw, make_suite, run_config, with_models
+from past_runs import die_after
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_record import read_record
 from pinchbench.experiment.experiment_spec import Experiment, Variant
@@ -39,7 +39,6 @@ from pinchbench.results.run_state import RunState
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import Admission
 
-RUN_LIMIT_S = 240
 DESIGN = Design(variants=("base", "other"), tasks=("task_a", "task_b"), runs=2, seed=1)
 FIRST = tuple(key for key in DESIGN.keys if key.repetition == 1)
 A, B = FIRST
@@ -51,14 +50,9 @@ def ended(key: TrialKey, reason: Reason = Reason.COMPLETED, *, retried: bool = F
     return TrialFinished(outcome=outcome, retried=retried)
 
 
-def graded(key: TrialKey, score: float | None = 0.5, *, ungraded: Ungraded | None = None) -> Record:
-    grade = Grade(key=key, grading_type=GradingType.AUTOMATED, attempt=1, score=score, ungraded=ungraded, digest="old")
-    return GradeGiven(grade=grade)
-
-
-def regraded(key: TrialKey, score: float) -> Record:
-    grade = Grade(key=key, grading_type=GradingType.AUTOMATED, attempt=2, score=score, digest="old")
-    return GradeGiven(grade=grade)
+def graded(key: TrialKey, score: float | None = 0.5, *, attempt: int = 1, ungraded: Ungraded | None = None) -> Record:
+    given = Grade(key=key, grading_type=GradingType.AUTOMATED, attempt=attempt, digest="old")
+    return GradeGiven(grade=replace(given, score=score, ungraded=ungraded))
 
 
 def begun(*records: tuple[str, Record]) -> BlockCoordinator:
@@ -116,7 +110,7 @@ def test_a_retry_by_hand_changes_nothing_that_is_weighed_now_or_when_the_experim
         *complete("base", "other"),
         ("other", again),
         ("other", ended(A, attempt=2)),
-        ("other", regraded(A, 1.0)),
+        ("other", graded(A, 1.0, attempt=2)),
     ]
     states = {name: RunState.of(record for run, record in records if run == name) for name in DESIGN.variants}
     assert begun(*records).comparisons == begun(*complete("base", "other")).comparisons
@@ -175,32 +169,18 @@ def test_what_a_resumed_run_makes_or_grades_again_is_awaited_unless_that_run_was
         assert begins_second_repetition(BlockCoordinator(DESIGN, {"base": base, "other": decided}))
 
 
-def an_experiment(
-    folder: Path,
-    models: Sequence[str],
-    *,
-    tasks: int = 4,
-    runs: int = 4,
-    margin: float = DEFAULT_MARGIN,
-    prompts: Sequence[str] = ("Write out.txt.",),
-) -> Experiment:
-    """Return an experiment of models of the fake: trials of `mock/bad` score 0, all others 1.
-
-    Tasks have the prompts in turn.
-    """
-    program = with_models(fake_openclaw(folder), *models)
-    config = run_config(folder, program, {})
-    for number in range(tasks):
-        path = folder / "tasks" / f"task_{number}.md"
-        path.parent.mkdir(exist_ok=True)
-        text = SCORED_BY_MODEL.format(task_id=f"task_{number}", prompt=prompts[number % len(prompts)])
-        path.write_text(text, encoding="utf-8")
-    config = replace(config, tasks_dir=folder / "tasks", concurrency=2, runs=runs, seed=1, infra_retries=0)
+def an_experiment(folder: Path) -> Experiment:
+    """Return an experiment of two models, four tasks and four repetitions; the trials of one score 0, all others 1."""
+    models = ("mock/good", "mock/bad")
+    config = run_config(folder, with_models(fake_openclaw(folder), *models), {})
+    config = replace(config, concurrency=2, runs=4, seed=1, infra_retries=0)
+    prompts = {f"task_{number}": "Write out.txt." for number in range(4)}
+    make_suite(folder, prompts, check=SCORED_BY_MODEL, timeout_s=TURN_LIMIT_S)
     variants = tuple(
         Variant(name=model.rpartition("/")[2], config=replace(config, model=model), differs={"model": model})
         for model in models
     )
-    return Experiment(name="fakes", variants=variants, seed=1, margin=margin)
+    return Experiment(name="fakes", variants=variants, seed=1, margin=DEFAULT_MARGIN)
 
 
 def trials_made(result: ExperimentResult) -> dict[str, int]:
@@ -228,11 +208,10 @@ class Decided:
 @pytest.fixture(scope="module")
 def decided(tmp_path_factory: pytest.TempPathFactory) -> Decided:
     told: list[Sequence[SequentialComparison]] = []
-    experiment = an_experiment(tmp_path_factory.mktemp("decided"), ("mock/good", "mock/bad"))
+    experiment = an_experiment(tmp_path_factory.mktemp("decided"))
 
     async def run() -> Decided:
-        with fail_after(RUN_LIMIT_S):
-            return Decided(result=await run_experiment(experiment, decided=told.append), told=told)
+        return Decided(result=await run_experiment(experiment, decided=told.append), told=told)
 
     return anyio.run(run)  # an event loop of its own: one that all tests shared would keep its threads
 
@@ -262,8 +241,7 @@ def test_a_variant_that_is_decided_makes_no_further_trials_and_its_run_is_comple
 async def test_a_decided_experiment_is_resumed_without_a_trial(decided: Decided) -> None:
     first, told = decided.result, list[str]()
     made = trials_made(first)
-    with fail_after(RUN_LIMIT_S):
-        again = await resume_experiment(first.files, tell=told.append)
+    again = await resume_experiment(first.files, tell=told.append)
     assert told == [DECIDED]
     assert trials_made(again) == made
     assert again.record.sequential == first.record.sequential
@@ -271,43 +249,22 @@ async def test_a_decided_experiment_is_resumed_without_a_trial(decided: Decided)
 
 async def test_an_experiment_that_died_comes_to_the_same_verdict(decided: Decided) -> None:
     first = decided.result
-    for variant in first.record.variants:  # as if the runner had died after some blocks
-        journal = first.files.run(variant).journal
-        records = read_journal(journal).records
-        third = [place for place, one in enumerate(records) if isinstance(one, TrialFinished)][2]
-        lines = journal.read_bytes().splitlines(keepends=True)
-        journal.write_bytes(b"".join(lines[: third + 1]))
+    for variant in first.record.variants:
+        die_after(first.files.run(variant).journal, lambda one: isinstance(one, TrialFinished), number=3)
 
-    with fail_after(RUN_LIMIT_S):
-        result = await resume_experiment(first.files)
+    result = await resume_experiment(first.files)
 
     assert result.record.sequential == first.record.sequential
     assert {read_run(result.files.run(variant)).unfinished for variant in result.record.variants} == {0}
 
 
 @pytest.mark.long
-async def test_variants_that_are_alike_are_equal_within_a_wide_margin_and_a_loser_is_dropped(tmp_path: Path) -> None:
-    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad", "mock/alike"), runs=6, margin=0.4)
-    with fail_after(RUN_LIMIT_S):
-        result = await run_experiment(experiment)
-    assert verdicts(result) == {"bad": SequentialVerdict.WORSE, "alike": SequentialVerdict.EQUAL}
-    made = trials_made(result)
-    assert made["bad"] < min(made["alike"], made["good"])
-    assert max(made.values()) < 24
-    last = read_journal(result.files.run(result.record.variants[1]).journal).records[-1]
-    assert isinstance(last, RunFinished)
-    assert last.stop is Stop.DECIDED
-
-
-@pytest.mark.long
 async def test_a_budget_that_is_reached_leaves_it_open_until_it_is_raised(tmp_path: Path) -> None:
-    experiment = an_experiment(tmp_path, ("mock/good", "mock/bad"))
-    experiment = replace(experiment, budget=BudgetLimits(max_tokens=1000))  # 220 for each trial
-    with fail_after(RUN_LIMIT_S):
-        first = await run_experiment(experiment)
-        assert verdicts(first) == {"bad": SequentialVerdict.BUDGET}
-        assert {one.stop for one in first.results.values()} <= {Stop.BUDGET, None}
-        assert all(one.unfinished for one in first.results.values())
-        raised = await resume_experiment(first.files, settings={"max_tokens": 90_000})
+    experiment = replace(an_experiment(tmp_path), budget=BudgetLimits(max_tokens=1000))  # 220 for each trial
+    first = await run_experiment(experiment)
+    assert verdicts(first) == {"bad": SequentialVerdict.BUDGET}
+    assert {one.stop for one in first.results.values()} <= {Stop.BUDGET, None}
+    assert all(one.unfinished for one in first.results.values())
+    raised = await resume_experiment(first.files, settings={"max_tokens": 90_000})
     assert verdicts(raised) == {"bad": SequentialVerdict.WORSE}
     assert all(one.complete for one in raised.results.values())

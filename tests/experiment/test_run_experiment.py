@@ -9,11 +9,21 @@ from pathlib import Path
 import msgspec
 import psutil
 import pytest
-from anyio import create_task_group, fail_after
+from anyio import create_task_group
 from anyio.streams.memory import MemoryObjectReceiveStream
 from msgspec import UNSET
 
-from fakes import NEW_RELEASE, OLD_RELEASE, SCORED_BY_MODEL, TURN_LIMIT_S, fake_openclaw, open_gate, run_config
+from fakes import (
+    NEW_RELEASE,
+    OLD_RELEASE,
+    SCORED_BY_MODEL,
+    TURN_LIMIT_S,
+    fake_openclaw,
+    make_suite,
+    open_gate,
+    run_config,
+)
+from past_runs import die_after
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ResultsError
 from pinchbench.events import Event, PaceChanged, TrialBegan
@@ -34,7 +44,7 @@ from pinchbench.results.records import TrialFinished, TrialStarted
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.scheduling.meter import BudgetLimits
 
-RUN_LIMIT_S = 240
+Events = MemoryObjectReceiveStream[Event]
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt.", "task_c": "Write out.txt."}
 
 
@@ -57,16 +67,13 @@ def broken(experiment: Experiment, name: str) -> Experiment:
     return replace(experiment, variants=tuple(replace(one, config=changed(one)) for one in experiment.variants))
 
 
-def recorder(
-    seen: list[tuple[str, str]],
-) -> Callable[[str], Callable[[MemoryObjectReceiveStream[Event]], Awaitable[None]]]:
-    """Return observers that note which variant starts a trial of which task."""
+def recorder(seen: list[tuple[str, Event]]) -> Callable[[str], Callable[[Events], Awaitable[None]]]:
+    """Return observers that keep the events of all variants with the variants' names, in their order."""
 
-    def observe(name: str) -> Callable[[MemoryObjectReceiveStream[Event]], Awaitable[None]]:
-        async def watch(events: MemoryObjectReceiveStream[Event]) -> None:
+    def observe(name: str) -> Callable[[Events], Awaitable[None]]:
+        async def watch(events: Events) -> None:
             async for event in events:
-                if isinstance(event, TrialBegan):
-                    seen.append((name, str(event.key)))  # noqa: PERF401 - in the order of all variants
+                seen.append((name, event))  # noqa: PERF401 - in the order of all variants
 
         return watch
 
@@ -74,8 +81,7 @@ def recorder(
 
 
 async def test_each_variant_is_a_whole_run_and_the_record_links_them(tmp_path: Path) -> None:
-    with fail_after(RUN_LIMIT_S):
-        result = await run_experiment(an_experiment(tmp_path, slots=2))
+    result = await run_experiment(an_experiment(tmp_path, slots=2))
     record = read_record(result.files)
     assert [one.run for one in record.variants] == [one.run for one in result.record.variants]
     assert [one.name for one in record.variants] == ["low", "medium", "high"]
@@ -91,29 +97,24 @@ async def test_each_variant_is_a_whole_run_and_the_record_links_them(tmp_path: P
 
 async def test_each_variant_reuses_what_an_earlier_run_has_of_it(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path, slots=2)
-    for task_id in TASKS:
-        text = SCORED_BY_MODEL.format(task_id=task_id, prompt="Write out.txt.")
-        (tmp_path / "tasks" / f"{task_id}.md").write_text(text, encoding="utf-8")
-    with fail_after(RUN_LIMIT_S):
-        earlier = await run_benchmark(experiment.variants[0].config)
-        variants = [replace(one, config=replace(one.config, reuse=earlier.run_id)) for one in experiment.variants]
-        result = await run_experiment(replace(experiment, variants=tuple(variants)))
+    make_suite(tmp_path, TASKS, check=SCORED_BY_MODEL)
+    earlier = await run_benchmark(experiment.variants[0].config)
+    variants = [replace(one, config=replace(one.config, reuse=earlier.run_id)) for one in experiment.variants]
+    result = await run_experiment(replace(experiment, variants=tuple(variants)))
     assert [one.data.reused for one in result.results.values()].count(UNSET) == 2
     assert result.results["low"].data.reused == {earlier.folder.name: 3}
     assert all(one.complete and one.data.score.trials == 3 for one in result.results.values())
 
 
 async def test_a_variant_that_can_not_run_does_not_stop_the_others(tmp_path: Path) -> None:
-    with fail_after(RUN_LIMIT_S):
-        result = await run_experiment(broken(an_experiment(tmp_path), "medium"))
+    result = await run_experiment(broken(an_experiment(tmp_path), "medium"))
     assert result.results.keys() == {"low", "high"}
     assert "/nowhere/openclaw" in result.failed["medium"]
     record = read_record(result.files)
     assert "/nowhere/openclaw" in record.variants[1].failed
     assert all(len(one.outcomes) == 3 for one in result.results.values())
     write_record(result.files, msgspec.structs.replace(record, variants=repaired(record)), result.failed)
-    with fail_after(RUN_LIMIT_S):
-        again = await resume_experiment(result.files)
+    again = await resume_experiment(result.files)
     assert again.results.keys() == {"low", "medium", "high"}
     assert [one.failed for one in read_record(result.files).variants] == ["", "", ""]
 
@@ -125,65 +126,51 @@ def repaired(record: RecordedExperiment) -> tuple[RecordedVariant, ...]:
 
 
 async def test_a_variant_whose_run_fails_leaves_its_slots_to_the_others(tmp_path: Path) -> None:
-    seen: list[tuple[str, str]] = []
-    results: list[ExperimentResult] = []
+    seen: list[tuple[str, Event]] = []
     async with open_gate() as gate:
         experiment = an_experiment(tmp_path, slots=4, prompts=dict.fromkeys(TASKS, f"scenario: gate {gate.port}"))
         experiment = replace(experiment, budget=BudgetLimits(max_tokens=1_000_000))
-
-        async def run() -> None:
-            results.append(await run_experiment(experiment, observe=recorder(seen)))
-
-        with fail_after(RUN_LIMIT_S):
-            async with create_task_group() as group:
-                group.start_soon(run)
-                guests = [await gate.next() for _ in range(4)]
-                failing = next(name for name, _ in seen if [one for one, _ in seen].count(name) == 2)
-                [files] = (tmp_path / "results").glob("fakes_*")
-                record = read_record(ExperimentFiles(output_dir=files.parent, name=files.name))
-                [run_name] = (one.run for one in record.variants if one.name == failing)
-                shutil.rmtree(files.parent / run_name)
-                own = [one for one in guests if run_name.rpartition("_")[2] in str(psutil.Process(one.pid).environ())]
-                await own[0].let_go()  # its end can't be recorded
-                await own[1].gone()
-                others = [one for one in guests if one not in own]
-                others += [await gate.next(), await gate.next()]  # in the places of the failed run's trials
-                for guest in others:
-                    await guest.let_go()
-                for _ in range(2):
-                    await (await gate.next()).let_go()
-    [result] = results
+        async with create_task_group() as group:
+            run = group.create_task(run_experiment(experiment, observe=recorder(seen)))
+            guests = [await gate.next() for _ in range(4)]
+            started = [name for name, event in seen if isinstance(event, TrialBegan)]
+            failing = next(name for name in started if started.count(name) == 2)
+            [files] = (tmp_path / "results").glob("fakes_*")
+            record = read_record(ExperimentFiles(output_dir=files.parent, name=files.name))
+            [run_name] = (one.run for one in record.variants if one.name == failing)
+            shutil.rmtree(files.parent / run_name)
+            own = [one for one in guests if run_name.rpartition("_")[2] in str(psutil.Process(one.pid).environ())]
+            await own[0].let_go()  # its end can't be recorded
+            await own[1].gone()
+            others = [one for one in guests if one not in own]
+            others += [await gate.next(), await gate.next()]  # in the places of the failed run's trials
+            for guest in others:
+                await guest.let_go()
+            for _ in range(2):
+                await (await gate.next()).let_go()
+    result = run.return_value
     assert result.failed.keys() == {failing}
-    assert {name: len(one.outcomes) for name, one in result.results.items()} == dict.fromkeys(
-        {"low", "medium", "high"} - {failing}, 3
-    )
+    assert result.results.keys() == {"low", "medium", "high"} - {failing}
+    assert {len(one.outcomes) for one in result.results.values()} == {3}
 
 
 async def test_an_experiment_none_of_whose_variants_can_run_is_an_error(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path)
     for name in ("low", "medium", "high"):
         experiment = broken(experiment, name)
-    with pytest.raises(ResultsError, match="No variant could be run"), fail_after(RUN_LIMIT_S):
+    with pytest.raises(ResultsError, match="No variant could be run"):
         await run_experiment(experiment)
 
 
 async def test_an_experiment_that_died_goes_on_with_the_rest_of_each_run(tmp_path: Path) -> None:
     experiment = an_experiment(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_experiment(experiment)
+    first = await run_experiment(experiment)
     low, medium, _ = first.record.variants
     journal = first.files.run(low).journal
-    lines = journal.read_bytes().splitlines(keepends=True)
-    [place] = [
-        number
-        for number, one in enumerate(read_journal(journal).records)
-        if isinstance(one, TrialFinished) and str(one.outcome.key) == "task_b"
-    ]
-    journal.write_bytes(b"".join(lines[: place + 1]))  # as if the runner had died here
+    die_after(journal, lambda one: isinstance(one, TrialFinished) and one.outcome.key.task_id == "task_b")
     shutil.rmtree(first.files.run(medium).folder)  # as if it had died before this one began
 
-    with fail_after(RUN_LIMIT_S):
-        result = await resume_experiment(first.files)
+    result = await resume_experiment(first.files)
 
     assert result.results.keys() == {"low", "medium", "high"}
     for variant in result.record.variants:
@@ -202,24 +189,23 @@ def used_tokens(result: ExperimentResult) -> int:
 async def test_a_budget_of_the_experiment_ends_all_variants_alike_and_goes_on_when_it_is_raised(tmp_path: Path) -> None:
     budget = BudgetLimits(max_tokens=1000)  # 220 for each of 9 trials
     experiment = replace(an_experiment(tmp_path, slots=2), budget=budget)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_experiment(experiment)
-        assert [one.stop for one in first.results.values()] == [Stop.BUDGET] * 3
-        [why] = {one.stopped for one in first.results.values()}
-        assert why.startswith("--max-tokens 1,000 of the experiment")
-        assert used_tokens(first) == 880  # no fifth trial that would pass it
-        counts = [len(one.outcomes) for one in first.results.values()]
-        assert max(counts) - min(counts) <= 1
-        assert read_record(first.files).budget == BudgetLimits(max_tokens=1000)
+    first = await run_experiment(experiment)
+    assert [one.stop for one in first.results.values()] == [Stop.BUDGET] * 3
+    [why] = {one.stopped for one in first.results.values()}
+    assert why.startswith("--max-tokens 1,000 of the experiment")
+    assert used_tokens(first) == 880  # no fifth trial that would pass it
+    counts = [len(one.outcomes) for one in first.results.values()]
+    assert max(counts) - min(counts) <= 1
+    assert read_record(first.files).budget == BudgetLimits(max_tokens=1000)
 
-        same = await resume_experiment(first.files)
-        assert (used_tokens(same), {one.stop for one in same.results.values()}) == (880, {Stop.BUDGET})
+    same = await resume_experiment(first.files)
+    assert (used_tokens(same), {one.stop for one in same.results.values()}) == (880, {Stop.BUDGET})
 
-        raised = await resume_experiment(first.files, settings={"max_tokens": 1400})
-        assert used_tokens(raised) == 1320
-        assert read_record(first.files).budget == BudgetLimits(max_tokens=1400)
+    raised = await resume_experiment(first.files, settings={"max_tokens": 1400})
+    assert used_tokens(raised) == 1320
+    assert read_record(first.files).budget == BudgetLimits(max_tokens=1400)
 
-        whole = await resume_experiment(first.files, settings={"max_tokens": 9000})
+    whole = await resume_experiment(first.files, settings={"max_tokens": 9000})
     assert all(one.complete for one in whole.results.values() if one.stop is None)
     assert {one.unfinished for one in whole.results.values()} == {0}
     assert {one.stop for one in whole.results.values()} == {None}
@@ -230,24 +216,15 @@ async def test_agents_of_all_variants_are_ended_when_one_uses_up_what_they_have_
     async with open_gate() as gate:
         experiment = an_experiment(tmp_path, slots=3, prompts={"task_a": f"scenario: gate {gate.port}"})
         experiment = replace(experiment, budget=BudgetLimits(max_tokens=200))
-        results: list[ExperimentResult] = []
-
-        async def run() -> None:
-            results.append(await run_experiment(experiment))
-
         async with create_task_group() as group:
-            group.start_soon(run)
-            with fail_after(RUN_LIMIT_S):
-                guests = [await gate.next() for _ in range(3)]
-                await guests[0].let_go()  # its trial uses 220 tokens
-                for guest in guests[1:]:
-                    await guest.gone()
-    [result] = results
-    reasons = sorted(outcome.reason for one in result.results.values() for outcome in one.outcomes)
-    # its transcript may tell what it has used before it has ended
-    assert reasons in (
-        [ended, Reason.INTERRUPTED, Reason.INTERRUPTED] for ended in (Reason.COMPLETED, Reason.INTERRUPTED)
-    )
+            run = group.create_task(run_experiment(experiment))
+            guests = [await gate.next() for _ in range(3)]
+            await guests[0].let_go()  # its trial uses 220 tokens
+            for guest in guests[1:]:
+                await guest.gone()
+    reasons = sorted(outcome.reason for one in run.return_value.results.values() for outcome in one.outcomes)
+    assert reasons[1:] == [Reason.INTERRUPTED] * 2
+    assert reasons[0] in (Reason.COMPLETED, Reason.INTERRUPTED), "its transcript may report its use before it has ended"
 
 
 def test_options_of_resume_set_the_experiment_s_budget_and_not_that_of_its_runs() -> None:
@@ -267,8 +244,7 @@ async def test_variants_on_two_releases_with_files_of_their_own_run_side_by_side
         "new": replace(config, openclaw=str(other), workspace_files={"AGENTS.md": str(rules)}, env={"MODE": "strict"}),
     }
     variants = tuple(Variant(name=name, config=one, differs={}) for name, one in configs.items())
-    with fail_after(RUN_LIMIT_S):
-        result = await run_experiment(Experiment(name="releases", variants=variants, seed=1))
+    result = await run_experiment(Experiment(name="releases", variants=variants, seed=1))
     runs = {one.name: read_run(result.files.run(one)) for one in result.record.variants}
     assert {name: run.facts.versions["openclaw"] for name, run in runs.items()} == {
         "old": OLD_RELEASE,
@@ -284,21 +260,11 @@ async def test_variants_on_two_releases_with_files_of_their_own_run_side_by_side
 
 
 async def test_the_runs_of_one_provider_share_its_rate_limit(tmp_path: Path) -> None:
-    limits: dict[str, list[int]] = {"low": [], "medium": [], "high": []}
-
-    def observe(name: str) -> Callable[[MemoryObjectReceiveStream[Event]], Awaitable[None]]:
-        async def watch(events: MemoryObjectReceiveStream[Event]) -> None:
-            async for event in events:
-                if isinstance(event, PaceChanged):
-                    limits[name].append(event.limit)
-
-        return watch
-
-    place = tmp_path / "outage"
-    busy = dict.fromkeys(TASKS, f"scenario: outage {place} 1 429 too many requests")
+    seen: list[tuple[str, Event]] = []
+    busy = dict.fromkeys(TASKS, f"scenario: outage {tmp_path / 'outage'} 1 429 too many requests")
     experiment = an_experiment(tmp_path, slots=2, runs=2, prompts=busy)
     variants = tuple(replace(one, config=replace(one.config, infra_retries=2)) for one in experiment.variants)
-    with fail_after(RUN_LIMIT_S):
-        result = await run_experiment(replace(experiment, variants=variants), observe=observe)
+    result = await run_experiment(replace(experiment, variants=variants), observe=recorder(seen))
     assert all(one.complete for one in result.results.values())
-    assert sum(1 in seen for seen in limits.values()) >= 2  # one trial was refused, and others hear of it
+    slowed = {name for name, event in seen if isinstance(event, PaceChanged) and event.limit == 1}
+    assert len(slowed) >= 2, "one trial was refused, and others hear of it"

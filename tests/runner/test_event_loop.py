@@ -12,23 +12,23 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from anyio import fail_after, to_thread
+from anyio import to_thread
 from anyio.lowlevel import checkpoint
 
 import pinchbench
 from fake_judge import fake_judge, good
-from fakes import Heard, fake_openclaw, run_config
+from fakes import Heard, fake_openclaw, make_suite, run_config
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.files.folders import make_private
+from pinchbench.model.task import GradingType
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from sampling import sampled
 
-RUN_LIMIT_S = 120
 PACKAGE = f"{Path(pinchbench.__file__).parent}{os.sep}"
 MAX_CALLBACK_S = 0.05  # of CPU time, which other work of the machine adds little to
-CHECK = "def grade(transcript, workspace_path):\n    return {'made': 1.0}\n"
+CHECK = "return {'made': 1.0}"
 
 # What Python tells an audit hook of and what may take long: a disk can hang, and another process may hold a lock.
 BLOCKING = {
@@ -112,17 +112,11 @@ def watching(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loop]:
 sys.addaudithook(_hook)
 
 
-def write_tasks(root: Path) -> None:
+def write_tasks(folder: Path) -> None:
     """Tasks of each kind, and one whose agent floods its output."""
-    root.mkdir(exist_ok=True)
-    for number, kind in enumerate(("automated", "hybrid", "llm_judge", "automated")):
-        section = "" if kind == "llm_judge" else f"## Automated Checks\n\n```python\n{CHECK}```\n"
-        prompt = "scenario: flood 4" if number == 3 else "scenario: big 200" if number == 2 else "Write out.txt."
-        text = (
-            f"---\nid: task_{number}\ngrading_type: {kind}\ntimeout_seconds: 30\n---\n\n## "
-            f"Prompt\n\n{prompt}\n\n{section}"
-        )
-        (root / f"task_{number}.md").write_text(text, encoding="utf-8")
+    make_suite(folder, {"task_0": "Write out.txt.", "task_3": "scenario: flood 4"}, check=CHECK)
+    make_suite(folder, {"task_1": "Write out.txt."}, check=CHECK, kind=GradingType.HYBRID)
+    make_suite(folder, {"task_2": "scenario: big 200"})
 
 
 @pytest.mark.parametrize("store", sampled(["jsonl", "sqlite"], {"sqlite"}))
@@ -131,11 +125,11 @@ async def test_a_whole_run_and_its_resumption_never_block_the_event_loop(
 ) -> None:
     seen = Heard()
     config = run_config(tmp_path, fake_openclaw(tmp_path, store=store), {})
-    write_tasks(tmp_path / "tasks")
+    write_tasks(tmp_path)
     async with fake_judge(good(0.5)) as judge:
         asked = JudgeConfig(model="judge-1", base_url=judge.base_url, concurrency=2)
         config = replace(config, concurrency=3, verbose=True, judge=asked)
-        with fail_after(2 * RUN_LIMIT_S), watching(monkeypatch) as loop:
+        with watching(monkeypatch) as loop:
             whole = await run_benchmark(config, observer=seen)
             await to_thread.run_sync(_cut_in_half, whole.folder / "journal.jsonl")
             rest = await resume(ResumeConfig(run=None, output_dir=config.output_dir), observer=seen)

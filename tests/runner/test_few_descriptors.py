@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from fakes import MODEL, fake_openclaw
-from pinchbench.model.task import GradingType
-from runner.test_grading import write_task
+from fakes import MODEL, fake_openclaw, make_suite
 from sampling import sampled
 
 CHILD_LIMIT_S = 120
 CHECK = """
-def grade(transcript, workspace_path):
-    from pathlib import Path
-    return {"made": float(Path(workspace_path, "out.txt").exists())}
+from pathlib import Path
+return {"made": float(Path(workspace_path, "out.txt").exists())}
 """
 # Without `asks`, the run starts although its limits do not suffice.
 RUN = """
@@ -41,9 +38,7 @@ print(json.dumps({"outcomes": told, "grades": grades}))
 
 
 def _run(folder: Path, most: int, *, asks: bool) -> subprocess.CompletedProcess[str]:
-    suite = folder / "tasks"
-    for name in "abcdef":
-        write_task(suite, f"task_{name}", GradingType.AUTOMATED, check=CHECK)
+    suite = make_suite(folder, {f"task_{name}": "Write out.txt." for name in "abcdef"}, check=CHECK)
     places = {"tasks_dir": suite, "output_dir": folder / "results", "run_root": folder / "runs"}
     openclaw = fake_openclaw(folder, store="sqlite")
     config = {"model": MODEL, "openclaw": str(openclaw), **places}

@@ -13,24 +13,21 @@ from pathlib import Path
 import anyio
 import pytest
 import zstandard
-from anyio import fail_after
 
 from command_line import Completed, call
 from endpoint_files import model_at
 from fake_judge import failing, fake_judge, good, served
-from fakes import MODEL, calls, fake_openclaw, open_gate
+from fakes import MODEL, calls, fake_openclaw, make_suite, open_gate
 from pinchbench.model.outcome import Outcome
+from pinchbench.model.task import GradingType
 from pinchbench.results.journal.journal import Journal, read_journal
 from pinchbench.results.paths import find_run
 
-RUN_LIMIT_S = 120
 PIECE = 12  # characters of a key that nobody has by chance
 LEAKS = "scenario: leak {names}\nscenario: {then}"
 CHECK = """
-def grade(transcript, workspace_path):
-    said = str(transcript)
-    print(said)
-    return {"asked": float("curl" in said)}
+print(transcript)
+return {"asked": float("curl" in str(transcript))}
 """
 
 
@@ -38,23 +35,10 @@ def _key() -> str:
     return f"sk-{uuid.uuid4().hex}-{uuid.uuid4().hex}"
 
 
-def _write_task(folder: Path, prompt: str, *, kind: str = "llm_judge") -> None:
-    check = f"## Automated Checks\n\n```python\n{CHECK}```\n" if kind != "llm_judge" else ""
-    folder.mkdir(exist_ok=True)
-    head = f"---\nid: task_a\ngrading_type: {kind}\ntimeout_seconds: 30\n---\n"
-    (folder / "task_a.md").write_text(f"{head}\n## Prompt\n\n{prompt}\n\n{check}", encoding="utf-8")
-
-
 def _command(folder: Path, program: Path) -> list[str]:
-    where = [
-        "--tasks-dir",
-        str(folder / "tasks"),
-        "--output-dir",
-        str(folder / "out"),
-        "--run-root",
-        str(folder / "pb"),
-    ]
-    return [sys.executable, "-m", "pinchbench", "--model", MODEL, "--openclaw", str(program), *where]
+    where = {"--tasks-dir": "tasks", "--output-dir": "out", "--run-root": "pb"}
+    options = [f"{option}={folder / name}" for option, name in where.items()]
+    return [sys.executable, "-m", "pinchbench", "--model", MODEL, "--openclaw", str(program), *options]
 
 
 def _pinchbench(folder: Path, program: Path, *args: str, env: Mapping[str, str]) -> Completed:
@@ -113,7 +97,7 @@ def test_a_key_that_a_provider_puts_into_its_error_is_nowhere_in_what_a_run_leav
     tmp_path: Path, store: str
 ) -> None:
     key = _key()
-    _write_task(tmp_path / "tasks", LEAKS.format(names="MOCK_API_KEY", then="silent"))
+    make_suite(tmp_path, {"task_a": LEAKS.format(names="MOCK_API_KEY", then="silent")})
     program = fake_openclaw(tmp_path, store=store)
 
     done = _pinchbench(tmp_path, program, "-v", env={"MOCK_API_KEY": key})
@@ -134,7 +118,7 @@ def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path) -> No
     tested, provider = _key(), _key()
     # what comes after the provider's error lets the trial count, so that it is graded
     prompt = LEAKS.format(names="PINCHBENCH_ENDPOINT_KEY MOCK_API_KEY", then="plain")
-    _write_task(tmp_path / "tasks", prompt, kind="hybrid")
+    make_suite(tmp_path, {"task_a": prompt}, check=CHECK, kind=GradingType.HYBRID)
     program = fake_openclaw(tmp_path)
     asked: list[str] = []
 
@@ -161,7 +145,7 @@ def test_keys_that_an_agent_says_are_nowhere_in_its_grades(tmp_path: Path) -> No
 
 def test_a_judges_key_that_its_endpoint_echoes_is_nowhere(tmp_path: Path) -> None:
     key = _key()
-    _write_task(tmp_path / "tasks", "Write out.txt.")
+    make_suite(tmp_path, {"task_a": "Write out.txt."})
     program = fake_openclaw(tmp_path)
 
     with served(fake_judge(failing(401, f"Incorrect API key provided: {key}."))) as judge:
@@ -186,7 +170,12 @@ def test_a_key_of_the_users_own_openclaw_is_nowhere(tmp_path: Path, user: Path) 
     (state / "openclaw.json").write_text(json.dumps(config), encoding="utf-8")
     (state / ".env").write_text(f'MOCK_API_KEY="{dotenv_key}"\n', encoding="utf-8")
     # variables of other names stand for what the agent reads in its own config
-    _write_task(tmp_path / "tasks", LEAKS.format(names="LEAKED_1 LEAKED_2", then="plain"), kind="hybrid")
+    make_suite(
+        tmp_path,
+        {"task_a": LEAKS.format(names="LEAKED_1 LEAKED_2", then="plain")},
+        check=CHECK,
+        kind=GradingType.HYBRID,
+    )
     program = fake_openclaw(tmp_path)
 
     passed = ("--pass-env", "LEAKED_1", "--pass-env", "LEAKED_2")
@@ -202,18 +191,17 @@ async def test_a_key_is_nowhere_in_what_an_interrupted_run_leaves(tmp_path: Path
     program = fake_openclaw(tmp_path)
 
     async with open_gate() as gate:
-        _write_task(tmp_path / "tasks", LEAKS.format(names="MOCK_API_KEY", then=f"gate {gate.port}"))
+        make_suite(tmp_path, {"task_a": LEAKS.format(names="MOCK_API_KEY", then=f"gate {gate.port}")})
         command = _command(tmp_path, program)
-        with fail_after(RUN_LIMIT_S):
-            async with await anyio.open_process(
-                command, cwd=tmp_path, env={**os.environ, "MOCK_API_KEY": key}, stdin=subprocess.DEVNULL
-            ) as process:
-                await gate.next()
-                process.send_signal(signal.SIGINT)
-                assert process.stdout is not None
-                assert process.stderr is not None
-                said = [b"".join([piece async for piece in stream]) for stream in (process.stdout, process.stderr)]
-                code = await process.wait()
+        async with await anyio.open_process(
+            command, cwd=tmp_path, env={**os.environ, "MOCK_API_KEY": key}, stdin=subprocess.DEVNULL
+        ) as process:
+            await gate.next()
+            process.send_signal(signal.SIGINT)
+            assert process.stdout is not None
+            assert process.stderr is not None
+            said = [b"".join([piece async for piece in stream]) for stream in (process.stdout, process.stderr)]
+            code = await process.wait()
 
     stdout, stderr = (one.decode() for one in said)
     done = Completed(returncode=code, stdout=stdout, stderr=stderr)
@@ -225,7 +213,7 @@ async def test_a_key_is_nowhere_in_what_an_interrupted_run_leaves(tmp_path: Path
 
 def test_a_key_in_what_openclaw_says_when_it_refuses_its_setup_is_not_shown(tmp_path: Path) -> None:
     key = _key()
-    _write_task(tmp_path / "tasks", "Write out.txt.")
+    make_suite(tmp_path, {"task_a": "Write out.txt."})
     program = fake_openclaw(tmp_path, add_fails=f"{key} is wrong: {'x' * (470 - len(key) // 2)}")
 
     done = _pinchbench(tmp_path, program, env={"MOCK_API_KEY": key})
@@ -237,32 +225,18 @@ def test_a_key_in_what_openclaw_says_when_it_refuses_its_setup_is_not_shown(tmp_
     assert not [at for at in range(len(key) - PIECE + 1) if key[at : at + PIECE] in _shown(done)]
 
 
-OTHERS = (
-    *(
-        "JUDGES_OWN",
-        "OPENAI_API_KEY",
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_OAUTH_TOKEN",
-        "OPENROUTER_API_KEY",
-        "XAI_API_KEY",
-    ),
-    *(
-        "GEMINI_API_KEYS",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AZURE_OPENAI_API_KEY",
-        "GITHUB_TOKEN",
-        "GH_TOKEN",
-    ),
-    *("HF_TOKEN", "SSH_AUTH_SOCK", "GOOGLE_APPLICATION_CREDENTIALS", "DATABASE_URL", "npm_config__auth", "PGPASSWORD"),
-    *("PINCHBENCH_TOKEN", "OPENCLAW_GATEWAY_TOKEN", "MOCK_ADMIN_KEY", "OTHER_MOCK_API_KEY", "NETRC", "WHATEVER"),
-)
+OTHERS = """
+    JUDGES_OWN OPENAI_API_KEY ANTHROPIC_API_KEY ANTHROPIC_OAUTH_TOKEN OPENROUTER_API_KEY XAI_API_KEY GEMINI_API_KEYS
+    AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AZURE_OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN HF_TOKEN SSH_AUTH_SOCK
+    GOOGLE_APPLICATION_CREDENTIALS DATABASE_URL npm_config__auth PGPASSWORD PINCHBENCH_TOKEN OPENCLAW_GATEWAY_TOKEN
+    MOCK_ADMIN_KEY OTHER_MOCK_API_KEY NETRC WHATEVER
+"""
 
 
 def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path) -> None:
     own = {name: _key() for name in ("MOCK_API_KEY", "MOCK_API_KEY_2", "NAMED_BY_CONFIG", "PASSED")}
     own_stored = {name: _key() for name in ("profile", "dotenv")}
-    others = {name: _key() for name in OTHERS}
+    others = {name: _key() for name in OTHERS.split()}
     stored = {name: _key() for name in ("provider", "profile", "dotenv", "comment", "env", "vars", "plugin", "secret")}
     config = {
         "models": {
@@ -291,8 +265,9 @@ def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path) ->
         f"# OLD_KEY={stored['comment']}",
     )
     (main.parents[2] / ".env").write_text("\n".join(lines), encoding="utf-8")
+    harmless = {"LC_TIME": "C", "HTTPS_PROXY": "http://127.0.0.1:9"}
     seen = tmp_path / "seen.json"
-    _write_task(tmp_path / "tasks", f"scenario: record {seen}")
+    make_suite(tmp_path, {"task_a": f"scenario: record {seen}"})
     program = fake_openclaw(tmp_path, store="sqlite")
 
     with served(fake_judge()) as judge:  # nobody there would be asked again and again, for half a minute
@@ -301,13 +276,7 @@ def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path) ->
             program,
             *("--pass-env", "PASSED"),
             *("--judge", model_at(judge.base_url, tmp_path, key_env="JUDGES_OWN")),
-            env={
-                **own,
-                **others,
-                "LC_TIME": "C",
-                "HTTPS_PROXY": "http://127.0.0.1:9",
-                "PINCHBENCH_CONFIG": str(tmp_path),
-            },
+            env=own | others | harmless | {"PINCHBENCH_CONFIG": str(tmp_path)},
         )
 
     assert seen.is_file(), _shown(done)
@@ -315,7 +284,4 @@ def test_an_agent_finds_no_key_but_its_models_own(tmp_path: Path, user: Path) ->
     assert [name for name, key in {**others, **stored}.items() if key in everything] == []
     assert [name for name, key in {**own, **own_stored}.items() if key not in everything] == []
     env = json.loads(seen.read_text("utf-8"))["env"]
-    assert {name: env.get(name) for name in ("LC_TIME", "HTTPS_PROXY")} == {
-        "LC_TIME": "C",
-        "HTTPS_PROXY": "http://127.0.0.1:9",
-    }
+    assert env.items() >= harmless.items()

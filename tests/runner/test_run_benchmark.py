@@ -9,11 +9,10 @@ from pathlib import Path
 import anyio
 import msgspec
 import pytest
-from anyio import fail_after
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from fakes import Guest, Heard, fake_openclaw, make_suite, open_gate, run_config
-from pinchbench.errors import ResultsError
+from pinchbench.config.run_config import RunConfig
 from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason, Status
 from pinchbench.model.outcome import Outcome
@@ -21,7 +20,7 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent_progress import WAITING
 from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.results.finished_run import Result
-from pinchbench.results.journal.journal import JournalWriter, read_journal
+from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.records import (
     GradeGiven,
     Record,
@@ -37,7 +36,6 @@ from pinchbench.transcript_lines import parse_line
 from processes import living
 from sampling import sampled
 
-RUN_LIMIT_S = 120  # a hung run, on a machine that does much else
 LINGER_S = 10.0  # well beyond what a process takes to exit, on a machine that does much else
 
 SCENARIOS: dict[str, tuple[str, Status, Reason]] = {
@@ -79,8 +77,7 @@ async def test_every_situation_has_its_name_and_nothing_is_lost_or_left(tmp_path
     config = replace(
         run_config(tmp_path, program, prompts), concurrency=4, linger_s=LINGER_S, infra_retries=0, fail_fast=False
     )
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
+    result = await run_benchmark(config)
     assert living(tmp_path) == []
     outcomes = by_task(result)
     told = {task_id: (one.status, one.reason) for task_id, one in outcomes.items()}
@@ -121,8 +118,7 @@ async def test_every_situation_has_its_name_and_nothing_is_lost_or_left(tmp_path
 
 async def test_the_aggregate_has_the_keys_of_the_seed(tmp_path: Path) -> None:
     config = run_config(tmp_path, fake_openclaw(tmp_path), {"task_b": "Hi", "task_a": "Ho"})
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
+    result = await run_benchmark(config)
     assert result.path == tmp_path / "results" / f"mock-m1_{result.run_id}.json"
     data = json.loads(result.path.read_text("utf-8"))
     assert result.complete
@@ -145,8 +141,7 @@ async def test_the_aggregate_has_the_keys_of_the_seed(tmp_path: Path) -> None:
 async def test_repetitions_have_workspaces_of_their_own_which_are_kept_while_homes_are_deleted(tmp_path: Path) -> None:
     prompts = {"task_a": "scenario: leave_state mark", "task_b": "scenario: leave_state mark"}
     config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), runs=3, concurrency=2)
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
+    result = await run_benchmark(config)
     folder = tmp_path / "runs" / result.run_id
     names = ["task_a", "task_a@2", "task_a@3", "task_b", "task_b@2", "task_b@3"]
     assert sorted(path.name for path in folder.iterdir()) == names
@@ -162,32 +157,20 @@ async def test_only_as_many_trials_run_at_once_as_there_are_slots_and_all_slots_
     async with open_gate() as gate:
         prompts = {f"task_{number}": f"scenario: gate {gate.port}" for number in range(8)}
         config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), concurrency=3)
-        results: list[Result] = []
-
-        async def run() -> None:
-            results.append(await run_benchmark(config))
-
-        with fail_after(RUN_LIMIT_S):
-            async with anyio.create_task_group() as group:
-                group.start_soon(run)
-                inside: list[Guest] = [await gate.next() for _ in range(3)]
-                for _ in range(5):
-                    assert gate.guests.statistics().current_buffer_used == 0
-                    leaving = inside.pop(0)
-                    await leaving.let_go()
-                    await leaving.gone()
-                    inside.append(await gate.next())
-                for guest in inside:
-                    await guest.let_go()
-    [result] = results
-    journal = read_journal(result.folder / "journal.jsonl")
-    running, most = 0, 0
-    for record in journal.records:
-        running += isinstance(record, TrialStarted)
-        running -= isinstance(record, TrialFinished)
-        most = max(most, running)
-    assert most == 3
-    started = [record for record in journal.records if isinstance(record, TrialStarted)]
+        async with anyio.create_task_group() as group:
+            run = group.create_task(run_benchmark(config))
+            inside: list[Guest] = [await gate.next() for _ in range(3)]
+            for _ in range(5):
+                assert gate.guests.statistics().current_buffer_used == 0
+                leaving = inside.pop(0)
+                await leaving.let_go()
+                await leaving.gone()
+                inside.append(await gate.next())
+            for guest in inside:
+                await guest.let_go()
+    result = run.return_value
+    records = read_journal(result.folder / "journal.jsonl").records
+    started = [record for record in records if isinstance(record, TrialStarted)]
     assert [record.key.task_id for record in started] == sorted(prompts)
     assert {record.slot for record in started} == {1, 2, 3}
     assert result.complete
@@ -210,23 +193,24 @@ def test_a_task_has_as_many_trials_as_it_states_unless_the_run_says_how_many(
     assert [str(trial.key) for trial in prepare(replace(config, runs=asked)).trials] == planned
 
 
+def earlier_run(config: RunConfig, model: str, **took_s: float) -> None:
+    """Write the journal of a run whose tasks took so long."""
+    folder = config.output_dir / f"{model}_20200101-000000-0000"
+    folder.mkdir(parents=True)
+    with (folder / "journal.jsonl").open("wb") as journal:
+        for task_id, seconds in took_s.items():
+            key = TrialKey(task_id=task_id, repetition=1)
+            outcome = Outcome(key=key, reason=Reason.COMPLETED, digest="", execution_time_s=seconds)
+            journal.write(encode(TrialFinished(outcome=outcome)))
+
+
 async def test_what_is_expected_to_take_longest_is_started_first_and_the_result_stays_in_the_plans_order(
     tmp_path: Path,
 ) -> None:
     prompts = {"task_00_sanity": "Hi", "task_a": "Hi", "task_b": "Hi", "task_c": "Hi"}
     config = run_config(tmp_path, fake_openclaw(tmp_path), prompts)
-    before = config.output_dir / "mock-m1_20200101-000000-0000"
-    before.mkdir(parents=True)
-    took = {"task_a": 3.0, "task_b": 20.0, "task_c": 9.0}
-    outcomes = [
-        Outcome(
-            key=TrialKey(task_id=task_id, repetition=1), reason=Reason.COMPLETED, digest="", execution_time_s=took_s
-        )
-        for task_id, took_s in took.items()
-    ]
-    (before / "journal.jsonl").write_bytes(b"".join(encode(TrialFinished(outcome=one)) for one in outcomes))
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
+    earlier_run(config, "mock-m1", task_a=3.0, task_b=20.0, task_c=9.0)
+    result = await run_benchmark(config)
     records = read_journal(result.folder / "journal.jsonl").records
     order = [record.key.task_id for record in records if isinstance(record, TrialStarted)]
     assert order == ["task_00_sanity", "task_b", "task_c", "task_a"]
@@ -249,11 +233,7 @@ def test_runs_of_scripted_models_are_no_history_of_real_ones_nor_the_other_way_r
     tmp_path: Path, model: str, earlier: str, expected_s: dict[str, float]
 ) -> None:
     config = replace(run_config(tmp_path, tmp_path, {"task_a": "Hi"}), model=model, base_url=None, api_key_env=None)
-    before = config.output_dir / f"{earlier}_20200101-000000-0000"
-    before.mkdir(parents=True)
-    key = TrialKey(task_id="task_a", repetition=1)
-    outcome = Outcome(key=key, reason=Reason.COMPLETED, digest="", execution_time_s=20.0)
-    (before / "journal.jsonl").write_bytes(encode(TrialFinished(outcome=outcome)))
+    earlier_run(config, earlier, task_a=20.0)
     assert prepare(config).expected_s == expected_s
 
 
@@ -261,8 +241,7 @@ async def test_an_observer_hears_the_run_in_order(tmp_path: Path) -> None:
     heard = Heard()
     prompts = {"task_a": "scenario: print one two"}
     config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), verbose=True)
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config, observer=heard)
+    result = await run_benchmark(config, observer=heard)
     key = TrialKey(task_id="task_a", repetition=1)
     began = next(event for event in heard.events if isinstance(event, RunBegan))
     assert (began.run_id, began.trials, began.slots, began.folder) == (result.run_id, 1, 1, result.folder)
@@ -284,16 +263,14 @@ async def test_an_observer_that_fails_or_never_reads_does_no_harm(tmp_path: Path
 
     config = run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Hi"})
     for observer in (fails, never_reads):
-        with fail_after(RUN_LIMIT_S):
-            result = await run_benchmark(config, observer=observer)
+        result = await run_benchmark(config, observer=observer)
         assert result.complete
 
 
 async def test_a_program_that_vanishes_after_the_setup_is_an_outcome_of_each_trial(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path)
     prompts = {"task_a": f"scenario: remove {program}", "task_b": "Hi", "task_c": "Hi"}
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(run_config(tmp_path, program, prompts))
+    result = await run_benchmark(run_config(tmp_path, program, prompts))
     assert [one.reason for one in result.outcomes] == [
         Reason.COMPLETED,
         Reason.COMMAND_NOT_FOUND,
@@ -315,51 +292,26 @@ async def test_a_bug_in_a_stage_is_one_trials_outcome_with_its_traceback(
 
     monkeypatch.setattr(PrivateHome, "prepare", broken)
     config = run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "Hi", "task_b": "Hi", "task_c": "Hi"})
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
+    result = await run_benchmark(config)
     assert [one.reason for one in result.outcomes] == [Reason.COMPLETED, Reason.RUNNER_BUG, Reason.COMPLETED]
     assert "Traceback" in result.outcomes[1].note
     assert "RuntimeError: a bug of ours" in result.outcomes[1].note
 
 
-async def test_a_journal_that_cannot_be_written_ends_the_run_and_leaves_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    append = JournalWriter.append
-
-    def full(self: JournalWriter, records: Sequence[Record]) -> None:
-        if any(isinstance(record, TrialFinished) for record in records):
-            raise ResultsError("no space left")
-        append(self, records)
-
-    monkeypatch.setattr(JournalWriter, "append", full)
-    async with open_gate() as gate:
-        prompts = {"task_a": "Hi", "task_b": f"scenario: gate {gate.port}", "task_c": f"scenario: gate {gate.port}"}
-        config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), concurrency=2)
-        with fail_after(RUN_LIMIT_S), pytest.RaisesGroup(ResultsError, flatten_subgroups=True):
-            await run_benchmark(config)
-    assert living(tmp_path) == []
-    [journal] = (tmp_path / "results").glob("*/journal.jsonl")
-    assert set(kinds(read_journal(journal).records)) <= {RunStarted, TrialStarted}
-    assert not list((tmp_path / "runs").glob("*/.homes"))
-
-
-@pytest.mark.parametrize("turns", [1, 2])
-async def test_a_cancelled_run_kills_its_agents_and_journals_them_as_interrupted(tmp_path: Path, turns: int) -> None:
+async def test_a_cancelled_run_kills_its_agents_and_journals_them_as_interrupted(tmp_path: Path) -> None:
     async with open_gate() as gate:
         prompts = {f"task_{number}": f"scenario: gate {gate.port}" for number in range(3)}
-        config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), concurrency=turns)
-        with fail_after(RUN_LIMIT_S):
-            async with anyio.create_task_group() as group:
-                group.start_soon(run_benchmark, config)
-                guests = [await gate.next() for _ in range(turns)]
-                group.cancel_scope.cancel()
-            for guest in guests:
-                await guest.gone()
+        config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), concurrency=2)
+        async with anyio.create_task_group() as group:
+            group.start_soon(run_benchmark, config)
+            guests = [await gate.next() for _ in range(2)]
+            group.cancel_scope.cancel()
+        for guest in guests:
+            await guest.gone()
     assert living(tmp_path) == []
     [journal] = (tmp_path / "results").glob("*/journal.jsonl")
     outcomes = read_journal(journal).state.outcomes
-    assert [(one.reason, one.note) for one in outcomes] == [(Reason.INTERRUPTED, "cancelled")] * turns
+    assert [(one.reason, one.note) for one in outcomes] == [(Reason.INTERRUPTED, "cancelled")] * 2
     assert not list((tmp_path / "runs").glob("*/.homes"))
 
 
@@ -367,8 +319,7 @@ async def test_a_long_prompt_reaches_the_agent_whole(tmp_path: Path) -> None:
     prompt = "x" * 300_000 + "\nscenario: record record.json\nsay é\u2028ü"
     for known in (True, False):
         program = fake_openclaw(tmp_path, message_file=known)
-        with fail_after(RUN_LIMIT_S):
-            result = await run_benchmark(run_config(tmp_path, program, {"task_a": prompt}))
+        result = await run_benchmark(run_config(tmp_path, program, {"task_a": prompt}))
         [outcome] = result.outcomes
         assert outcome.reason is Reason.COMPLETED
         first = (result.folder / outcome.evidence / "transcript.jsonl").read_bytes().split(b"\n")[2]

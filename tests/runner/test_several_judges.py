@@ -45,6 +45,10 @@ class Setting:
         result: dict[str, Any] = json.loads(done.stdout)
         return result
 
+    def regrade(self, run: str, *args: str) -> dict[str, Any]:
+        result: dict[str, Any] = json.loads(self.call("regrade", run, "--json", *args).stdout)
+        return result
+
     @property
     def asked(self) -> list[int]:
         return [len(one.requests) for one in self.judges]
@@ -81,21 +85,16 @@ def test_the_mean_of_two_judges_counts_and_each_ones_grade_and_replies_are_kept(
     assert kept == {f"judge-{one['replies_digest'][:16]}.json" for one in (strict, lenient)}
     totals = result["judge"]
     assert (totals["models"], totals["calls"], totals["usage"]["total_tokens"]) == (["lenient", "strict"], 2, 240)
-    assert totals["agreement"] == {"trials": 1, "alpha": None, "criteria": _few("clear", "short")}
-
-
-def _few(*criteria: str) -> dict[str, object]:
-    return {name: {"trials": 1, "alpha": None} for name in criteria}
+    few = {"trials": 1, "alpha": None}
+    assert totals["agreement"] == few | {"criteria": {"clear": few, "short": few}}
 
 
 def test_a_single_judge_can_be_named_by_its_url(tmp_path: Path) -> None:
     with _setting(tmp_path, STRICT, LENIENT) as setting:
         url = setting.judges[0].base_url
         result = setting.run("--judge", "strict", "--judge-base-url", url)
-        again = json.loads(
-            setting.call("regrade", result["run"], "--json", "--judge", "lenient", "--judge-base-url",
-                         setting.judges[1].base_url).stdout
-        )  # fmt: skip
+        other = setting.judges[1].base_url
+        again = setting.regrade(result["run"], "--judge", "lenient", "--judge-base-url", other)
 
     assert [(one["model"], one["score"]) for one in _grades(result)] == [("strict", 0.4)]
     assert [(one["model"], one["score"]) for one in _grades(again)] == [("lenient", 1.0)]
@@ -109,7 +108,7 @@ def test_a_judge_that_cannot_be_read_leaves_the_trial_ungraded_until_it_is_asked
         assert [one["score"] for one in grade["judges"]] == [0.4, None]
         assert result["judge"]["usage"]["total_tokens"] == 360
 
-        again = json.loads(setting.call("regrade", result["run"], "--only-ungraded", "--json").stdout)
+        again = setting.regrade(result["run"], "--only-ungraded")
 
         assert setting.asked == [1, 3], "the readable reply of the first judge is in the cache"
     assert [one["score"] for one in _grades(again)] == pytest.approx([0.7])
@@ -120,11 +119,11 @@ def test_regrading_asks_the_judges_that_are_named_and_else_those_of_the_run(tmp_
         result = setting.run("--judge", "one/strict")
         assert setting.asked == [1, 0]
 
-        both = json.loads(setting.call("regrade", result["run"], *BOTH, "--json").stdout)
+        both = setting.regrade(result["run"], *BOTH)
         assert setting.asked == [1, 1], "the cache is each judge's own"
-        as_before = json.loads(setting.call("regrade", result["run"], "--json").stdout)
+        as_before = setting.regrade(result["run"])
         assert setting.asked == [1, 1]
-        last = json.loads(setting.call("regrade", result["run"], *BOTH, "--no-judge-cache", "--json").stdout)
+        last = setting.regrade(result["run"], *BOTH, "--no-judge-cache")
         assert setting.asked == [2, 2]
         setting.call("verify", result["run"])
 
@@ -205,7 +204,7 @@ def test_a_person_s_score_of_a_disagreement_counts_next_to_the_judges(tmp_path: 
         [found] = disagreements_of(live)
         _, *command = shlex.split(found.note.replace("REASON", "it is clear").replace(" X", " 0.9"))
         setting.call(*command)
-        result = json.loads(setting.call("regrade", files.name, "--json").stdout)
+        result = setting.regrade(files.name)
 
     assert found.difference == pytest.approx(0.6)
     [own] = result["control"]["overridden"]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from anyio import Lock, fail_after
+from anyio import Lock
 
 from fakes import calls, fake_openclaw, run_config
 from pinchbench.defaults import Isolation
@@ -48,8 +48,7 @@ async def test_a_missing_agent_is_added_once_for_each_slot(tmp_path: Path, user:
     prompts = {f"task_{name}": f"scenario: write_file name.txt {name}" for name in "abcd"}
     config = replace(run_config(tmp_path, program, prompts), isolation=Isolation.SHARED, concurrency=2)
     for _ in range(2):
-        with fail_after(60):
-            result = await run_benchmark(config)
+        result = await run_benchmark(config)
         assert result.complete
         for name in "abcd":
             folder = tmp_path / "runs" / result.run_id / f"task_{name}"
@@ -78,8 +77,7 @@ async def test_an_agent_with_another_workspace_writes_into_the_trials_own(
     }
     path = write_config(user, store, agents)
     config = replace(run_config(tmp_path, program, {"task_a": "Hi", "task_b": "Hi"}), isolation=Isolation.SHARED)
-    with fail_after(60):
-        result = await run_benchmark(config)
+    result = await run_benchmark(config)
     assert result.complete
     assert list(old.iterdir()) == []
     for name in ("task_a", "task_b"):
@@ -97,7 +95,7 @@ async def test_a_workspace_that_cannot_be_changed_is_reported_with_what_to_do(tm
     write_config(user, "jsonl", {"bench-mock-m1": {"workspace": "/old", "model": "mock/m1"}})
     config = replace(run_config(tmp_path, program, {"task_a": "Hi"}), isolation=Isolation.SHARED)
     expected = pytest.RaisesExc(OpenClawError, match="openclaw agents delete bench-mock-m1")
-    with fail_after(60), pytest.RaisesGroup(expected, flatten_subgroups=True):
+    with pytest.RaisesGroup(expected, flatten_subgroups=True):
         await run_benchmark(config)
 
 
@@ -111,7 +109,7 @@ async def test_an_agent_with_another_model_is_refused_and_stays_as_it_was(
     before = path.read_bytes()
     openclaw = OpenClaw(program=program, version="2026.6.5")
     said = "with the model other/m2, not mock/m1.* `/.*/openclaw agents delete bench-mock-m1`"
-    with fail_after(60), pytest.raises(OpenClawError, match=said):
+    with pytest.raises(OpenClawError, match=said):
         await ensure_shared(openclaw, model="mock/m1", slot=1, link=tmp_path / "link", env=os.environ, changes=Lock())
     assert path.read_bytes() == before
     assert calls(program) == [["agents", "list", "--json"]]
@@ -122,8 +120,7 @@ async def test_a_new_workspace_behind_the_link_is_not_held_against_the_last_one(
     link = tmp_path / "link"
     openclaw = OpenClaw(program=fake_openclaw(tmp_path), version="2026.6.5")
     write_config(user, "jsonl", {"bench-mock-m1": {"workspace": str(link)}})
-    with fail_after(60):
-        home = await ensure_shared(openclaw, model="mock/m1", slot=1, link=link, env=os.environ, changes=Lock())
+    home = await ensure_shared(openclaw, model="mock/m1", slot=1, link=link, env=os.environ, changes=Lock())
     remembered = home.state_dir / "workspace-attestations"
     remembered.mkdir(parents=True)
     own, others = (remembered / f"{hashlib.sha256(path).hexdigest()}.attested" for path in (bytes(link), b"/other"))

@@ -1,6 +1,5 @@
 """A trial whose task has services: what a service does to its outcome, with real namespaces and an agent of ours."""
 
-import os
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,51 +9,35 @@ from typing import cast
 from uuid import uuid4
 
 import pytest
-from anyio import fail_after, to_thread
+from anyio import to_thread
 
-from fakes import until
+from fakes import make_task, until
 from grading.conftest import REFUSED
 from pinchbench.defaults import Network
 from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.model.task import Task, Turn
 from pinchbench.model.task_programs import Service
 from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.leftovers import find_marked
-from pinchbench.process.spec import Limits, ProcessSpec, StopSignal
-from pinchbench.process.supervise import supervise
+from pinchbench.process.spec import Limits, StopSignal
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.trial.attempt import TrialPlace, run_attempt
 from pinchbench.sandbox.sandbox_spec import WORKSPACE, Forward
+from service_turns import GET, SERVER, run_turn
 from suite_packs import put
 
 pytestmark = [
     pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}"),
 ]
 
-SERVER = """
-    import http.server, os
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):
-            if self.path == "/quit":
-                os._exit(3)
-            print("asked for", self.path, "with", os.environ["TOKEN"], flush=True)
-            self.send_response(200)
-            self.end_headers()
-
-        def log_message(self, *args):
-            pass
-
-    http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
-"""
-ASK = "import sys, urllib.request as u; u.urlopen('http://127.0.0.1:8020' + sys.argv[1], timeout=200)"
+SECRET = "top-secret-token"
 
 
 @dataclass(kw_only=True)
@@ -76,28 +59,17 @@ class Agent:
         **_: object,
     ) -> TaskResult:
         for turn in task.turns:
-            plan = CheckSandbox().plan_step(
-                workspace,
+            output = Evidence(folder=evidence).stdout
+            end = await run_turn(
+                *(sys.executable, "-c", GET, f"http://127.0.0.1:8020{turn.prompt}"),
+                workspace=workspace,
                 home=self.steps,
-                cwd=WORKSPACE,
-                path=os.environ["PATH"],
-                visible=(),
-                places=(),
+                output=output,
                 services=services,
-            )
-            spec = ProcessSpec(
-                argv=[sys.executable, "-c", ASK, turn.prompt],
-                cwd=workspace,
-                env={"PATH": os.environ["PATH"]},
-                stdout=Evidence(folder=evidence).stdout,
-                stderr=Evidence(folder=evidence).stderr,
                 marker=marker,
-                sandbox=plan,
             )
-            end = await supervise(spec, timeout_s=240)
-            assert end.exit_code == (1 if turn.prompt == "/quit" else 0), await to_thread.run_sync(
-                spec.stderr.read_text, "utf-8"
-            )
+            said = await to_thread.run_sync(output.read_text, "utf-8")
+            assert end.exit_code == (1 if turn.prompt == "/quit" else 0), said
             if turn.prompt == "/quit":
                 await until(partial(_is_gone, marker))
         return TaskResult(
@@ -121,18 +93,11 @@ def _is_gone(marker: str) -> bool:
 
 
 async def attempt(
-    folder: Path, service: Service, *prompts: str, network: Network = Network.MODEL, stop: bool = False
+    folder: Path, service: Service, *prompts: str, network: Network = Network.MODEL
 ) -> tuple[Outcome, Evidence]:
     """Make an attempt at a task with this service; return its outcome and evidence."""
-    task = Task(
-        task_id="task_a",
-        name="",
-        category="",
-        grading_type=GradingType.AUTOMATED,
-        prompt="",
-        turns=tuple(Turn(prompt=prompt, new_session=number > 0) for number, prompt in enumerate(prompts)),
-        services=(service,),
-    )
+    turns = tuple(Turn(prompt=prompt, new_session=number > 0) for number, prompt in enumerate(prompts))
+    task = make_task(*turns, services=(service,))
     steps = folder / "steps"
     await to_thread.run_sync(steps.mkdir)
     home = SimpleNamespace(
@@ -145,9 +110,6 @@ async def attempt(
             own_dirs=lambda _: (WORKSPACE,),
         ),
     )
-    stop_signal = StopSignal()
-    if stop:
-        stop_signal.stop.set()
     files = RunFiles(output_dir=folder / "results", name="run")
     place = TrialPlace(
         slot=1,
@@ -155,15 +117,14 @@ async def attempt(
         run_id=f"run-{uuid4().hex}",
         run_folder=folder / "runs",
         files=files,
-        stop_signal=stop_signal,
+        stop_signal=StopSignal(),
         events=TrialEvents(),
-        redactor=Redactor(["top-secret-token"]),
+        redactor=Redactor([SECRET]),
         check_sandbox=CheckSandbox(),
     )
     key = TrialKey(task_id="task_a", repetition=1)
     outcomes: list[Outcome] = []
-    with fail_after(900):
-        await run_attempt(Attempt(trial=Trial(key=key, task=task, timeout_s=60)), place, outcomes.append)
+    await run_attempt(Attempt(trial=Trial(key=key, task=task, timeout_s=60)), place, outcomes.append)
     [outcome] = outcomes
     return outcome, Evidence(folder=files.trial(key, 1))
 
@@ -178,20 +139,16 @@ def service(tmp_path: Path) -> Service:
         port=8020,
         ready="/health",
         limit_s=240,
-        env={"TOKEN": "top-secret-token"},
     )
 
 
 async def test_all_sessions_reach_the_service_and_its_log_is_evidence_without_keys(
     tmp_path: Path, service: Service
 ) -> None:
-    outcome, evidence = await attempt(tmp_path, service, "/one", "/two")
+    outcome, evidence = await attempt(tmp_path, service, "/one", f"/{SECRET}")
     assert (outcome.reason, outcome.services) == (Reason.COMPLETED, ()), outcome.note
-    lines = (await to_thread.run_sync(evidence.service_logs[0].read_text, "utf-8")).split("\n")
-    assert [line.split(" with ")[0] for line in lines if line] == [
-        f"asked for /{one}" for one in ("health", "one", "two")
-    ]
-    assert "top-secret-token" not in "".join(lines)
+    log = await to_thread.run_sync(evidence.service_logs[0].read_text, "utf-8")
+    assert log == f"asked for /health\nasked for /one\nasked for /{'*' * len(SECRET)}\n"
     assert outcome.files is not None
     assert "service-1.log" in outcome.files
 
@@ -210,7 +167,7 @@ async def test_a_service_that_ends_during_the_trial_is_recorded_and_the_trial_co
 ) -> None:
     outcome, _ = await attempt(tmp_path, service, "/quit")
     assert outcome.reason is Reason.COMPLETED
-    assert outcome.services == ("the service web ended with exit code 3",)
+    assert outcome.services == ("the service web ended with exit code 7",)
 
 
 async def test_with_an_open_network_a_task_with_services_is_not_run(tmp_path: Path, service: Service) -> None:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import anyio
 import pytest
-from anyio import fail_after
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from fakes import Heard, fake_openclaw, run_config
+from fakes import SCORED_BY_MODEL, Heard, fake_openclaw, make_suite, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ResultsError
@@ -22,21 +21,11 @@ from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from processes import living
 
-RUN_LIMIT_S = 120
-CHECK = "def grade(transcript, workspace_path):\n    return {{'made': {score}}}\n"
-
 
 def a_run(folder: Path, **prompts: str) -> RunConfig:
     """A run of tasks whose check gives 1."""
-    config = run_config(folder, fake_openclaw(folder), {})
-    for task_id, prompt in prompts.items():
-        text = (
-            f"---\nid: {task_id}\ncategory: c\ngrading_type: automated\ntimeout_seconds: 30\n---\n\n## "
-            f"Prompt\n\n{prompt}\n\n"
-            f"## Automated Checks\n\n```python\n{CHECK.format(score=1.0)}```\n"
-        )
-        (folder / "tasks" / f"{task_id}.md").write_text(text, encoding="utf-8")
-    return config
+    make_suite(folder, prompts, check=SCORED_BY_MODEL)
+    return run_config(folder, fake_openclaw(folder), {})
 
 
 def data_of(result: Result) -> dict[str, object]:
@@ -61,8 +50,7 @@ async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_wh
         task_c=f"scenario: outage {tmp_path / 'c'} 9 503 unavailable",
     )
     seen = Heard()
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(replace(config, fail_fast=False), observer=seen)
+    result = await run_benchmark(replace(config, fail_fast=False), observer=seen)
     told = {outcome.key.task_id: (outcome.reason, outcome.attempt) for outcome in result.outcomes}
     assert told == {
         "task_a": (Reason.COMPLETED, 1),
@@ -93,12 +81,12 @@ async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_wh
 async def test_a_run_that_can_not_work_is_inconclusive_and_never_0(tmp_path: Path) -> None:
     prompts = {f"task_{number}": "scenario: refused\nscenario: silent" for number in range(20)}
     seen = Heard()
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(a_run(tmp_path, **prompts), observer=seen)
+    result = await run_benchmark(a_run(tmp_path, **prompts), observer=seen)
     assert result.stop is Stop.INCONCLUSIVE
     assert "is it set, valid" in result.stopped
     data = data_of(result)
-    assert (at(data, "score", "mean"), data["stop"]) == (None, "inconclusive")
+    assert (at(data, "score", "mean"), data["stop"], data["stopped"]) == (None, "inconclusive", result.stopped)
+    assert at(data, "left_out", "not_run") == 19
     records = read_journal(result.folder / "journal.jsonl").records
     assert [(record.limit, record.is_end) for record in records if isinstance(record, PaceSet)] == [
         (0, False),
@@ -125,12 +113,12 @@ async def test_an_output_folder_that_vanishes_ends_the_run_with_a_clear_error_an
                 return
 
     gone = pytest.RaisesExc(ResultsError, match="journal")
-    with pytest.RaisesGroup(gone, flatten_subgroups=True), fail_after(RUN_LIMIT_S):
+    with pytest.RaisesGroup(gone, flatten_subgroups=True):
         await run_benchmark(replace(config, concurrency=2), observer=observer)
     assert living(tmp_path) == []
+    assert not list((tmp_path / "runs").glob("*/.homes"))
     [folder] = (tmp_path / "elsewhere").glob("*/journal.jsonl")
-    with fail_after(RUN_LIMIT_S):
-        result = await resume(ResumeConfig(run=str(folder.parent)))
+    result = await resume(ResumeConfig(run=str(folder.parent)))
     assert result.complete
 
 
@@ -141,8 +129,7 @@ async def test_an_agent_that_ends_its_own_trial_each_time_is_suspected_and_the_s
     tmp_path: Path, scenario: str, reason: str
 ) -> None:
     config = a_run(tmp_path, task_a="Write out.txt.", task_b=f"scenario: {scenario}")
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(replace(config, fail_fast=False, infra_retries=1))
+    result = await run_benchmark(replace(config, fail_fast=False, infra_retries=1))
     data = data_of(result)
     assert at(data, "score", "mean") == 1.0
     assert at(data, "left_out", "infrastructure") == 1

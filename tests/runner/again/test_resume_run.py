@@ -2,24 +2,22 @@
 
 import fcntl
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from anyio import CancelScope, fail_after
-from anyio.streams.memory import MemoryObjectReceiveStream
+from anyio import CancelScope
 
 from chaos.ledger import timeless
 from fake_judge import fake_judge, good
 from fakes import Heard, calls, fake_openclaw, make_suite, open_gate, run_config
-from past_runs import as_older_release
+from past_runs import as_older_release, die_after
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import RegradeConfig, ResumeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ChangedError, ConfigError, ResultsError
-from pinchbench.events import Event, RunBegan, TrialBegan, TrialEnded
+from pinchbench.events import RunBegan, TrialBegan
 from pinchbench.files import folders
 from pinchbench.model.ending import Reason
 from pinchbench.process.leftovers import identity
@@ -31,7 +29,6 @@ from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.run_folders import HOMES, OWNER, owned_homes, sweep_homes
 
-RUN_LIMIT_S = 120
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt.", "task_c": "Write out.txt."}
 
 
@@ -49,15 +46,6 @@ def journal_of(config: RunConfig) -> Path:
     return path
 
 
-def die_after(config: RunConfig, last: Callable[[Record], bool]) -> None:
-    """Leave the run as a runner that was killed after this record would have."""
-    path = journal_of(config)
-    lines = path.read_bytes().split(b"\n")
-    records = read_journal(path).records
-    [place] = [number for number, record in enumerate(records) if last(record)]
-    path.write_bytes(b"\n".join(lines[: place + 1]) + b"\n")
-
-
 def is_end_of(task_id: str) -> Callable[[Record], bool]:
     return lambda record: isinstance(record, TrialFinished) and record.outcome.key.task_id == task_id
 
@@ -72,25 +60,21 @@ def started(config: RunConfig) -> list[str]:
     return [session.rpartition("_")[0] for session in sessions]
 
 
-async def test_a_run_whose_tasks_have_different_numbers_of_trials_goes_on_with_those_that_are_missing(
-    tmp_path: Path,
-) -> None:
-    def unequal(folder: Path) -> RunConfig:
-        config = a_run(folder)
-        make_suite(folder, {"task_b": TASKS["task_b"]}, head="runs: 3")
-        return config
+async def a_dead_run(folder: Path) -> RunConfig:
+    """A run of three tasks whose runner was killed when the second had ended."""
+    config = a_run(folder)
+    await run_benchmark(config)
+    die_after(journal_of(config), is_end_of("task_b"))
+    return config
 
-    config = unequal(tmp_path / "other")
-    with fail_after(RUN_LIMIT_S):
-        whole = await run_benchmark(unequal(tmp_path / "one"))
-        await run_benchmark(config)
-    die_after(config, is_end_of("task_c"))
-    with fail_after(RUN_LIMIT_S):
-        result = await resume(again(config))
-    assert result.complete
-    assert told(result) == told(whole)
-    assert [len(task["runs"]) for task in json.loads(result.path.read_text("utf-8"))["tasks"]] == [1, 3, 1]
-    assert started(config)[5:] == ["task_b", "task_b"]
+
+def homes_of(config: RunConfig) -> Path:
+    [folder] = config.run_root.iterdir()
+    return folder / HOMES
+
+
+def changes_of(result: Result) -> object:
+    return json.loads(result.path.read_text("utf-8"))["changes"]
 
 
 def told(result: Result) -> object:
@@ -98,41 +82,36 @@ def told(result: Result) -> object:
 
 
 async def test_a_run_that_died_goes_on_where_it_was_and_comes_to_the_same_result(tmp_path: Path) -> None:
-    undisturbed = a_run(tmp_path / "one")
-    config = a_run(tmp_path / "other")
-    with fail_after(RUN_LIMIT_S):
-        whole = await run_benchmark(undisturbed)
-        first = await run_benchmark(config)
-    die_after(config, is_end_of("task_b"))
+    undisturbed, config = a_run(tmp_path / "one"), a_run(tmp_path / "other")
+    for folder in ("one", "other"):
+        make_suite(tmp_path / folder, {"task_b": TASKS["task_b"]}, head="runs: 3")
+    whole = await run_benchmark(undisturbed)
+    first = await run_benchmark(config)
+    die_after(journal_of(config), is_end_of("task_c"))
     first.path.unlink()
     seen = Heard()
-    with fail_after(RUN_LIMIT_S):
-        result = await resume(again(config), observer=seen)
+    result = await resume(again(config), observer=seen)
     assert result.run_id == first.run_id
     assert result.complete
     assert told(result) == told(whole)
-    assert started(config) == ["task_a", "task_b", "task_c", "task_c"]
+    assert started(config) == ["task_a", "task_b", "task_c", "task_b", "task_b", "task_b", "task_b"]
     [begun] = [event for event in seen.events if isinstance(event, RunBegan)]
-    assert (begun.trials, begun.done) == (3, 2)
+    assert (begun.trials, begun.done) == (5, 3)
     earlier = begun.earlier
-    assert earlier.passed + earlier.failed + earlier.ungraded + len(begun.to_grade) == 2
-    assert [event.key.task_id for event in seen.events if isinstance(event, TrialBegan)] == ["task_c"]
+    assert earlier.passed + earlier.failed + earlier.ungraded + len(begun.to_grade) == 3
+    assert [str(event.key) for event in seen.events if isinstance(event, TrialBegan)] == ["task_b@2", "task_b@3"]
     records = read_journal(journal_of(config)).records
     assert [type(record) for record in records].count(RunResumed) == 1
     assert isinstance(records[-1], RunFinished)
 
 
 async def test_what_an_unfinished_attempt_left_is_kept_aside(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-    die_after(config, is_end_of("task_b"))
-    workspace = config.run_root / first.run_id / "task_c"
+    config = await a_dead_run(tmp_path)
+    workspace = homes_of(config).with_name("task_c")
     (workspace / "half.txt").write_text("not finished", encoding="utf-8")
-    evidence = first.folder / "trials" / "task_c" / "1"
+    evidence = journal_of(config).with_name("trials") / "task_c" / "1"
     (evidence / "stdout.log").write_text("half a word", encoding="utf-8")
-    with fail_after(RUN_LIMIT_S):
-        result = await resume(again(config))
+    result = await resume(again(config))
     assert sorted(path.name for path in workspace.iterdir()) == ["out.txt"]
     assert (workspace.with_name("task_c~1") / "half.txt").read_text("utf-8") == "not finished"
     assert (evidence.with_name("1~1") / "stdout.log").read_text("utf-8") == "half a word"
@@ -143,15 +122,13 @@ async def test_trials_that_ended_without_their_grade_are_graded_and_not_run_agai
     config = a_run(tmp_path)
     async with fake_judge(good(0.5)) as judge:
         config = replace(config, judge=JudgeConfig(model="judge-1", base_url=judge.base_url, cache=False))
-        with fail_after(RUN_LIMIT_S):
-            await run_benchmark(config)
+        await run_benchmark(config)
         records = read_journal(journal_of(config)).records
         path = journal_of(config)
         path.unlink()
         with JournalWriter(path) as journal:
             journal.append([one for one in records if not isinstance(one, GradeGiven | RunFinished)])
-        with fail_after(RUN_LIMIT_S):
-            result = await resume(again(config))
+        result = await resume(again(config))
     assert started(config) == ["task_a", "task_b", "task_c"]
     assert [grade.score for grade in result.grades.values()] == [0.5, 0.5, 0.5]
     assert result.complete
@@ -164,12 +141,11 @@ async def test_trials_that_said_nothing_about_the_model_are_retried_and_both_att
     once = tmp_path / "once"
     config = a_run(tmp_path, {"task_a": f"scenario: only_once {once}", "task_b": "Write out.txt."})
     once.touch()
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        once.unlink()
-        assert [outcome.reason for outcome in first.outcomes] == [Reason.NO_TRANSCRIPT, Reason.COMPLETED]
-        assert first.unfinished == 1
-        result = await resume(again(config))
+    first = await run_benchmark(config)
+    once.unlink()
+    assert [outcome.reason for outcome in first.outcomes] == [Reason.NO_TRANSCRIPT, Reason.COMPLETED]
+    assert first.unfinished == 1
+    result = await resume(again(config))
     assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED, Reason.COMPLETED]
     assert [outcome.attempt for outcome in result.outcomes] == [2, 1]
     trials = result.folder / "trials" / "task_a"
@@ -179,52 +155,39 @@ async def test_trials_that_said_nothing_about_the_model_are_retried_and_both_att
 
 
 async def test_a_changed_task_is_named_and_refused_and_run_again_when_accepted(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        run = (await run_benchmark(config)).run_id
-        die_after(config, is_end_of("task_b"))
-        make_suite(tmp_path, {"task_a": "Write out.txt, and do it well."})
-        before = journal_of(config).read_bytes()
-        with pytest.raises(ChangedError, match="task_a has changed"):
-            await resume(again(config))
-        assert journal_of(config).read_bytes() == before
-        result = await resume(again(config, accept=True))
-    first, again_started = started(config)[:3], started(config)[3:]
-    assert first == ["task_a", "task_b", "task_c"]
-    assert sorted(again_started) == ["task_a", "task_c"], "which of them is first depends on what they took before"
-    assert {outcome.key.task_id: outcome.attempt for outcome in result.outcomes} == {
-        "task_a": 2,
-        "task_b": 1,
-        "task_c": 1,
-    }
-    assert json.loads(result.path.read_text("utf-8"))["changes"] == ["task_a has changed"]
-    with fail_after(RUN_LIMIT_S):  # what was accepted once is how the run is
-        assert (await resume(again(config, run))).complete
+    config = await a_dead_run(tmp_path)
+    make_suite(tmp_path, {"task_a": "Write out.txt, and do it well."})
+    before = journal_of(config).read_bytes()
+    with pytest.raises(ChangedError, match="task_a has changed"):
+        await resume(again(config))
+    assert journal_of(config).read_bytes() == before
+    result = await resume(again(config, accept=True))
+    assert started(config)[:3] == ["task_a", "task_b", "task_c"]
+    assert sorted(started(config)[3:]) == ["task_a", "task_c"], (
+        "which of them is first depends on what they took before"
+    )
+    attempts = {outcome.key.task_id: outcome.attempt for outcome in result.outcomes}
+    assert attempts == {"task_a": 2, "task_b": 1, "task_c": 1}
+    assert changes_of(result) == ["task_a has changed"]
+    assert (await resume(again(config, result.run_id))).complete, "what was accepted once is how the run is"
 
 
 async def test_another_setting_is_named_and_refused_and_told_in_the_result_when_accepted(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        die_after(config, is_end_of("task_b"))
-        with pytest.raises(ChangedError, match="--thinking: not given → high"):
-            await resume(again(config, thinking="high"))
-        result = await resume(again(config, accept=True, thinking="high"))
+    config = await a_dead_run(tmp_path)
+    with pytest.raises(ChangedError, match="--thinking: not given → high"):
+        await resume(again(config, thinking="high"))
+    result = await resume(again(config, accept=True, thinking="high"))
     assert started(config) == ["task_a", "task_b", "task_c", "task_c"]
-    assert json.loads(result.path.read_text("utf-8"))["changes"] == ["--thinking: not given → high"]
+    assert changes_of(result) == ["--thinking: not given → high"]
 
 
 async def test_another_release_of_openclaw_is_named_and_refused(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        die_after(config, is_end_of("task_b"))
-        fake_openclaw(tmp_path, release="2026.7.1")
-        named = pytest.RaisesExc(ChangedError, match=r"openclaw: 2026\.6\.5 → 2026\.7\.1")
-        with pytest.RaisesGroup(named, flatten_subgroups=True):
-            await resume(again(config))
-        result = await resume(again(config, accept=True))
-    assert json.loads(result.path.read_text("utf-8"))["changes"] == ["openclaw: 2026.6.5 → 2026.7.1"]
+    config = await a_dead_run(tmp_path)
+    fake_openclaw(tmp_path, release="2026.7.1")
+    named = pytest.RaisesExc(ChangedError, match=r"openclaw: 2026\.6\.5 → 2026\.7\.1")
+    with pytest.RaisesGroup(named, flatten_subgroups=True):
+        await resume(again(config))
+    assert changes_of(await resume(again(config, accept=True))) == ["openclaw: 2026.6.5 → 2026.7.1"]
 
 
 def test_options_that_make_another_plan_are_refused(tmp_path: Path) -> None:
@@ -234,44 +197,34 @@ def test_options_that_make_another_plan_are_refused(tmp_path: Path) -> None:
 
 async def test_a_run_with_nothing_left_is_only_told_again(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        before = journal_of(config).read_bytes()
-        first.path.unlink()
-        result = await resume(again(config, first.run_id))
+    first = await run_benchmark(config)
+    before = journal_of(config).read_bytes()
+    first.path.unlink()
+    result = await resume(again(config, first.run_id))
     assert result.path.is_file()
     assert journal_of(config).read_bytes() == before
 
 
 async def test_a_run_that_another_process_works_on_is_left_alone(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        die_after(config, is_end_of("task_b"))
-        with (
-            JournalWriter(journal_of(config), go_on=True),
-            pytest.raises(ResultsError, match="Another pinchbench-async"),
-        ):
-            await resume(again(config))
+    config = await a_dead_run(tmp_path)
+    alone = pytest.raises(ResultsError, match="Another pinchbench-async")
+    with JournalWriter(journal_of(config), go_on=True), alone:
+        await resume(again(config))
 
 
 async def test_a_runner_that_died_before_its_journal_loses_nothing(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        journal_of(config).unlink()
-        result = await resume(again(config))
+    await run_benchmark(config)
+    journal_of(config).unlink()
+    result = await resume(again(config))
     assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED] * 3
 
 
 async def test_a_record_that_was_torn_when_the_runner_died_costs_its_trial_another_run(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        die_after(config, is_end_of("task_b"))
-        path = journal_of(config)
-        path.write_bytes(path.read_bytes()[:-40])
-        result = await resume(again(config))
+    config = await a_dead_run(tmp_path)
+    path = journal_of(config)
+    path.write_bytes(path.read_bytes()[:-40])
+    result = await resume(again(config))
     assert started(config) == ["task_a", "task_b", "task_c", "task_b", "task_c"]
     assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED] * 3
     assert len(result.problems) == 1
@@ -279,27 +232,25 @@ async def test_a_record_that_was_torn_when_the_runner_died_costs_its_trial_anoth
 
 async def test_a_record_that_is_broken_where_only_the_result_looks_costs_its_trial_another_run(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        path = journal_of(config)
-        whole = as_older_release(path.read_bytes())  # which the digests of a newer one would not let pass
-        before, store, after = whole.partition(b'"store":"')  # of the first trial
-        path.write_bytes(before + store + b"\xff" + after[1:])
-        result = await resume(again(config))
+    await run_benchmark(config)
+    path = journal_of(config)
+    whole = as_older_release(path.read_bytes())  # which the digests of a newer one would not let pass
+    before, store, after = whole.partition(b'"store":"')  # of the first trial
+    path.write_bytes(before + store + b"\xff" + after[1:])
+    result = await resume(again(config))
     assert started(config) == ["task_a", "task_b", "task_c", "task_a"]
     assert (len(result.outcomes), result.unfinished, len(result.problems)) == (3, 0, 1)
 
 
 async def test_outcomes_on_one_line_are_graded_once_each(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        path = journal_of(config)
-        lines = as_older_release(path.read_bytes()).split(b"\n")
-        ends = [line for line in lines if line.startswith(b'{"type":"outcome"')]
-        others = [line for line in lines if line.startswith((b'{"type":"run_started"', b'{"type":"trial_started"'))]
-        path.write_bytes(b"\n".join([*others, b"".join(ends), b""]))
-        result = await resume(again(config))
+    await run_benchmark(config)
+    path = journal_of(config)
+    lines = as_older_release(path.read_bytes()).split(b"\n")
+    ends = [line for line in lines if line.startswith(b'{"type":"outcome"')]
+    others = [line for line in lines if line.startswith((b'{"type":"run_started"', b'{"type":"trial_started"'))]
+    path.write_bytes(b"\n".join([*others, b"".join(ends), b""]))
+    result = await resume(again(config))
     assert started(config) == list(TASKS)
     assert sum(isinstance(record, GradeGiven) for record in read_journal(path).records) == len(ends) == 3
     assert result.complete
@@ -309,32 +260,15 @@ async def test_a_cancelled_run_goes_on_and_can_be_cancelled_and_go_on_again(tmp_
     async with open_gate() as gate:
         config = a_run(tmp_path, dict.fromkeys(TASKS, f"scenario: gate {gate.port}"))
         with CancelScope() as scope:
-
-            async def let_one_go(events: MemoryObjectReceiveStream[Event]) -> None:
-                await (await gate.next()).let_go()
-                async for event in events:
-                    if isinstance(event, TrialEnded):
-                        await gate.next()
-                        scope.cancel()
-
-            with fail_after(RUN_LIMIT_S):
-                await run_benchmark(config, observer=let_one_go)
+            await run_benchmark(config, observer=gate.closing_after(1, scope))
         assert scope.cancelled_caught
-        assert [one.reason for one in read_journal(journal_of(config)).state.attempts] == [
-            Reason.COMPLETED,
-            Reason.INTERRUPTED,
-        ]
-        with CancelScope() as scope, fail_after(RUN_LIMIT_S):
-            await resume(again(config), observer=let_one_go)
+        attempts = read_journal(journal_of(config)).state.attempts
+        assert [one.reason for one in attempts] == [Reason.COMPLETED, Reason.INTERRUPTED]
+        with CancelScope() as scope:
+            await resume(again(config), observer=gate.closing_after(1, scope))
         assert scope.cancelled_caught
-
-        async def let_all_go(events: MemoryObjectReceiveStream[Event]) -> None:
-            async for event in events:
-                if isinstance(event, TrialBegan):
-                    await (await gate.next()).let_go()
-
-        with fail_after(RUN_LIMIT_S):
-            result = await resume(again(config), observer=let_all_go)
+        async with gate.opened():
+            result = await resume(again(config))
     assert [outcome.reason for outcome in result.outcomes] == [Reason.COMPLETED] * 3
     assert started(config) == ["task_a", "task_b", "task_b", "task_c", "task_c"]
 
@@ -342,93 +276,74 @@ async def test_a_cancelled_run_goes_on_and_can_be_cancelled_and_go_on_again(tmp_
 async def test_a_retry_that_was_promised_is_made_on_resume_and_no_further_one(tmp_path: Path) -> None:
     config = a_run(tmp_path, {"task_a": f"scenario: outage {tmp_path / 'calls'} 9 503 unavailable"})
     config = replace(config, infra_retries=1, fail_fast=False)
-    with fail_after(RUN_LIMIT_S):
-        await run_benchmark(config)
-        die_after(config, lambda record: isinstance(record, TrialFinished) and record.retried)
-        await resume(again(config))
+    await run_benchmark(config)
+    die_after(journal_of(config), lambda record: isinstance(record, TrialFinished) and record.retried)
+    await resume(again(config))
     attempts = read_journal(journal_of(config)).state.attempts
     assert [(one.reason, one.attempt) for one in attempts] == [(Reason.PROVIDER_ERROR, 1), (Reason.PROVIDER_ERROR, 2)]
 
 
 async def test_what_was_moved_and_accepted_is_graded_again_where_it_is_now(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        run = (await run_benchmark(config)).run_id
-        die_after(config, is_end_of("task_b"))
-        (tmp_path / "tasks").rename(tmp_path / "moved")
-        await resume(again(config, run, tasks_dir=tmp_path / "moved"))
-        again_graded = await regrade(RegradeConfig(run=run, output_dir=config.output_dir, run_root=config.run_root))
+    config = await a_dead_run(tmp_path)
+    moved = (tmp_path / "tasks").rename(tmp_path / "moved")
+    run = (await resume(again(config, tasks_dir=moved))).run_id
+    again_graded = await regrade(RegradeConfig(run=run, output_dir=config.output_dir, run_root=config.run_root))
     assert len(again_graded.grades) == 3
 
 
 async def test_a_living_runner_keeps_its_homes_from_a_copy_of_its_results(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        run = (await run_benchmark(config)).run_id
-        die_after(config, is_end_of("task_b"))
-        alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in")
-        async with owned_homes(config.run_root / run):
-            with pytest.RaisesGroup(alone, flatten_subgroups=True):
-                await resume(again(config, run))
-            assert (config.run_root / run / HOMES / OWNER).exists()
-        assert (await resume(again(config, run))).complete
+    config = await a_dead_run(tmp_path)
+    alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in")
+    async with owned_homes(homes_of(config).parent):
+        with pytest.RaisesGroup(alone, flatten_subgroups=True):
+            await resume(again(config))
+        assert (homes_of(config) / OWNER).exists()
+    assert (await resume(again(config))).complete
 
 
-def _restart_container(config: RunConfig, run: str) -> Path:
-    """What a runner leaves that died with its container: all of it is of another host, or of another pid namespace."""
-    homes = config.run_root / run / HOMES
-    homes.mkdir(parents=True)
+async def a_run_that_died_with_its_container(folder: Path) -> tuple[RunConfig, Path]:
+    """A dead run all of whose locks are of another host or pid namespace, and the lock of its journal."""
+    config = await a_dead_run(folder)
+    homes_of(config).mkdir()
     pid, started, boot, _ = identity().split()
-    (homes / OWNER).write_text(f"{pid} {started} {boot} 1", encoding="utf-8")
+    (homes_of(config) / OWNER).write_text(f"{pid} {started} {boot} 1", encoding="utf-8")
     lock = journal_of(config).with_suffix(".lock")
     owner = {"host": "0123456789ab", "pid": 7, "started": "1", "boot": boot, "space": "pid:[1]"}
     lock.write_text(json.dumps(owner), encoding="utf-8")
-    return lock
+    return config, lock
 
 
 async def test_a_run_that_died_with_its_container_is_resumed_in_the_next(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        run = (await run_benchmark(config)).run_id
-        die_after(config, is_end_of("task_b"))
-        lock = _restart_container(config, run)
-        result = await resume(again(config, run))
+    config, lock = await a_run_that_died_with_its_container(tmp_path)
+    result = await resume(again(config))
 
     assert result.complete
     assert not lock.exists()
-    assert not (config.run_root / run / HOMES).exists()
+    assert not homes_of(config).exists()
 
 
 async def test_where_locks_prove_nothing_a_run_is_resumed_only_on_request(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = a_run(tmp_path)
     monkeypatch.setattr(folders, "LOCAL", frozenset())  # as on a network file system
-    with fail_after(RUN_LIMIT_S):
-        run = (await run_benchmark(config)).run_id
-        die_after(config, is_end_of("task_b"))
-        lock = _restart_container(config, run)
-        with pytest.raises(ResultsError, match=f"process 7 on 0123456789ab.*resume .*{run} --take-over"):
-            await resume(again(config, run))
-        assert lock.exists()
-        result = await resume(replace(again(config, run), take_over=True))
+    config, lock = await a_run_that_died_with_its_container(tmp_path)
+    run = homes_of(config).parent.name
+    with pytest.raises(ResultsError, match=f"process 7 on 0123456789ab.*resume .*{run} --take-over"):
+        await resume(again(config, run))
+    assert lock.exists()
+    result = await resume(replace(again(config, run), take_over=True))
 
     assert result.complete
     assert not lock.exists()
 
 
 async def test_a_living_runner_in_another_container_keeps_its_homes_whatever_takes_over(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        run = (await run_benchmark(config)).run_id
-        die_after(config, is_end_of("task_b"))
-        _restart_container(config, run)
-        owner = os.open(config.run_root / run / HOMES / OWNER, os.O_RDONLY)
+    config, _ = await a_run_that_died_with_its_container(tmp_path)
+    alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in .* another container")
+    with (homes_of(config) / OWNER).open() as owner:
         fcntl.flock(owner, fcntl.LOCK_EX)
-        alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in .* another container")
         with pytest.RaisesGroup(alone, flatten_subgroups=True):
-            await resume(replace(again(config, run), take_over=True))
+            await resume(replace(again(config), take_over=True))
         sweep_homes(config.run_root)
-        os.close(owner)
 
-    assert (config.run_root / run / HOMES).exists()
+    assert homes_of(config).exists()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from anyio import Event, create_memory_object_stream, create_task_group, fail_after, to_thread
+from anyio import TaskHandle, create_memory_object_stream, create_task_group, to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream
 
 from chaos.ledger import differences, timeless
-from fakes import Gate, Guest, fake_openclaw, open_gate, run_config
+from fakes import Gate, Guest, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import ResultsError
@@ -58,25 +58,8 @@ from pinchbench.runner.run_benchmark import run_benchmark
 from sampling import sampled
 
 LIMIT_S = 90
-KILLS_LIMIT_S = 280  # five runs one after the other, on a machine with other work
 # Grades 1 for an attempt that is not the first, so that a retry changes the score.
-TASK = """\
----
-id: {task_id}
-grading_type: automated
-timeout_seconds: 60
----
-## Prompt
-
-scenario: gate {port}
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {{"done": 1.0 if "attempt2" in str(workspace_path) or "~" in str(workspace_path) else 0.5}}
-```
-"""
+CHECK = 'return {"done": 1.0 if "attempt2" in str(workspace_path) or "~" in str(workspace_path) else 0.5}'
 
 
 def files_of(config: RunConfig) -> RunFiles:
@@ -94,12 +77,9 @@ def key(task_id: str) -> TrialKey:
 
 def a_run(folder: Path, gate: Gate, tasks: str, *, concurrency: int) -> RunConfig:
     """A run of the tasks `task_a` and so on, whose turns wait at the gate."""
-    config = run_config(folder, fake_openclaw(folder), {})
-    assert config.tasks_dir is not None
-    for letter in tasks:
-        text = TASK.format(task_id=f"task_{letter}", port=gate.port)
-        (config.tasks_dir / f"task_{letter}.md").write_text(text, encoding="utf-8")
-    return replace(config, concurrency=concurrency, infra_retries=0)
+    prompts = {f"task_{letter}": f"scenario: gate {gate.port}" for letter in tasks}
+    make_suite(folder, prompts, check=CHECK, timeout_s=60)
+    return replace(run_config(folder, fake_openclaw(folder), {}), concurrency=concurrency, infra_retries=0)
 
 
 async def ask(config: RunConfig, command: Command) -> Reply:
@@ -116,7 +96,12 @@ class Working:
 
     config: RunConfig
     ended: MemoryObjectReceiveStream[TrialKey]  # whose end is on the disk
-    result: Result | None = None
+    task: TaskHandle[Result]
+
+    @property
+    def result(self) -> Result:
+        """What it came to, after the block."""
+        return self.task.return_value
 
     async def ask(self, command: Command) -> Reply:
         return await ask(self.config, command)
@@ -126,20 +111,16 @@ class Working:
 async def working(config: RunConfig) -> AsyncIterator[Working]:
     """Work on a run while the block lasts, and to its end."""
     sender, ended = create_memory_object_stream[TrialKey](100)
-    run = Working(config=config, ended=ended)
 
     async def observer(events: MemoryObjectReceiveStream[AnyEvent]) -> None:
         async for event in events:
             if isinstance(event, TrialEnded):
                 sender.send_nowait(event.outcome.key)
 
-    async def work() -> None:
-        run.result = await run_benchmark(config, observer=observer)
-
-    with fail_after(LIMIT_S), sender, ended:
+    with sender, ended:
         async with create_task_group() as group:
-            group.start_soon(work)
-            yield run
+            task = group.create_task(run_benchmark(config, observer=observer))
+            yield Working(config=config, ended=ended, task=task)
 
 
 def waits_at(guest: Guest) -> str:
@@ -162,7 +143,6 @@ async def test_a_paused_run_starts_nothing_until_it_continues(tmp_path: Path) ->
         assert not any(isinstance(one, TrialStarted) and one.key == key("task_b") for one in records_of(run.config))
         assert (await run.ask(Continue())).ok
         await (await gate.next()).let_go()
-    assert run.result is not None
     assert run.result.complete
     assert not files_of(run.config).control_socket.exists()
     asked = [one for one in records_of(run.config) if isinstance(one, Control | PaceSet)]
@@ -180,12 +160,10 @@ async def test_a_stopped_trial_is_dead_when_the_answer_comes_and_in_no_score(tmp
         two = await guests_at(gate, 2)
         reply = await run.ask(StopTrial("task_a"))
         assert reply.text == "task_a has been stopped; it is skipped, and in no score."
-        with fail_after(LIMIT_S):
-            await two["task_a"].gone()
+        await two["task_a"].gone()
         assert (await run.ask(StopTrial("task_a"))).text.startswith("task_a does not run. Running: task_b.")
         await two["task_b"].let_go()
     result = run.result
-    assert result is not None
     assert not result.complete
     assert result.unfinished == 0
     assert [outcome.key.task_id for outcome in result.outcomes] == ["task_b"]
@@ -203,7 +181,6 @@ async def test_what_is_skipped_is_not_run_and_is_counted(tmp_path: Path) -> None
         third = await gate.next()
         assert waits_at(third) == "task_c"
         await third.let_go()
-    assert run.result is not None
     data = json.loads(run.result.path.read_text("utf-8"))
     assert data["control"] == {
         "skipped": [{"task_id": "task_b", "repetition": 1, "stopped": False}],
@@ -228,7 +205,6 @@ async def test_the_score_is_reported_with_and_without_what_was_retried_by_hand(t
         assert (await run.ask(Requeue("task_a", "the disk was slow"))).text == "task_a gets another attempt."
         await second.let_go()
         await (await gate.next()).let_go()
-    assert run.result is not None
     control = run.result.data.control
     assert control
     assert [(one.task_id, one.reason) for one in control.requeued] == [("task_a", "the disk was slow")]
@@ -249,7 +225,6 @@ async def test_a_higher_budget_lets_a_run_go_on_and_a_used_up_one_ends_it(tmp_pa
             assert work["used_usd"] == pytest.approx(0.006)
             assert (await run.ask(Budget(0.001))).ok
             await second.gone()
-    assert run.result is not None
     assert run.result.stopped.startswith("--max-cost $0.001 is reached")
     assert run.result.data.limits.max_cost == 0.001
 
@@ -260,15 +235,14 @@ async def test_a_note_is_kept_and_shown_and_keys_are_masked(tmp_path: Path, monk
         first = await gate.next()
         assert (await run.ask(Note("the fan is loud; sk-secret-secret-secret"))).text == "Noted."
         await first.let_go()
-    assert run.result is not None
     assert run.result.data.control
     [note] = run.result.data.control.notes
     assert note.text.startswith("the fan is loud; ")
     assert b"sk-secret" not in files_of(run.config).journal.read_bytes()
 
 
-# A runner in a process of its own, which is killed when a command's record is about to be written, has been written, or
-# has been done: nobody is answered.
+# A runner in a process of its own, which is killed when a command's record has been written, or has been done: nobody
+# is answered.
 RUNNER = """
 import os, signal, sys
 from pathlib import Path
@@ -290,8 +264,6 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 def mortal_append(self, records):
-    if moment == "before" and any(map(is_it, records)):
-        die()
     append(self, records)
     if moment == "written" and any(map(is_it, records)):
         die()
@@ -320,12 +292,7 @@ COMMANDS: dict[str, tuple[Change, type[Control]]] = {
 SAMPLE = ("requeue",)  # of which `make test` kills runners
 
 
-async def let_all_go(gate: Gate) -> None:
-    while True:
-        await (await gate.next(LIMIT_S)).let_go()
-
-
-async def up_to_the_command(gate: Gate, config: RunConfig, name: str | None) -> list[Guest]:
+async def up_to_the_command(gate: Gate, config: RunConfig, name: str) -> list[Guest]:
     """Wait until `task_a` has ended, two others are at the gate and one waits; a run that is to continue is paused."""
     two = await guests_at(gate, 2)
     await two["task_a"].let_go()
@@ -335,7 +302,7 @@ async def up_to_the_command(gate: Gate, config: RunConfig, name: str | None) -> 
     return [two["task_b"], third]
 
 
-async def to_the_end(gate: Gate, config: RunConfig, guests: list[Guest], ended: Event) -> None:
+async def to_the_end(gate: Gate, config: RunConfig, guests: list[Guest], run: TaskHandle[Result]) -> None:
     """Let all turns go until the run has ended; one that is paused continues."""
     if read_journal(files_of(config).journal).state.control.is_paused:
         status = (await ask(config, Status())).data
@@ -344,29 +311,19 @@ async def to_the_end(gate: Gate, config: RunConfig, guests: list[Guest], ended: 
     for guest in guests:
         with suppress(anyio.BrokenResourceError):  # it was stopped
             await guest.let_go()
-    async with create_task_group() as group:
-        group.start_soon(let_all_go, gate)
-        await ended.wait()
-        group.cancel_scope.cancel()
+    async with gate.opened():
+        await run.wait()
 
 
-async def undisturbed(gate: Gate, folder: Path, name: str | None) -> Result:
-    """The result of a run that is given the command, or none, and not disturbed."""
+async def undisturbed(gate: Gate, folder: Path, name: str) -> Result:
+    """The result of a run that is given the command and not disturbed."""
     config = a_run(folder, gate, "abcd", concurrency=2)
-    ended = Event()
-    result: list[Result] = []
-
-    async def work() -> None:
-        result.append(await run_benchmark(config))
-        ended.set()
-
     async with create_task_group() as group:
-        group.start_soon(work)
+        run = group.create_task(run_benchmark(config))
         guests = await up_to_the_command(gate, config, name)
-        if name is not None:
-            assert (await ask(config, COMMANDS[name][0])).ok
-        await to_the_end(gate, config, guests, ended)
-    return result[0]
+        assert (await ask(config, COMMANDS[name][0])).ok
+        await to_the_end(gate, config, guests, run)
+    return run.return_value
 
 
 async def killed_and_resumed(gate: Gate, folder: Path, name: str, moment: str) -> Result:
@@ -383,19 +340,12 @@ async def killed_and_resumed(gate: Gate, folder: Path, name: str, moment: str) -
         await guest.gone()
     assert files_of(config).control_socket.is_socket()  # left behind
     assert await to_thread.run_sync(send_command, files_of(config).control_socket, Status()) is None
-    assert any(type(one) is kind for one in records_of(config)) is (moment != "before")
-    ended = Event()
-    result: list[Result] = []
-
-    async def work() -> None:
-        result.append(await resume(ResumeConfig(output_dir=config.output_dir)))
-        ended.set()
-
+    assert any(type(one) is kind for one in records_of(config))
     async with create_task_group() as group:
-        group.start_soon(work)
-        await to_the_end(gate, config, [], ended)
+        run = group.create_task(resume(ResumeConfig(output_dir=config.output_dir)))
+        await to_the_end(gate, config, [], run)
     assert not files_of(config).control_socket.exists()
-    return result[0]
+    return run.return_value
 
 
 def told(result: Result) -> object:
@@ -411,8 +361,7 @@ def told(result: Result) -> object:
 async def test_a_runner_that_is_killed_in_the_middle_of_a_command_goes_on_to_the_same_result(
     tmp_path: Path, name: str, moment: str
 ) -> None:
-    with fail_after(KILLS_LIMIT_S):
-        async with open_gate() as gate:
-            expected = told(await undisturbed(gate, tmp_path / "undisturbed", name))
-            came = told(await killed_and_resumed(gate, tmp_path / moment, name, moment))
-            assert differences(came, expected) == []
+    async with open_gate() as gate:
+        expected = told(await undisturbed(gate, tmp_path / "undisturbed", name))
+        came = told(await killed_and_resumed(gate, tmp_path / moment, name, moment))
+        assert differences(came, expected) == []

@@ -5,19 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from anyio import fail_after
 
 from fake_judge import fake_judge, good
-from fakes import fake_openclaw, run_config
+from fakes import fake_openclaw, make_task, run_config
+from past_runs import die_after
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import RegradeConfig, ResumeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ChangedError, ConfigError
 from pinchbench.model.ending import Reason
-from pinchbench.model.task import GradingType, Task, Turn, WorkspaceFile
-from pinchbench.results.finished_run import Result, read_run
-from pinchbench.results.journal.journal import read_journal
+from pinchbench.model.task import Task, WorkspaceFile
+from pinchbench.results.finished_run import read_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import TrialFinished
 from pinchbench.runner.again.grade_again import regrade
@@ -26,21 +25,11 @@ from pinchbench.runner.plan.check_additions import addition_digests, check_addit
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 
-RUN_LIMIT_S = 120
 A_KEY = "sk-" + "a1B2" * 8
 
 
-def a_task(*places: str) -> Task:
-    return Task(
-        task_id="task_a",
-        name="a",
-        category="c",
-        grading_type=GradingType.LLM_JUDGE,
-        prompt="p",
-        turns=(Turn(prompt="p"),),
-        workspace_files=tuple(WorkspaceFile(dest=place, content="x") for place in places),
-        digest="d",
-    )
+def task_with(*places: str) -> Task:
+    return make_task(digest="d", workspace_files=tuple(WorkspaceFile(dest=place, content="x") for place in places))
 
 
 def written(path: Path, text: str) -> Path:
@@ -68,7 +57,7 @@ def a_run(folder: Path, prompts: dict[str, str] | None = None) -> RunConfig:
 def test_the_files_of_a_folder_are_files_of_each_task_and_the_task_stays_the_same(tmp_path: Path) -> None:
     rules = written(tmp_path / "files" / "AGENTS.md", "rules")
     deep = written(tmp_path / "files" / "docs" / "more.md", "more")
-    [task] = with_workspace_files([a_task("data.csv")], {".": str(tmp_path / "files"), "notes/SOUL.md": str(rules)})
+    [task] = with_workspace_files([task_with("data.csv")], {".": str(tmp_path / "files"), "notes/SOUL.md": str(rules)})
     assert [(one.dest, one.source) for one in task.workspace_files] == [
         ("data.csv", None),
         ("AGENTS.md", rules),
@@ -76,7 +65,7 @@ def test_the_files_of_a_folder_are_files_of_each_task_and_the_task_stays_the_sam
         ("notes/SOUL.md", rules),
     ]
     assert task.digest == "d"
-    assert with_workspace_files([a_task()], {}) == (a_task(),)
+    assert with_workspace_files([task_with()], {}) == (task_with(),)
 
 
 @pytest.mark.parametrize("place", ["AGENTS.md", "AGENTS.md/inner.txt", "notes"])
@@ -84,13 +73,13 @@ def test_a_file_in_the_place_of_a_task_s_own_is_refused_with_both_names(tmp_path
     rules = written(tmp_path / "AGENTS.md", "rules")
     files = {"AGENTS.md": str(rules), "notes/SOUL.md": str(rules)}
     with pytest.raises(ConfigError, match=r"which task_a brings"):
-        with_workspace_files([a_task(place)], files)
+        with_workspace_files([task_with(place)], files)
 
 
 @pytest.mark.parametrize("place", ["../up.md", "/etc/passwd", "~/x"])
 def test_a_place_outside_the_workspace_is_refused(tmp_path: Path, place: str) -> None:
     with pytest.raises(ConfigError, match="the place"):
-        with_workspace_files([a_task()], {place: str(written(tmp_path / "a.md", "a"))})
+        with_workspace_files([task_with()], {place: str(written(tmp_path / "a.md", "a"))})
 
 
 def test_what_can_not_be_read_is_refused_before_anything_starts(tmp_path: Path) -> None:
@@ -124,8 +113,7 @@ def test_your_own_openclaw_is_never_changed_and_a_gateway_takes_no_plugins() -> 
 
 async def test_an_agent_has_all_of_it_and_the_run_records_it(tmp_path: Path) -> None:
     config = a_run(tmp_path, {"task_a": "scenario: record seen.json"})
-    with fail_after(RUN_LIMIT_S):
-        result = await run_benchmark(config)
+    result = await run_benchmark(config)
     [outcome] = result.outcomes
     assert outcome.reason is Reason.COMPLETED
     workspace = Path(outcome.workspace)
@@ -142,19 +130,18 @@ async def test_an_agent_has_all_of_it_and_the_run_records_it(tmp_path: Path) -> 
 
 async def test_files_that_have_changed_are_named_and_refused_until_accepted(tmp_path: Path) -> None:
     config = a_run(tmp_path, {"task_a": "Write out.txt.", "task_b": "Write out.txt."})
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        die_after_first_trial(first)
-        written(tmp_path / "skills" / "salt" / "SKILL.md", "pepper")
-        written(tmp_path / "files" / "AGENTS.md", "other rules")
-        again = ResumeConfig(run=str(first.folder))
-        with pytest.raises(ChangedError, match="--skills: the files have changed\n  --workspace-files: the files"):
-            await resume(again)
-        with pytest.raises(ChangedError, match="--env"):
-            await resume(replace(again, settings={"env": {}}))
-        result = await resume(replace(again, accept_changes=True))
-        assert result.complete
-        assert (await resume(again)).complete  # what was accepted once is how the run is
+    first = await run_benchmark(config)
+    die_after(first.folder / "journal.jsonl", lambda record: isinstance(record, TrialFinished))
+    written(tmp_path / "skills" / "salt" / "SKILL.md", "pepper")
+    written(tmp_path / "files" / "AGENTS.md", "other rules")
+    again = ResumeConfig(run=str(first.folder))
+    with pytest.raises(ChangedError, match="--skills: the files have changed\n  --workspace-files: the files"):
+        await resume(again)
+    with pytest.raises(ChangedError, match="--env"):
+        await resume(replace(again, settings={"env": {}}))
+    result = await resume(replace(again, accept_changes=True))
+    assert result.complete
+    assert (await resume(again)).complete  # what was accepted once is how the run is
 
 
 async def test_a_judge_is_not_shown_added_files_that_the_agent_left_unchanged_also_when_it_grades_again(
@@ -162,18 +149,9 @@ async def test_a_judge_is_not_shown_added_files_that_the_agent_left_unchanged_al
 ) -> None:
     async with fake_judge(good()) as judge:
         config = replace(a_run(tmp_path), judge=JudgeConfig(model="j", base_url=judge.base_url, cache=False))
-        with fail_after(RUN_LIMIT_S):
-            result = await run_benchmark(config)
-            await regrade(RegradeConfig(run=str(result.folder), run_root=config.run_root))
+        result = await run_benchmark(config)
+        await regrade(RegradeConfig(run=str(result.folder), run_root=config.run_root))
         first, second = (str(one.json["messages"]) for one in judge.requests)
     assert "out.txt: 5 bytes, made or changed by the agent" in first
     assert "AGENTS.md" not in first  # it is neither the task's nor the agent's work
     assert first == second
-
-
-def die_after_first_trial(result: Result) -> None:
-    """Leave the run as a runner that was killed after its first trial would have."""
-    journal = result.folder / "journal.jsonl"
-    lines = journal.read_bytes().splitlines(keepends=True)
-    ended = [number for number, one in enumerate(read_journal(journal).records) if isinstance(one, TrialFinished)]
-    journal.write_bytes(b"".join(lines[: ended[0] + 1]))

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from fakes import fake_openclaw, make_suite, run_config
+from fakes import fake_openclaw, make_suite, make_task, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.doctor.machine_findings import find_prerequisites
 from pinchbench.model.ending import Reason
-from pinchbench.model.task import GradingType, Task
+from pinchbench.model.task import GradingType
 from pinchbench.openclaw.install import node_folder
 from pinchbench.publish.leaderboard.payload import obstacles
 from pinchbench.publish.leaderboard.public_names import PrivateNames
@@ -42,8 +42,8 @@ def program(path: Path, text: str = "#!/bin/sh\n") -> Path:
 
 
 def lacking(env: dict[str, str], *needed: str, kind: GradingType = GradingType.AUTOMATED) -> list[str]:
-    task = Task(task_id="t", name="t", category="c", grading_type=kind, prompt="p", turns=(), prerequisites=needed)
-    return [one.text for one in examine_tasks([task], openclaw="2026.9.6", env=env)["t"].missing]
+    task = make_task(grading_type=kind, prerequisites=needed)
+    return [one.text for one in examine_tasks([task], openclaw="2026.9.6", env=env)[task.task_id].missing]
 
 
 def test_a_version_and_a_module_of_python_are_those_of_this_program() -> None:

@@ -7,17 +7,15 @@ from html import unescape
 from pathlib import Path
 
 import pytest
-from anyio import CancelScope, fail_after, to_thread
-from anyio.streams.memory import MemoryObjectReceiveStream
+from anyio import CancelScope, to_thread
 
 from command_line import call, clean_environment
 from fake_judge import fake_judge, good
-from fakes import SCORED_BY_MODEL, Heard, calls, fake_openclaw, make_suite, open_gate, run_config
+from fakes import SCORED_BY_MODEL, TURN_LIMIT_S, Heard, calls, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.errors import AlteredRunError
-from pinchbench.events import Event, Notice, TrialBegan, TrialEnded
 from pinchbench.model.trial import TrialKey
 from pinchbench.publish.leaderboard.payload import obstacles
 from pinchbench.publish.leaderboard.public_names import PrivateNames
@@ -39,21 +37,16 @@ from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.set_up import planned_reuse
 
-RUN_LIMIT_S = 120
-TASKS = ("task_a", "task_b", "task_c")
-
 
 def a_run(folder: Path, prompt: str = "Write out.txt.") -> RunConfig:
     """A run of three tasks with checks, by a fake OpenClaw."""
     config = run_config(folder, fake_openclaw(folder), {})
-    for task_id in TASKS:
-        write_task(folder, task_id, prompt)
+    write_tasks(folder, dict.fromkeys(("task_a", "task_b", "task_c"), prompt))
     return replace(config, infra_retries=0)
 
 
-def write_task(folder: Path, task_id: str, prompt: str) -> None:
-    text = SCORED_BY_MODEL.format(task_id=task_id, prompt=prompt)
-    (folder / "tasks" / f"{task_id}.md").write_text(text, encoding="utf-8")
+def write_tasks(folder: Path, prompts: dict[str, str]) -> None:
+    make_suite(folder, prompts, check=SCORED_BY_MODEL, timeout_s=TURN_LIMIT_S)
 
 
 def files_of(result: Result) -> RunFiles:
@@ -76,34 +69,19 @@ def reusing(config: RunConfig, result: Result, **changes: object) -> RunConfig:
 async def test_a_run_that_was_interrupted_is_reused_and_each_trial_counts_once(tmp_path: Path) -> None:
     async with open_gate() as gate:
         config = a_run(tmp_path, f"scenario: gate {gate.port}")
-        said: list[str] = []
-
-        async def let_one_go(events: MemoryObjectReceiveStream[Event]) -> None:
-            await (await gate.next()).let_go()
-            async for event in events:
-                if isinstance(event, TrialEnded):
-                    await gate.next()
-                    scope.cancel()
-
-        async def let_all_go(events: MemoryObjectReceiveStream[Event]) -> None:
-            async for event in events:
-                if isinstance(event, Notice):
-                    said.append(event.text)
-                if isinstance(event, TrialBegan):
-                    await (await gate.next()).let_go()
-
-        with CancelScope() as scope, fail_after(RUN_LIMIT_S):
-            await run_benchmark(config, observer=let_one_go)
+        with CancelScope() as scope:
+            await run_benchmark(config, observer=gate.closing_after(1, scope))
         [first] = config.output_dir.glob("*/journal.jsonl")
         name = first.parent.name
         before = first.read_bytes()
-        with fail_after(RUN_LIMIT_S):
-            result = await run_benchmark(replace(config, reuse=name), observer=let_all_go)
+        heard = Heard()
+        async with gate.opened():
+            result = await run_benchmark(replace(config, reuse=name), observer=heard)
 
     assert [one.reused_from for one in result.outcomes] == [name, "", ""]
     assert turns(tmp_path) == 2 + 2, "the interrupted one, too, is run anew"
-    assert f"Reused from {name}: 1 of 3 trials." in said
-    assert sorted(one for one in said if one.startswith("Run anew")) == [
+    assert f"Reused from {name}: 1 of 3 trials." in heard.notices
+    assert sorted(one for one in heard.notices if one.startswith("Run anew")) == [
         "Run anew: 1 (no valid attempt there).",
         "Run anew: 1 (not run there).",
     ]
@@ -123,10 +101,9 @@ async def test_a_run_that_was_interrupted_is_reused_and_each_trial_counts_once(t
 
 async def test_more_repetitions_reuse_those_that_were_made(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        second = await run_benchmark(reusing(config, first, runs=2))
-        third = await run_benchmark(reusing(config, second, runs=2))
+    first = await run_benchmark(config)
+    second = await run_benchmark(reusing(config, first, runs=2))
+    third = await run_benchmark(reusing(config, second, runs=2))
     assert turns(tmp_path) == 3 + 3 + 0
     assert second.data.reused == {first.folder.name: 3}
     assert third.data.reused == {first.folder.name: 3, second.folder.name: 3}, "the run that made each is named"
@@ -155,8 +132,7 @@ SETTINGS: dict[str, dict[str, object]] = {
 
 async def test_nothing_is_reused_if_a_setting_differs_that_a_trial_may_depend_on(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
+    first = await run_benchmark(config)
     for why, changes in SETTINGS.items():
         planned = planned_reuse(prepare(reusing(config, first, **changes)))
         assert (len(planned.reused), len(planned.attempts)) == (0, 3)
@@ -172,9 +148,8 @@ async def test_nothing_is_reused_if_a_setting_differs_that_a_trial_may_depend_on
 
 async def test_a_dry_run_plans_and_forecasts_the_rest_alone(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-    write_task(tmp_path, "task_b", "Write out.txt, and do it well.")
+    first = await run_benchmark(config)
+    write_tasks(tmp_path, {"task_b": "Write out.txt, and do it well."})
     planned = planned_reuse(prepare(reusing(config, first, pass_threshold=0.9, max_cost=3.0, concurrency=4)))
     assert [one.key.task_id for one in planned.attempts] == ["task_b"]
     assert planned.run_anew == {"the task has changed": 1}
@@ -183,35 +158,22 @@ async def test_a_dry_run_plans_and_forecasts_the_rest_alone(tmp_path: Path) -> N
 async def test_another_openclaw_makes_all_trials_anew_and_says_so(tmp_path: Path) -> None:
     config = a_run(tmp_path)
     said = Heard()
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        fake_openclaw(tmp_path, release="2026.7.1")
-        second = await run_benchmark(reusing(config, first), observer=said)
+    first = await run_benchmark(config)
+    fake_openclaw(tmp_path, release="2026.7.1")
+    second = await run_benchmark(reusing(config, first), observer=said)
     assert "reused" not in json.loads(second.path.read_bytes())
     assert "Run anew: 3 (openclaw: 2026.6.5 → 2026.7.1)." in said.notices
 
 
 async def test_an_interrupted_run_that_reuses_is_resumed_and_keeps_what_it_reuses(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        async with open_gate() as gate:
-            write_task(tmp_path, "task_c", f"scenario: gate {gate.port}")
-
-            async def stop(events: MemoryObjectReceiveStream[Event]) -> None:
-                async for event in events:
-                    if isinstance(event, TrialBegan):
-                        await gate.next()
-                        scope.cancel()
-
-            async def let_go(events: MemoryObjectReceiveStream[Event]) -> None:
-                async for event in events:
-                    if isinstance(event, TrialBegan):
-                        await (await gate.next()).let_go()
-
-            with CancelScope() as scope:
-                await run_benchmark(reusing(config, first), observer=stop)
-            result = await resume(ResumeConfig(output_dir=config.output_dir), observer=let_go)
+    first = await run_benchmark(config)
+    async with open_gate() as gate:
+        write_tasks(tmp_path, {"task_c": f"scenario: gate {gate.port}"})
+        with CancelScope() as scope:
+            await run_benchmark(reusing(config, first), observer=gate.closing_after(0, scope))
+        async with gate.opened():
+            result = await resume(ResumeConfig(output_dir=config.output_dir))
     assert result.data.reused == {first.folder.name: 2}
     assert result.complete
     assert check_run(files_of(result)).state is State.VERIFIED
@@ -222,12 +184,11 @@ async def test_another_judge_grades_reused_work_again(tmp_path: Path) -> None:
     make_suite(tmp_path, {"task_a": "Write out.txt."})
     async with fake_judge(good(0.5)) as one, fake_judge(good(0.25)) as other:
         config = replace(config, judge=JudgeConfig(model="judge-1", base_url=one.base_url, cache=False))
-        with fail_after(RUN_LIMIT_S):
-            first = await run_benchmark(config)
-            asked = len(one.requests)
-            same = await run_benchmark(reusing(config, first))
-            judge = JudgeConfig(model="judge-2", base_url=other.base_url, cache=False)
-            second = await run_benchmark(reusing(config, first, judge=judge))
+        first = await run_benchmark(config)
+        asked = len(one.requests)
+        same = await run_benchmark(reusing(config, first))
+        judge = JudgeConfig(model="judge-2", base_url=other.base_url, cache=False)
+        second = await run_benchmark(reusing(config, first, judge=judge))
     key = TrialKey(task_id="task_a", repetition=1)
     assert len(one.requests) == asked
     assert turns(tmp_path) == 3
@@ -238,8 +199,7 @@ async def test_another_judge_grades_reused_work_again(tmp_path: Path) -> None:
 async def test_a_trial_counts_again_with_a_score_and_its_evidence_as_it_was_written(tmp_path: Path) -> None:
     config = a_run(tmp_path)
     make_suite(tmp_path, {"task_b": "Write out.txt."})  # needs a judge
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
+    first = await run_benchmark(config)
     transcript = first.folder / "trials" / "task_a" / "1" / "transcript.jsonl"
     transcript.rename(tmp_path / "elsewhere")
     planned = planned_reuse(prepare(reusing(config, first, runs=2)))
@@ -257,9 +217,8 @@ async def test_a_trial_counts_again_with_a_score_and_its_evidence_as_it_was_writ
 
 async def test_comparing_with_the_run_that_is_reused_warns_of_the_trials_on_both_sides(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
-        second = await run_benchmark(reusing(config, first))
+    first = await run_benchmark(config)
+    second = await run_benchmark(reusing(config, first))
     [comparison] = compare(find_sides([first.run_id, second.run_id], config.output_dir))
     told = list(warnings(comparison))
     assert "3 trials are on both sides, as a run reuses them: they can show no difference." in told
@@ -268,24 +227,12 @@ async def test_comparing_with_the_run_that_is_reused_warns_of_the_trials_on_both
 
 async def test_the_command_says_before_anything_starts_what_would_be_reused(tmp_path: Path) -> None:
     config = a_run(tmp_path)
-    with fail_after(RUN_LIMIT_S):
-        first = await run_benchmark(config)
+    first = await run_benchmark(config)
     before = turns(tmp_path)
     suite = ("--model", "mock/m1", "--tasks-dir", "tasks", "--output-dir", "results", "--infra-retries", "0")
-    options = (*suite, "--openclaw", str(config.openclaw), "--sandbox", "none", "--no-wire", "--runs", "2")
-    done = await to_thread.run_sync(
-        partial(
-            call,
-            "run",
-            *options,
-            "--reuse",
-            first.run_id,
-            "--dry-run",
-            "--json",
-            cwd=tmp_path,
-            env=clean_environment(tmp_path),
-        )
-    )
+    own = ("--openclaw", str(config.openclaw), "--sandbox", "none", "--no-wire", "--runs", "2")
+    command = ("run", *suite, *own, "--reuse", first.run_id, "--dry-run", "--json")
+    done = await to_thread.run_sync(partial(call, *command, cwd=tmp_path, env=clean_environment(tmp_path)))
     planned = json.loads(done.stdout)
     assert (planned["reused"], planned["run_anew"], len(planned["trials"])) == (3, {"not run there": 3}, 3)
     assert f"Reused from {first.folder.name}: 3 of 6 trials." in done.stderr

@@ -164,12 +164,6 @@ def test_sentences_name_the_option_and_the_figures() -> None:
     assert said == "--max-tokens 1,000,000: 960,000 tokens are used, and another trial would take about 60,000."
 
 
-@pytest.mark.parametrize(("hours", "told"), [(2, "2 h"), (0.75, "45 min"), (0.01, "36 s"), (1.999, "2 h")])
-def test_hours_are_reported_in_hours_and_minutes(hours: float, told: str) -> None:
-    one = budget(BudgetLimits(max_hours=hours))
-    assert one.expired(one.deadline) == f"--max-hours {told} is reached: the run has taken {told}."
-
-
 # The whole run
 
 
@@ -389,9 +383,7 @@ def test_an_estimate_counts_for_good_where_replies_report_no_usage() -> None:
 
 def test_a_limit_in_dollars_ends_the_run_at_the_first_answer_of_a_model_without_a_price() -> None:
     free = Usage(requests=1, total_tokens=900)
-    told = Budget(BudgetLimits(max_cost=5.0), began=0.0, expected_s={})
-    key = TrialKey(task_id="task_a", repetition=1)
-
-    assert told.uses(key, Usage()) == ""
-    assert "knows no price" in told.uses(key, free)
-    assert Budget(BudgetLimits(max_tokens=5000), began=0.0, expected_s={}).uses(key, free) == ""
+    told = Budget(COST, began=0.0)
+    assert told.uses(key(1), Usage()) == ""
+    assert "knows no price" in told.uses(key(1), free)
+    assert Budget(TOKENS, began=0.0).uses(key(1), free) == ""

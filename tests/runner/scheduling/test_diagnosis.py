@@ -243,27 +243,12 @@ def test_every_infrastructure_reason_has_a_cause_of_its_own() -> None:
     assert cause_of(outcome(Reason.COMPLETED)) not in causes
 
 
-@pytest.mark.parametrize(
-    ("reason", "is_transient"),
-    [
-        (Reason.GATEWAY_LOST, True),
-        (Reason.GUARDIAN_LOST, True),
-        (Reason.KILLED_BY_SIGNAL, True),
-        (Reason.NO_MODEL_CALL, True),
-        (Reason.SUSPENDED, True),
-        (Reason.COMMAND_NOT_FOUND, False),
-        (Reason.AGENT_NOT_STARTED, False),
-        (Reason.NO_TRANSCRIPT, False),
-        (Reason.MODEL_FALLBACK, False),
-        (Reason.WORKSPACE_FAILED, False),
-        (Reason.EVIDENCE_LOST, False),
-        (Reason.RUNNER_BUG, False),
-    ],
-)
-def test_waiting_helps_against_what_was_lost_and_not_against_what_is_missing(
-    reason: Reason, is_transient: bool
-) -> None:
-    assert cause_of(outcome(reason)).is_transient is is_transient
+def test_waiting_helps_against_what_was_lost_and_not_against_what_is_missing() -> None:
+    assert {reason for reason in INFRASTRUCTURE if not cause_of(outcome(reason)).is_transient} == {
+        *(Reason.COMMAND_NOT_FOUND, Reason.AGENT_NOT_STARTED, Reason.NO_TRANSCRIPT, Reason.PROMPT_TRUNCATED),
+        *(Reason.MODEL_FALLBACK, Reason.WORKSPACE_FAILED, Reason.EVIDENCE_LOST, Reason.WIRE_LOST),
+        *(Reason.DIVERGED, Reason.DISK_FULL, Reason.RUNNER_BUG),
+    }
 
 
 @pytest.mark.parametrize("reason", [one for one in Reason if not one.is_valid])

@@ -10,23 +10,19 @@ import anyio
 import pytest
 from anyio import create_task_group
 
+from fakes import attempts
 from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.grade import Grade
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, Task
-from pinchbench.model.trial import Attempt, Trial, TrialKey
+from pinchbench.model.task import GradingType
+from pinchbench.model.trial import Attempt
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import PaceSet, Record, TrialFinished
 from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.scheduling.budget import Budget, SharedBudget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
-from pinchbench.runner.scheduling.dispatcher import (
-    TOGETHER,
-    Decision,
-    Dispatcher,
-    Pace,
-)
+from pinchbench.runner.scheduling.dispatcher import TOGETHER, Decision, Dispatcher, Pace
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
@@ -40,22 +36,33 @@ REFUSED = "401 invalid api key"
 BUSY = "429 too many requests"
 
 
-def attempts(count: int) -> list[Attempt]:
-    tasks = [
-        Task(
-            task_id=f"task_{number}",
-            name="",
-            category="",
-            grading_type=GradingType.AUTOMATED,
-            prompt="",
-            turns=(),
-        )
-        for number in range(count)
-    ]
-    return [
-        Attempt(trial=Trial(key=TrialKey(task_id=task.task_id, repetition=1), task=task, timeout_s=60.0))
-        for task in tasks
-    ]
+def a_dispatcher(
+    trials: int = 4,
+    *,
+    slots: int = 2,
+    retries: int = 0,
+    limits: BudgetLimits = BudgetLimits(),  # noqa: B008 - frozen
+    began: float = 0.0,
+    fail_fast: bool = False,
+    throttle: RateLimit | None = None,
+    shared: SharedBudget | None = None,
+    run: str = "",
+    ends_below: float | None = None,
+) -> Dispatcher:
+    return Dispatcher(
+        schedule=AttemptQueue(attempts(trials), retries=retries, delay_s=DELAY_S, jitter=steady),
+        throttle=throttle or RateLimit(slots, delay_s=DELAY_S, jitter=steady),
+        breaker=CircuitBreaker(enabled=fail_fast, delay_s=DELAY_S, jitter=steady),
+        budget=Budget(limits, began=began),
+        shared=shared,
+        run=run,
+        ends_below=ends_below,
+    )
+
+
+def steady() -> float:
+    """The factor of a delay."""
+    return 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +86,6 @@ class Bench:
         retries: int = 2,
         limits: BudgetLimits = BudgetLimits(),  # noqa: B008 - frozen
         fail_fast: bool = True,
-        expected_s: dict[str, float] | None = None,
         took_s: dict[str, float] | None = None,
     ) -> None:
         self.interrupt = Interrupt()
@@ -94,14 +100,9 @@ class Bench:
         self._slots = slots
         self._took_s = took_s or {}
 
-        def jitter() -> float:
-            return 1.0
-
-        self.dispatcher = Dispatcher(
-            schedule=AttemptQueue(attempts(trials), retries=retries, delay_s=DELAY_S, jitter=jitter),
-            throttle=RateLimit(slots, delay_s=DELAY_S, jitter=jitter),
-            breaker=CircuitBreaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
-            budget=Budget(limits, began=anyio.current_time(), expected_s=expected_s or {}),
+        self.began = anyio.current_time()
+        self.dispatcher = a_dispatcher(
+            trials, slots=slots, retries=retries, limits=limits, began=self.began, fail_fast=fail_fast
         )
         self.alerts: list[BudgetNearlyUsed] = []
         self.control = RunControl(
@@ -111,7 +112,6 @@ class Bench:
             tell=self.told.append,
             alert=self.alerts.append,
         )
-        self.began = anyio.current_time()
 
     def _record(self, record: Record) -> None:
         if isinstance(record, PaceSet):
@@ -158,15 +158,7 @@ def ended(attempt: Attempt, reason: Reason = Reason.COMPLETED, *, note: str = ""
 
 
 def test_what_follows_from_the_end_of_an_attempt_is_a_value_and_nothing_is_done() -> None:
-    def jitter() -> float:
-        return 1.0
-
-    dispatcher = Dispatcher(
-        schedule=AttemptQueue(attempts(3), retries=2, delay_s=DELAY_S, jitter=jitter),
-        throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
-        breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
-        budget=Budget(BudgetLimits(max_cost=1.0), began=0.0),
-    )
+    dispatcher = a_dispatcher(3, retries=2, limits=BudgetLimits(max_cost=1.0))
     first, nothing = dispatcher.next(0.0)
     assert isinstance(first, Attempt)
     assert nothing == Decision()
@@ -298,23 +290,16 @@ async def test_a_trial_that_takes_too_long_is_ended_when_the_hours_are_over() ->
     assert anyio.current_time() - bench.began == pytest.approx(30)
 
 
-def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> None:
-    def jitter() -> float:
-        return 1.0
+def given(dispatcher: Dispatcher, now: float = 0.0) -> Attempt:
+    attempt, _ = dispatcher.next(now)
+    assert isinstance(attempt, Attempt)
+    return attempt
 
-    throttle = RateLimit(4, delay_s=DELAY_S, jitter=jitter)
-    one, other = (
-        Dispatcher(
-            schedule=AttemptQueue(attempts(3), retries=2, delay_s=DELAY_S, jitter=jitter),
-            throttle=throttle,
-            breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
-            budget=Budget(BudgetLimits(), began=0.0),
-        )
-        for _ in range(2)
-    )
-    first, _, second, _ = (dispatcher.next(0.0)[0] for dispatcher in (one, one, other, other))
-    assert isinstance(first, Attempt)
-    assert isinstance(second, Attempt)
+
+def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> None:
+    throttle = RateLimit(4, delay_s=DELAY_S, jitter=steady)
+    one, other = (a_dispatcher(3, throttle=throttle) for _ in range(2))
+    first, _, second, _ = (given(dispatcher) for dispatcher in (one, one, other, other))
     assert one.next(0.0) == (math.inf, Decision())  # four run, whosever they are
     assert [pace.limit for pace in one.limited(first, 1.0).paces] == [2]
     assert other.ended(second, ended(second), 2.0) == Decision()
@@ -324,49 +309,21 @@ def test_dispatchers_of_one_provider_share_its_rate_limit_and_each_says_so() -> 
 
 
 def test_a_run_that_needs_nothing_more_does_not_wait_for_the_trials_of_others_that_share_its_rate_limit() -> None:
-    def jitter() -> float:
-        return 1.0
-
-    throttle = RateLimit(1, delay_s=DELAY_S, jitter=jitter)
-    short, long = (
-        Dispatcher(
-            schedule=AttemptQueue(attempts(count), retries=0, delay_s=DELAY_S, jitter=jitter),
-            throttle=throttle,
-            breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
-            budget=Budget(BudgetLimits(), began=0.0),
-        )
-        for count in (1, 2)
-    )
-    only, _ = short.next(0.0)
-    assert isinstance(only, Attempt)
+    throttle = RateLimit(1, delay_s=DELAY_S, jitter=steady)
+    short, long = (a_dispatcher(trials, throttle=throttle) for trials in (1, 2))
+    only = given(short)
     short.ended(only, ended(only), 1.0)
-    assert isinstance(long.next(1.0)[0], Attempt)
+    given(long, 1.0)
     assert long.next(1.0)[0] == math.inf
     assert short.next(1.0)[0] is None
 
 
 def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_needs_nothing_more() -> None:
-    def jitter() -> float:
-        return 1.0
-
     shared = SharedBudget(BudgetLimits(max_cost=1.0), began=0.0)
     one, other, short = (
-        Dispatcher(
-            schedule=AttemptQueue(attempts(count), retries=0, delay_s=DELAY_S, jitter=jitter),
-            throttle=RateLimit(2, delay_s=DELAY_S, jitter=jitter),
-            breaker=CircuitBreaker(enabled=False, delay_s=DELAY_S, jitter=jitter),
-            budget=Budget(BudgetLimits(), began=0.0),
-            shared=shared,
-            run=name,
-        )
-        for name, count in (("one", 2), ("other", 2), ("short", 1))
+        a_dispatcher(trials, shared=shared, run=name) for name, trials in (("one", 2), ("other", 2), ("short", 1))
     )
-    last, _ = short.next(0.0)
-    first, _ = one.next(0.0)
-    second, _ = other.next(0.0)
-    assert isinstance(last, Attempt)
-    assert isinstance(first, Attempt)
-    assert isinstance(second, Attempt)
+    last, first, second = (given(dispatcher) for dispatcher in (short, one, other))
     assert short.ended(last, ended(last, cost=0.3), 1.0) == Decision()
     assert one.uses(first, Usage(requests=1, cost_usd=0.3), 2.0) == Decision()
     assert other.uses(second, Usage(requests=1, cost_usd=0.3), 2.0) == Decision()
@@ -378,34 +335,8 @@ def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_ne
     assert short.stop is None
 
 
-def by_hand(
-    trials: int = 4,
-    *,
-    slots: int = 2,
-    fail_fast: bool = False,
-    max_cost: float | None = None,
-    ends_below: float | None = None,
-) -> Dispatcher:
-    def jitter() -> float:
-        return 1.0
-
-    return Dispatcher(
-        schedule=AttemptQueue(attempts(trials), retries=0, delay_s=DELAY_S, jitter=jitter),
-        throttle=RateLimit(slots, delay_s=DELAY_S, jitter=jitter),
-        breaker=CircuitBreaker(enabled=fail_fast, delay_s=DELAY_S, jitter=jitter),
-        budget=Budget(BudgetLimits(max_cost=max_cost), began=0.0),
-        ends_below=ends_below,
-    )
-
-
-def given(dispatcher: Dispatcher, now: float = 0.0) -> Attempt:
-    attempt, _ = dispatcher.next(now)
-    assert isinstance(attempt, Attempt)
-    return attempt
-
-
 def test_a_paused_run_starts_nothing_whatever_the_provider_does_and_continues_when_asked_to() -> None:
-    dispatcher = by_hand()
+    dispatcher = a_dispatcher()
     first = given(dispatcher)
     [pace] = dispatcher.pause().paces
     assert (pace.limit, pace.is_end) == (0, False)
@@ -418,11 +349,11 @@ def test_a_paused_run_starts_nothing_whatever_the_provider_does_and_continues_wh
     dispatcher.ended(first, ended(first), 4.0)
     assert dispatcher.next(1000.0)[0] == math.inf
     dispatcher.go_on(1000.0)
-    assert isinstance(dispatcher.next(1000.0)[0], Attempt)
+    given(dispatcher, 1000.0)
 
 
 def test_a_run_that_has_paused_itself_retries_at_once_when_asked_to_continue() -> None:
-    dispatcher = by_hand(fail_fast=True)
+    dispatcher = a_dispatcher(fail_fast=True)
     refused = given(dispatcher)
     decision = dispatcher.ended(refused, ended(refused, Reason.PROVIDER_ERROR, note="401 invalid api key"), 1.0)
     assert [pace.limit for pace in decision.paces] == [0]
@@ -431,11 +362,11 @@ def test_a_run_that_has_paused_itself_retries_at_once_when_asked_to_continue() -
     assert due > 1.0
     assert dispatcher.why_waiting
     dispatcher.go_on(1.0)
-    assert isinstance(dispatcher.next(1.0)[0], Attempt)
+    given(dispatcher, 1.0)
 
 
 def test_fewer_run_at_once_when_the_user_says_so_and_as_many_as_before_when_he_takes_it_back() -> None:
-    dispatcher = by_hand(slots=3)
+    dispatcher = a_dispatcher(slots=3)
     given(dispatcher)
     [pace] = dispatcher.set_most(1).paces
     assert pace.limit == 1
@@ -447,13 +378,13 @@ def test_fewer_run_at_once_when_the_user_says_so_and_as_many_as_before_when_he_t
 
 
 def test_a_budget_that_is_used_up_ends_the_run_and_a_higher_one_makes_room() -> None:
-    dispatcher = by_hand(max_cost=1.0)
+    dispatcher = a_dispatcher(limits=BudgetLimits(max_cost=1.0))
     first = given(dispatcher)
     decision = dispatcher.uses(first, Usage(requests=1, total_tokens=1, cost_usd=0.9), 1.0)
     assert decision.alerts == (BudgetNearlyUsed(text="90 % of --max-cost $1.00 is used: $0.90 is spent."),)
     assert dispatcher.next(1.0)[0] == math.inf
     assert dispatcher.set_limits(max_cost=10.0) == Decision()
-    assert isinstance(dispatcher.next(1.0)[0], Attempt)
+    given(dispatcher, 1.0)
     decision = dispatcher.set_limits(max_cost=0.5)
     assert decision.ends_agents
     assert dispatcher.stop is Stop.BUDGET
@@ -463,7 +394,7 @@ def test_a_budget_that_is_used_up_ends_the_run_and_a_higher_one_makes_room() -> 
 def test_the_first_grade_below_the_threshold_ends_a_run_that_is_to_end_there(
     score: float | None, *, is_end: bool
 ) -> None:
-    dispatcher = by_hand(ends_below=0.8)
+    dispatcher = a_dispatcher(ends_below=0.8)
     first, second = given(dispatcher), given(dispatcher)
     dispatcher.ended(first, ended(first), 1.0)
 

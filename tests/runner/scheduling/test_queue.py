@@ -8,21 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fakes import attempts
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, Task
-from pinchbench.model.trial import Attempt, Trial, TrialKey
+from pinchbench.model.trial import Attempt, TrialKey
 from pinchbench.runner.scheduling.queue import MAX_DELAY_S, Admission, AttemptQueue
 
 LOST = Reason.GATEWAY_LOST
-
-
-def attempts(count: int) -> list[Attempt]:
-    made = []
-    for number in range(count):
-        task = Task(task_id=f"t{number}", name="", category="", grading_type=GradingType.AUTOMATED, prompt="", turns=())
-        made.append(Attempt(trial=Trial(key=TrialKey(task_id=task.task_id, repetition=1), task=task, timeout_s=1)))
-    return made
 
 
 def outcome(attempt: Attempt, reason: Reason) -> Outcome:
@@ -72,11 +64,11 @@ def test_what_comes_next_and_what_waits_of_each_task_is_known_before_it_is_given
     one = schedule([first, second])
     assert (one.coming(), one.coming(is_probe=True)) == (first, first)
     given_out(one)
-    assert +Counter(one.waiting_by_task) == {"t1": 1}
+    assert +Counter(one.waiting_by_task) == {"task_1": 1}
     one.ended(first, outcome(first, LOST), 0)
     again = replace(first, number=2)
     assert (one.coming(), one.coming(is_probe=True)) == (second, again)
-    assert one.waiting_by_task == {"t0": 1, "t1": 1}
+    assert one.waiting_by_task == {"task_0": 1, "task_1": 1}
     assert one.probe() == again
     assert given_out(one) == second
     assert not +Counter(one.waiting_by_task)
@@ -222,11 +214,11 @@ def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
 
 def test_a_trial_that_is_not_made_is_dropped_and_one_that_may_be_is_waited_for() -> None:
     planned = attempts(3)
-    admissions = Chosen(t0=Admission.NEVER, t1=Admission.LATER)
+    admissions = Chosen(task_0=Admission.NEVER, task_1=Admission.LATER)
     one = chosen_from(planned, admissions)
     assert one.coming() is None
     assert one.next(0) == math.inf
-    assert +Counter(one.waiting_by_task) == {"t1": 1, "t2": 1}
+    assert +Counter(one.waiting_by_task) == {"task_1": 1, "task_2": 1}
     admissions.by_task.clear()
     assert one.coming() == planned[1]
     assert [given_out(one), given_out(one)] == planned[1:]
@@ -244,7 +236,7 @@ def test_a_run_that_has_made_all_its_trials_waits_until_it_is_closed_since_it_ma
 
 def test_a_probe_is_made_early_since_without_one_nothing_would_tell_that_the_run_can_go_on() -> None:
     planned = attempts(2)
-    one = chosen_from(planned, Chosen(t0=Admission.NEVER, t1=Admission.LATER))
+    one = chosen_from(planned, Chosen(task_0=Admission.NEVER, task_1=Admission.LATER))
     assert one.coming(is_probe=True) == planned[1]
     assert one.probe() == planned[1]
 
@@ -256,7 +248,7 @@ def test_what_is_skipped_is_not_given_out_and_one_that_runs_earns_no_retry() -> 
     one.ended(failed, outcome(failed, LOST), 0)
     one.skip([running.key, failed.key, planned[2].key])
     assert one.waiting_keys == {planned[3].key}
-    assert +Counter(one.waiting_by_task) == {"t3": 1}
+    assert +Counter(one.waiting_by_task) == {"task_3": 1}
     assert given_out(one) is planned[3]
     assert not one.ended(planned[3], outcome(planned[3], Reason.COMPLETED), 1)
     assert one.next(2) is None  # for what runs can earn nothing

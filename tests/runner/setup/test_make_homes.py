@@ -8,12 +8,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from anyio import create_task_group, fail_after
+from anyio import create_task_group
 
-from fakes import MODEL, calls, fake_openclaw, make_suite
-from pinchbench import RunConfig, run_benchmark
-from pinchbench.defaults import Network, Sandbox
-from pinchbench.model.task import GradingType, Task, Turn
+from fakes import calls, fake_openclaw, make_task, run_config
+from pinchbench import run_benchmark
+from pinchbench.defaults import Network
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.find import find_openclaw
@@ -60,19 +59,14 @@ def test_a_task_with_servers_of_its_own_has_an_open_network_only_under_landlock(
     in_namespaces = replace(networked, sandbox=confined, networked=networked)
     restricted = LandlockSandbox(root=tmp_path, openclaw=openclaw, base={}, network=Network.MODEL)
     under_landlock = replace(in_namespaces, sandbox=restricted)
-    plain = Task(
-        task_id="task_a", name="", category="", grading_type=GradingType.AUTOMATED, prompt="", turns=(Turn(prompt=""),)
-    )
-    serving, networking = replace(plain, own_servers=True), replace(plain, network=True)
-
+    tasks = plain, _, networking = make_task(), make_task(own_servers=True), make_task(network=True)
     browsing = replace(networked, tools=("web_fetch", "web_search"))
-    tasks = (plain, serving, networking)
+
     assert [home_for(task, in_namespaces) for task in tasks] == [in_namespaces, in_namespaces, browsing]
     assert [home_for(task, under_landlock) for task in tasks] == [under_landlock, networked, browsing]
     assert home_for(networking, networked) == browsing, "also where all trials have an open network"
     assert home_for(plain, networked) is networked, "whose tools are the same as with another network"
-    able = replace(plain, abilities=(Ability.MEMORY, Ability.CHAT))
-    living = home_for(able, networked)
+    living = home_for(make_task(abilities=(Ability.MEMORY, Ability.CHAT)), networked)
     assert isinstance(living, PrivateHome)
     assert living.tools == ("memory_get", "memory_search", "message")
     assert living.settings["channels"] == {"messenger": {"enabled": True}}, "it has a gateway of its own"
@@ -86,17 +80,8 @@ def test_a_task_with_a_browser_has_it_in_its_config_and_its_sandbox(tmp_path: Pa
     openclaw = OpenClaw(program=tmp_path / "openclaw", version="2026.9.6")
     sandbox = HomeSandbox(openclaw=openclaw, base={}, network=Network.MODEL)
     home = PrivateHome(root=tmp_path, agent_id="a", openclaw=openclaw, base_env={}, sandbox=sandbox)
-    browsing = Task(
-        task_id="task_a",
-        name="",
-        category="",
-        grading_type=GradingType.AUTOMATED,
-        prompt="",
-        turns=(Turn(prompt=""),),
-        abilities=(Ability.BROWSER,),
-    )
 
-    found = home_for(browsing, home, tmp_path / "chromium")
+    found = home_for(make_task(abilities=(Ability.BROWSER,)), home, tmp_path / "chromium")
 
     assert isinstance(found, PrivateHome)
     assert found.browser == program
@@ -111,35 +96,17 @@ async def test_a_built_in_model_reads_nothing_of_the_users(tmp_path: Path, monke
     (tmp_path / ".openclaw").mkdir()
     (tmp_path / ".openclaw" / "openclaw.json").write_text("{ broken", encoding="utf-8")
     monkeypatch.setenv("HOME", str(tmp_path))
-    config = RunConfig(
-        model="demo/null",
-        openclaw=str(fake_openclaw(tmp_path)),
-        tasks_dir=make_suite(tmp_path, {"task_a": "hi"}),
-        output_dir=tmp_path / "out",
-        run_root=tmp_path / "pb",
-        wire=False,  # the fake calls no model
-        sandbox=Sandbox.NONE,
-    )
+    config = run_config(tmp_path, fake_openclaw(tmp_path), {"task_a": "hi"})
 
-    with fail_after(60):
-        result = await run_benchmark(config)
+    result = await run_benchmark(replace(config, model="demo/null"))
 
     assert len(result.outcomes) == 1
 
 
 async def test_a_prompt_too_long_for_an_argument_is_asked_about_once(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path)
-    config = RunConfig(
-        model=MODEL,
-        openclaw=str(program),
-        tasks_dir=make_suite(tmp_path, {f"task_{n}": "long " * 40_000 for n in range(2)}),
-        output_dir=tmp_path / "out",
-        run_root=tmp_path / "pb",
-        sandbox=Sandbox.NONE,
-    )
 
-    with fail_after(60):
-        await run_benchmark(config)
+    await run_benchmark(run_config(tmp_path, program, {f"task_{n}": "long " * 40_000 for n in range(2)}))
 
     assert sum("--help" in call for call in calls(program)) == 1
 
@@ -151,10 +118,9 @@ async def test_a_cancelled_setup_command_leaves_nobody_though_its_program_is_a_w
     program.write_text(f"#!/bin/sh\nsh -c 'echo up > {fifo}; sleep 300'\n", encoding="utf-8")
     program.chmod(0o755)
 
-    with fail_after(60):
-        async with create_task_group() as group:
-            group.start_soon(find_openclaw, str(program))
-            await anyio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
-            group.cancel_scope.cancel()
+    async with create_task_group() as group:
+        group.start_soon(find_openclaw, str(program))
+        await anyio.to_thread.run_sync(fifo.read_text, abandon_on_cancel=True)
+        group.cancel_scope.cancel()
 
     assert find_marked(f"setup/{os.getpid()}") == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import psutil
 import pytest
-from anyio import Event, fail_after
+from anyio import Event
 
 from fakes import fake_openclaw, run_config
 from http_server import HttpServer, Request, Response, running
@@ -123,8 +123,7 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
                 answer = await client.post(url, json={"model": "m", "messages": messages}, headers=headers)
             assert answer.status_code == 200
             after = [await _after(url, headers) for _ in range(2)]  # it is reported once
-            with fail_after(60):
-                await refused.wait()
+            await refused.wait()
     assert after == [404, 404]
     assert told == [f"The wire has refused the address of {TRIAL}, which has ended."]
     [asked] = server.requests
@@ -164,8 +163,7 @@ async def test_that_usage_is_estimated_is_said_once_and_after_the_first_reply(tm
                 for _ in range(2):
                     await client.post(f"{url}/chat/completions", json={"model": "m", "messages": []})
                     assert len(told) <= 1
-                with fail_after(60):
-                    await said.wait()
+                await said.wait()
     assert told == [ESTIMATED]
     assert used[0].total_tokens > 0
 
@@ -192,7 +190,7 @@ async def test_a_wire_that_died_is_an_infrastructure_failure_of_its_own(tmp_path
         [proxy] = set(psutil.Process().children()) - before
         proxy.kill()
         lease = wire.lease(1, trial=TRIAL, recording=tmp_path / "w", events=TrialEvents())
-        with fail_after(60), pytest.raises(WireError, match="Resume the run"):
+        with pytest.raises(WireError, match="Resume the run"):
             async with lease:
                 pass
         assert wire.has_failed
@@ -243,35 +241,33 @@ def _choose(name: str, env: Mapping[str, str], user: UserState = USER) -> Native
     return choose_native(name, CATALOGUE, user, env=env, needs_key=True)
 
 
+def _of_acme(settings: Json) -> Json:
+    return {"models": {"providers": {"acme": settings}}}
+
+
 def test_a_provider_with_one_key_is_asked_at_the_host_of_its_address() -> None:
     assert _choose("acme", KEYS) == replace(PROVIDER, base_url="https://api.acme.example")
 
 
 @pytest.mark.parametrize(
-    ("name", "env", "why"),
+    ("name", "env", "settings", "why"),
     [
-        ("acme", {}, "with a login"),
-        ("acme", {"A_OAUTH_TOKEN": "t"}, "with a login"),
-        ("acme", {**KEYS, "A_OAUTH_TOKEN": "t"}, "a key of OpenClaw's choice"),
-        ("acme", {**KEYS, "https_proxy": "http://proxy"}, "names a proxy"),
-        ("near", {"NEAR_API_KEY": "k"}, "is not known"),
-        ("unknown", {"UNKNOWN_API_KEY": "k"}, "is not known"),
+        ("acme", {}, {}, "with a login"),
+        ("acme", {"A_OAUTH_TOKEN": "t"}, {}, "with a login"),
+        ("acme", {**KEYS, "A_OAUTH_TOKEN": "t"}, {}, "a key of OpenClaw's choice"),
+        ("acme", {**KEYS, "https_proxy": "http://proxy"}, {}, "names a proxy"),
+        ("near", {"NEAR_API_KEY": "k"}, {}, "is not known"),
+        ("unknown", {"UNKNOWN_API_KEY": "k"}, {}, "is not known"),
+        # settings of the user that lead past the wire
+        ("acme", KEYS, _of_acme({"baseUrl": "https://own.example"}), "an address or in a way of its own"),
+        ("acme", KEYS, _of_acme({"request": {"proxy": {"mode": "explicit"}}}), "in a way of its own"),
+        ("acme", KEYS, {"env": {"vars": {"HTTPS_PROXY": "http://proxy"}}}, "names a proxy"),
     ],
 )
-def test_a_provider_that_the_wire_can_not_stand_in_for_has_a_reason(name: str, env: dict[str, str], why: str) -> None:
-    assert why in str(_choose(name, env))
-
-
-@pytest.mark.parametrize(
-    ("config", "why"),
-    [
-        ({"models": {"providers": {"acme": {"baseUrl": "https://own.example"}}}}, "an address or in a way of its own"),
-        ({"models": {"providers": {"acme": {"request": {"proxy": {"mode": "explicit"}}}}}}, "in a way of its own"),
-        ({"env": {"vars": {"HTTPS_PROXY": "http://proxy"}}}, "names a proxy"),
-    ],
-)
-def test_settings_of_the_user_that_lead_past_the_wire_are_a_reason(config: Json, why: str) -> None:
-    assert why in str(_choose("acme", KEYS, UserState(config=config)))
+def test_a_provider_that_the_wire_can_not_stand_in_for_has_a_reason(
+    name: str, env: dict[str, str], settings: Json, why: str
+) -> None:
+    assert why in str(_choose(name, env, UserState(config=settings)))
 
 
 def test_a_replay_is_asked_with_the_variable_of_a_key() -> None:
@@ -289,11 +285,8 @@ def test_the_token_stands_in_for_the_key_wherever_the_key_stands() -> None:
     assert told["A_KEY"] == "t"
     assert "A_KEYS" not in told
     assert "sk-secret" not in str(told)
-    assert (told["LANG"], told["HTTPS_PROXY"], told["NODE_EXTRA_CA_CERTS"]) == (
-        "C",
-        "http://slot:t@127.0.0.1:9",
-        "/c.pem",
-    )
+    expected = {"LANG": "C", "HTTPS_PROXY": "http://slot:t@127.0.0.1:9", "NODE_EXTRA_CA_CERTS": "/c.pem"}
+    assert told.items() >= expected.items()
 
 
 @pytest.mark.parametrize(

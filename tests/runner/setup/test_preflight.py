@@ -1,28 +1,32 @@
-"""The question before a run: each way in which an endpoint fails is reported as what it is, and nothing is set up."""
+"""What ends a run before anything is set up: an endpoint that fails, or a model that OpenClaw does not know."""
 
+import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
-from anyio import fail_after
 
 from failing_endpoints import CASES, endpoint
 from fake_judge import failing, fake_judge
-from fakes import Heard, calls, fake_openclaw, run_config
+from fakes import Heard, calls, fake_openclaw, run_config, with_models
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.run_config import RunConfig
-from pinchbench.errors import EndpointError
+from pinchbench.config.served import ServedModel
+from pinchbench.errors import ConfigError, EndpointError
 from pinchbench.llm.preflight.ask import ask_all
 from pinchbench.llm.preflight.question import Target, request_of
 from pinchbench.model.finding import Level
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.model_catalogue import Catalogue, Provider
 from pinchbench.runner.run_benchmark import run_benchmark
-from pinchbench.runner.setup.preflight import _of_provider
+from pinchbench.runner.setup.preflight import _of_provider, check_thinking
+from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.wire.protocols.call_facts import ProtocolName
 
 KEY = "sk-the-key-itself"
-LIMIT_S = 60.0
 
 
 def target(base_url: str) -> Target:
@@ -41,9 +45,8 @@ def target(base_url: str) -> Target:
 @pytest.mark.parametrize("name", CASES)
 async def test_each_failure_is_reported_for_what_it_is(name: str) -> None:
     case = CASES[name]
-    with fail_after(LIMIT_S):
-        async with endpoint(case) as base_url:
-            [finding] = await ask_all([target(base_url)])
+    async with endpoint(case) as base_url:
+        [finding] = await ask_all([target(base_url)])
 
     assert finding.level is case.level, finding
     said = f"{finding.said} {finding.do}"
@@ -53,9 +56,8 @@ async def test_each_failure_is_reported_for_what_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("key", ["a", "o", "choices", "x"])
 async def test_a_key_that_is_a_word_changes_no_answer(key: str) -> None:
-    with fail_after(LIMIT_S):
-        async with endpoint(CASES["good"]) as good, endpoint(CASES["429"]) as slow:
-            found = await ask_all([replace(target(one), key=key) for one in (good, slow)])
+    async with endpoint(CASES["good"]) as good, endpoint(CASES["429"]) as slow:
+        found = await ask_all([replace(target(one), key=key) for one in (good, slow)])
 
     assert [one.level for one in found] == [Level.OK, Level.WARNING]
     assert "Rate limit reached" in found[1].said
@@ -69,17 +71,11 @@ async def test_a_run_that_can_not_work_ends_before_openclaw_is_started(
 ) -> None:
     monkeypatch.setenv("MY_KEY", KEY)
     program = fake_openclaw(tmp_path)
-    with fail_after(LIMIT_S):
-        async with endpoint(CASES[name]) as base_url:
-            config = replace(
-                run_config(tmp_path, program, {"task_a": "hi"}),
-                model="local/m1",
-                base_url=base_url,
-                api_key_env="MY_KEY",
-                preflight=True,
-            )
-            with pytest.raises(EndpointError) as caught:
-                await _run(config)
+    async with endpoint(CASES[name]) as base_url:
+        config = run_config(tmp_path, program, {"task_a": "hi"})
+        config = replace(config, model="local/m1", base_url=base_url, api_key_env="MY_KEY", preflight=True)
+        with pytest.raises(EndpointError) as caught:
+            await _run(config)
 
     assert CASES[name].words[0] in str(caught.value)
     assert "--no-preflight" in str(caught.value)
@@ -105,11 +101,10 @@ async def test_a_run_starts_with_a_warning_where_waiting_may_help(
     monkeypatch.setenv("MY_KEY", KEY)
     program = fake_openclaw(tmp_path)
     told = Heard()
-    with fail_after(LIMIT_S):
-        async with endpoint(CASES[name]) as base_url:
-            config = run_config(tmp_path, program, {"task_a": "hi"})
-            config = replace(config, model="mock/m1", base_url=base_url, api_key_env="MY_KEY", preflight=True)
-            result = await run_benchmark(config, observer=told)
+    async with endpoint(CASES[name]) as base_url:
+        config = run_config(tmp_path, program, {"task_a": "hi"})
+        config = replace(config, model="mock/m1", base_url=base_url, api_key_env="MY_KEY", preflight=True)
+        result = await run_benchmark(config, observer=told)
 
     assert [str(one.reason) for one in result.outcomes] == ["completed"]
     assert [text for text in told.notices if CASES[name].words[0] in text] != []
@@ -117,12 +112,11 @@ async def test_a_run_starts_with_a_warning_where_waiting_may_help(
 
 async def test_a_judge_that_refuses_ends_the_run_before_openclaw_is_started(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path)
-    with fail_after(LIMIT_S):
-        async with fake_judge(failing(401, "who are you?")) as judge:
-            config = run_config(tmp_path, program, {"task_a": "hi"})
-            asked = JudgeConfig(model="j1", base_url=judge.base_url)
-            with pytest.raises(EndpointError, match="the judge's api-key-env"):
-                await _run(replace(config, judge=asked, preflight=True))
+    async with fake_judge(failing(401, "who are you?")) as judge:
+        config = run_config(tmp_path, program, {"task_a": "hi"})
+        asked = JudgeConfig(model="j1", base_url=judge.base_url)
+        with pytest.raises(EndpointError, match="the judge's api-key-env"):
+            await _run(replace(config, judge=asked, preflight=True))
 
     assert calls(program) == []
 
@@ -180,3 +174,44 @@ def test_each_protocol_has_its_address_and_its_place_for_the_key(api: ProtocolNa
     assert KEY not in repr(request)
     assert "report_ready" in str(request.body["tools"])
     assert "tools" not in request_of(replace(target("http://h/v1"), api=api, is_agents=False)).body
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("mock/m1-larg", "did you mean mock/m1-large"), ("m1-large", "such as mock/m1-large")]
+)
+async def test_a_wrong_name_costs_no_set_up(tmp_path: Path, model: str, said: str) -> None:
+    program = with_models(fake_openclaw(tmp_path))
+
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        await _run(replace(run_config(tmp_path, program, {"task_a": "Hello."}), model=model))
+
+    assert calls(program) == [["--version"]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"base_url": "http://127.0.0.1:9/v1"}, "models: {m1: {reasoning: true}}"),
+        ({"model": "demo/oracle"}, "demo/oracle does not think, by what is known. Leave it out"),
+        ({"base_url": "http://127.0.0.1:9/v1", "served": ServedModel(reasoning=True)}, ""),
+        ({"base_url": "http://127.0.0.1:9/v1", "thinking": "off"}, ""),
+        ({"model": "mock/m1-large"}, ""),
+        ({"model": "mock/m2-plain"}, "mock/m2-plain does not think"),
+    ],
+)
+def test_a_thinking_level_that_openclaw_would_refuse_is_refused_first(changes: dict[str, Any], said: str) -> None:
+    provider = Provider(models=frozenset({"m1-large", "m2-plain"}), thoughtless=frozenset({"m2-plain"}))
+    machine = cast("Machine", SimpleNamespace(catalogue=Catalogue(providers={"mock": provider})))
+    config = replace(RunConfig(model="mock/m1", thinking="high"), **changes)
+    with pytest.raises(ConfigError, match=re.escape(said)) if said else nullcontext():
+        check_thinking(config, machine)
+
+
+async def test_a_name_without_a_provider_is_refused_whatever_is_accepted(tmp_path: Path) -> None:
+    program = with_models(fake_openclaw(tmp_path))
+    config = run_config(tmp_path, program, {"task_a": "Hello."})
+
+    with pytest.raises(ConfigError, match="names no provider") as refused:
+        await _run(replace(config, model="m1-large", accept_unknown_model=True))
+
+    assert "--accept-unknown-model" not in str(refused.value)

@@ -8,12 +8,13 @@ from typing import cast
 
 import pytest
 
+from fakes import make_task
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, Task
+from pinchbench.model.task import Task
 from pinchbench.model.timeline import Ability
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.paths import RunFiles
@@ -39,9 +40,8 @@ def _config(
     sandbox: Sandbox = Sandbox.AUTO,
     network: Network = Network.AUTO,
     isolation: Isolation = Isolation.PRIVATE,
-    allow: tuple[str, ...] = (),
 ) -> RunConfig:
-    return RunConfig(model="mock/m1", isolation=isolation, sandbox=sandbox, network=network, sandbox_allow=allow)
+    return RunConfig(model="mock/m1", isolation=isolation, sandbox=sandbox, network=network)
 
 
 @pytest.mark.parametrize(
@@ -61,34 +61,57 @@ async def test_the_model_alone_is_reached_where_the_wire_leads_to_it(
     assert (await choose_sandboxing(_config(network=asked), is_native=wire)).network is network
 
 
-@pytest.mark.parametrize("asked", [Network.MODEL, Network.NONE])
-async def test_the_model_alone_is_refused_without_the_wire_and_without_a_sandbox(asked: Network) -> None:
-    with pytest.raises(ConfigError, match=f"--network {asked} needs the wire.*--network open"):
-        await choose_sandboxing(_config(network=asked), is_native=None)
-    with pytest.raises(ConfigError, match=f"--network {asked} is not possible: --sandbox none.*--network auto"):
-        await choose_sandboxing(_config(network=asked, sandbox=Sandbox.NONE), is_native=OWN)
+REFUSED = Support(namespaces_refused="The kernel refused it.", landlock_refused="It is too old.")
+LANDLOCK, SHARED = Sandbox.LANDLOCK, Isolation.SHARED
+ONLY_MODEL, ALONE = _config(network=Network.MODEL), _config(network=Network.NONE)
 
 
-async def test_a_gateway_has_no_sandbox_and_the_user_is_told() -> None:
-    chosen = await choose_sandboxing(_config(isolation=Isolation.SHARED), is_native=OWN)
+@pytest.mark.parametrize(
+    ("config", "is_native", "support", "said"),
+    [
+        (ONLY_MODEL, None, Support(), "--network model needs the wire.*--network open"),
+        (ALONE, None, Support(), "--network none needs the wire.*--network open"),
+        (
+            replace(ONLY_MODEL, sandbox=Sandbox.NONE),
+            OWN,
+            Support(),
+            "--network model is not possible: --sandbox none.*--network auto",
+        ),
+        (_config(isolation=SHARED, sandbox=Sandbox.NAMESPACES), OWN, Support(), "not possible: --isolation shared"),
+        (_config(sandbox=Sandbox.NAMESPACES), OWN, REFUSED, "The kernel refused it"),
+        (replace(ONLY_MODEL, sandbox=LANDLOCK), OWN, Support(landlock_abi=3), "Linux 6"),
+    ],
+)
+async def test_what_the_machine_or_another_option_rules_out_is_refused(
+    monkeypatch: pytest.MonkeyPatch, config: RunConfig, support: Support, said: str, *, is_native: bool | None
+) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: support)
+    with pytest.raises(ConfigError, match=said):
+        await choose_sandboxing(config, is_native=is_native)
+
+
+async def test_landlock_is_refused_where_it_can_not_hide_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=7))
+    monkeypatch.setattr(sandboxing, "bundled_tasks_dir", lambda: Path("/usr/lib/python3/dist-packages/pinchbench"))
+    with pytest.raises(ConfigError, match="can't hide /usr/lib"):
+        await choose_sandboxing(_config(sandbox=LANDLOCK), is_native=OWN)
+
+
+@pytest.mark.parametrize(
+    ("isolation", "support", "why"),
+    [
+        (Isolation.SHARED, Support(), "use --isolation private for one"),
+        (Isolation.PRIVATE, REFUSED, "The kernel refused it."),
+    ],
+)
+async def test_a_run_without_a_sandbox_says_why(
+    monkeypatch: pytest.MonkeyPatch, isolation: Isolation, support: Support, why: str
+) -> None:
+    monkeypatch.setattr(sandboxing, "find_support", lambda: support)
+    chosen = await choose_sandboxing(_config(isolation=isolation), is_native=OWN)
 
     assert chosen.network is None
-    assert "use --isolation private for one" in chosen.why
-    with pytest.raises(ConfigError, match="--sandbox namespaces is not possible: --isolation shared"):
-        await choose_sandboxing(_config(isolation=Isolation.SHARED, sandbox=Sandbox.NAMESPACES), is_native=OWN)
-
-
-REFUSED = Support(namespaces_refused="The kernel refused it.", landlock_refused="It is too old.")
-
-
-async def test_a_machine_with_no_sandbox_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandboxing, "find_support", lambda: REFUSED)
-
-    chosen = await choose_sandboxing(_config(), is_native=OWN)
-
-    assert (chosen.network, "The kernel refused it." in chosen.why) == (None, True)
-    with pytest.raises(ConfigError, match="The kernel refused it"):
-        await choose_sandboxing(_config(sandbox=Sandbox.NAMESPACES), is_native=OWN)
+    assert why in chosen.why
 
 
 @pytest.mark.parametrize(
@@ -106,21 +129,6 @@ async def test_landlock_is_taken_where_namespaces_are_refused(
     assert (
         f"programs and {reach}; it sees which processes run. It has no namespaces: The kernel refused it." in chosen.why
     )
-
-
-async def test_the_model_alone_is_refused_where_landlock_does_not_restrict_the_network(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=3))
-    with pytest.raises(ConfigError, match="Linux 6"):
-        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK, network=Network.MODEL), is_native=OWN)
-
-
-async def test_landlock_is_refused_where_it_can_not_hide_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandboxing, "find_support", lambda: Support(landlock_abi=7))
-    monkeypatch.setattr(sandboxing, "bundled_tasks_dir", lambda: Path("/usr/lib/python3/dist-packages/pinchbench"))
-    with pytest.raises(ConfigError, match="can't hide /usr/lib"):
-        await choose_sandboxing(_config(sandbox=Sandbox.LANDLOCK), is_native=OWN)
 
 
 def test_checks_have_a_sandbox_where_the_machine_has_namespaces(
@@ -159,8 +167,7 @@ print(chosen.level, chosen.why)
 
 
 def test_a_task_with_an_ability_that_no_agent_of_the_run_can_have_is_not_run() -> None:
-    plain = Task(task_id="a", name="", category="", grading_type=GradingType.AUTOMATED, prompt="", turns=())
-    showing = replace(plain, abilities=(Ability.MEMORY, Ability.IMAGES))
+    plain, showing = make_task(), make_task(abilities=(Ability.MEMORY, Ability.IMAGES))
 
     assert missing_for(plain, None, {Ability.IMAGES: "no images"}) == ""
     assert missing_for(showing, None, {Ability.BROWSER: "no browser"}) == ""

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from anyio import CancelScope, fail_after, sleep_forever
+from anyio import CancelScope, sleep_forever
 
+from fakes import make_task
 from pinchbench.errors import ResultsError, WireError
 from pinchbench.llm.openai_api import Message, Reply
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn
+from pinchbench.model.task import SimulatedUser, Task, Turn
 from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -127,15 +128,7 @@ class EndingAgent:
 async def test_what_a_users_model_has_used_counts_however_the_attempt_ends(
     tmp_path: Path, error: Exception | None, reason: Reason
 ) -> None:
-    task = Task(
-        task_id="task_a",
-        name="",
-        category="",
-        grading_type=GradingType.AUTOMATED,
-        prompt="",
-        turns=(Turn(prompt="Book a table."),),
-        simulated_user=SimulatedUser(script="You are Ada.", most_messages=3),
-    )
+    task = make_task(Turn(prompt="Book a table."), simulated_user=SimulatedUser(script="You are Ada.", most_messages=3))
     scope = CancelScope()
     place = TrialPlace(
         slot=1,
@@ -149,7 +142,7 @@ async def test_what_a_users_model_has_used_counts_however_the_attempt_ends(
         user=ModelUser(endpoint=Endpoint()),
     )
     outcomes: list[Outcome] = []
-    with fail_after(60), scope:
+    with scope:
         await run_attempt(Attempt(trial=Trial(key=KEY, task=task, timeout_s=60)), place, outcomes.append)
     [seen] = outcomes
     assert seen.reason is reason, seen.note

@@ -4,11 +4,12 @@ from pathlib import Path, PurePath
 
 import anyio
 import pytest
-from anyio import fail_after, to_thread
+from anyio import to_thread
 
+from fakes import make_task
 from grading.conftest import IN_NAMESPACES
 from pinchbench.grading.check_sandbox import CheckSandbox
-from pinchbench.model.task import GradingType, Task, WorkspaceFile
+from pinchbench.model.task import WorkspaceFile
 from pinchbench.model.task_programs import SetupScript
 from pinchbench.runner.trial.task_setup import set_up_workspace
 from suite_packs import put
@@ -26,19 +27,12 @@ async def set_up(folder: Path, script: str, sandbox: CheckSandbox | None, *, lim
     put(pack / "environment" / "setup.sh", script)
     put(pack / "data.txt", "data\n")
     await to_thread.run_sync(lambda: workspace.mkdir(parents=True))
-    task = Task(
-        task_id="task",
-        name="",
-        category="",
-        grading_type=GradingType.AUTOMATED,
-        prompt="",
-        turns=(),
+    task = make_task(
         workspace_files=(WorkspaceFile(dest="data.txt", source=pack / "data.txt"),),
         setup=SetupScript(folder=pack, script="environment/setup.sh", limit_s=limit_s),
         home_folders=("skills",),
     )
-    with fail_after(60):
-        await set_up_workspace(task, workspace, seen_as=workspace, sandbox=sandbox, marker="test-setup")
+    await set_up_workspace(task, workspace, seen_as=workspace, sandbox=sandbox, marker="test-setup")
     return workspace
 
 
