@@ -96,7 +96,7 @@ class Program:
         return inode in self.known
 
     def look_if_quick(self) -> None:
-        """Look at the process if it has few files open: some 0.3 ms at most."""
+        """Look at the process if it has few files open; with 64 sockets, a look takes some 0.3 ms."""
         with contextlib.suppress(OSError):
             if len(os.listdir(f"/proc/{self.pid}/fd")) <= FEW_FILES:
                 self.known = frozenset(_sockets(self.pid))
