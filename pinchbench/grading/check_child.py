@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import CheckTotal, FailureEvent
 from pinchbench.grading.check_limits import exclude_chance, limit, separate, spare
-from pinchbench.grading.check_totals import number, shares
+from pinchbench.grading.check_totals import UnknownScaleError, number, shares
 from pinchbench.process.guardian.answer import take_channel
 from pinchbench.process.guardian.process_tree import OWN_NAMES
 from pinchbench.transcript_lines import chat_messages, parse_line, writable
@@ -59,7 +59,7 @@ write_bytes, get_pid, end_process = os.write, os.getpid, os._exit
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """The outcome of the check: `kind` is `scored`, `raised`, `no_memory`, `no_scores` or `lost`.
+    """The outcome of the check: `kind` is `scored`, `raised`, `no_memory`, `no_scores`, `no_scale` or `lost`.
 
     `message` says why there is no score; `trace` holds the traceback.
     """
@@ -293,13 +293,17 @@ def tally(returned: object, total: CheckTotal = CheckTotal.CLAMPED_MEAN) -> Answ
     next to `max_x` is so many points of those, `score` next to `max_score` is the check's own total, also of each
     value where all are dicts, and a dict `events` counts what went wrong.
     """
+    events: Mapping[FailureEvent, tuple[int, int]] = {}
     if total is CheckTotal.CLAMPED_MEAN and isinstance(returned, Mapping) and isinstance(returned.get(EVENTS), Mapping):
         try:
             events = read_events(returned[EVENTS])
         except ValueError as error:
             return Answer(kind="no_scores", message=writable(f"the check's `{EVENTS}`: {error}"))
-        return replace(_tally({key: value for key, value in returned.items() if key != EVENTS}, total), events=events)
-    return _tally(returned, total)
+        returned = {key: value for key, value in returned.items() if key != EVENTS}
+    try:
+        return replace(_tally(returned, total), events=events)
+    except UnknownScaleError as error:
+        return Answer(kind="no_scale", message=writable(str(error))[:MAX_MESSAGE])
 
 
 def _tally(returned: object, total: CheckTotal) -> Answer:

@@ -23,15 +23,29 @@ VERDICTS = frozenset({"passed", "pass", "success", "ok"})
 INNER = frozenset({"scores", "criteria", "criteriascores", "criterionscores", "breakdown", "checks", "results"})
 SHARE = re.compile(r"\s*(?P<value>\d*\.?\d+)\s*(?:%|/\s*(?P<whole>\d*\.?\d+))?\s*")  # a score as a text
 WHOLE_PERCENT = 100
+ROUNDING = 1e-6  # by which a sum of shares may exceed 1
+SMALLEST_SCALE = 2  # points of criteria on a scale other than 0-1 are 0, or at least this
+
+
+class UnknownScaleError(ValueError):
+    """A check returned points and not of how many, so that they can't become a share."""
+
+    def __init__(self, key: object, points: float) -> None:
+        """Name the key, and say what the check should return."""
+        self.key = key
+        super().__init__(
+            f"`{key}` is {points:g}, and of how much is not stated: let the check return a number above 0 as "
+            f"`max_{key}` too, or a share of 1"
+        )
 
 
 def shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object], str]:
     """Return the values with each `x` that has a `max_x` divided by it, without the latter, and the key of a total.
 
     A maximum above 1 may have its key in another form, such as `maxX`, `x_max`, or `total` next to `passed`; one that
-    names no criterion may belong to what was earned, or to the only other number. A share that can't be computed is
-    None. What was earned is the total if it has a maximum, or only verdicts next to it, and so is a percentage. Where
-    no value is a number, `scores` and the like stand for all, and a dict for its own total.
+    names no criterion may belong to what was earned, or to the only other number. What was earned is the total if it
+    has a maximum, or only verdicts next to it, and so is a percentage. Where no value is a number, `scores` and the
+    like stand for all, and a dict for its own total. Raises UnknownScaleError.
     """
     values = {key: _share_of(key, one) for key, one in returned.items()}
     if all(number(one) is None or _is_verdict(key, one) for key, one in values.items()):
@@ -50,11 +64,29 @@ def shares(returned: Mapping[object, object]) -> tuple[Mapping[object, object], 
         if not part:
             continue
         whole = amounts.get(key) if is_most or not 0 < amounts[part] < 1 else 1.0  # it is a share already
-        is_known = part in amounts and whole is not None and 0 < whole < math.inf
         del values[key]
-        values[part] = amounts[part] / cast("float", whole) if is_known else None
+        if part not in amounts:
+            values[part] = None
+        elif whole is not None and 0 < whole < math.inf:
+            values[part] = amounts[part] / whole
+        else:
+            raise UnknownScaleError(part, amounts[part])
         own = part if part in earned or _plain(part) == SCORE else own
-    return values, own or _total_alone(values, amounts, earned)
+    if own:
+        return values, own
+    own = _total_alone(values, amounts, earned)
+    _refuse_unknown_scale({key: values[key] for key in amounts if key in values and own in ("", key)}, earned)
+    return values, own
+
+
+def _refuse_unknown_scale(values: Mapping[str, object], earned: list[str]) -> None:
+    """Raise UnknownScaleError if what was earned is above 1, or all numbers but 0 are."""
+    points = {key: point for key, one in values.items() if not _is_verdict(key, one) and (point := _amount(one))}
+    beyond = [key for key in earned if points.get(key, 0) > 1 + ROUNDING]
+    if not beyond and points and all(point >= SMALLEST_SCALE for point in points.values()):
+        beyond = [*points]
+    if beyond:
+        raise UnknownScaleError(beyond[0], points[beyond[0]])
 
 
 def _part_of(key: str, names: Mapping[str, str], amounts: Mapping[str, float], earned: list[str]) -> str:
@@ -85,7 +117,12 @@ def _total_of(value: object) -> float | None:
     """Return the total of a dict, or a list of dicts, that states one or whose values are all shares."""
     if not (inner := _criteria(value)):
         return None
-    values, own = shares(inner)
+    try:
+        values, own = shares(inner)
+    except UnknownScaleError as error:
+        if isinstance(error.key, str) and _plain(error.key) == SCORE:
+            raise
+        return None
     points = {key: point for key, one in values.items() if (point := number(one)) is not None}
     own = own or next((key for key in points if isinstance(key, str) and _plain(key) == SCORE), "")
     if own:

@@ -53,6 +53,13 @@ SERVICE_LOGS = ".services"  # in the check's copy of the workspace
 LOG_BYTES = 1024 * 1024  # of a check's log that is kept
 TESTS, LOGS = "/tests", "/logs"  # where the script of a `RewardVerifier` finds its folder and leaves its reward
 _FAILED = (Ungraded.CHECK_RAISED, Ungraded.CHECK_NO_SCORES)
+_NO_SCORE = {  # by the kind of a check's answer
+    "raised": (Ungraded.CHECK_RAISED, "the check raised "),
+    "no_memory": (Ungraded.CHECK_LIMIT, "the check used more memory than it may: "),
+    "no_scores": (Ungraded.CHECK_NO_SCORES, ""),
+    "no_scale": (Ungraded.CHECK_NO_SCALE, ""),
+    "lost": (Ungraded.EVIDENCE_LOST, ""),
+}
 NEEDS_NAMESPACES = "the check needs files at paths that its task states, and this machine has no namespaces for that"
 
 
@@ -345,23 +352,19 @@ def _manner(end: ProcessEnd, timeout_s: float) -> str:
 
 
 def _read_grade(answer: Mapping[str, object]) -> CheckGrade:
-    message = writable(str(answer.get("message")))
-    match answer.get("kind"):
-        case "scored":
-            score, breakdown, notes = answer.get("score"), answer.get("breakdown"), answer.get("notes")
-            if _is_score(score) and isinstance(breakdown, dict) and all(map(_is_score, breakdown.values())):
-                named = {writable(name): points for name, points in breakdown.items()}
-                events = _events(answer.get("events"))
-                return CheckGrade(score=float(str(score)), breakdown=named, notes=_texts(notes), events=events)
-        case "raised":
-            return _ungraded(Ungraded.CHECK_RAISED, f"the check raised {message}")
-        case "no_memory":
-            return _ungraded(Ungraded.CHECK_LIMIT, f"the check used more memory than it may: {message}")
-        case "no_scores":
-            grade = _ungraded(Ungraded.CHECK_NO_SCORES, message)
-            return replace(grade, notes=(*grade.notes, *_texts(answer.get("notes"))))
-        case "lost":
-            return _ungraded(Ungraded.EVIDENCE_LOST, message)
+    kind, notes = str(answer.get("kind")), _texts(answer.get("notes"))
+    if kind in _NO_SCORE:
+        why, said = _NO_SCORE[kind]
+        return CheckGrade(ungraded=why, notes=(said + writable(str(answer.get("message"))), *notes))
+    score, breakdown = answer.get("score"), answer.get("breakdown")
+    if (
+        kind == "scored"
+        and _is_score(score)
+        and isinstance(breakdown, dict)
+        and all(map(_is_score, breakdown.values()))
+    ):
+        named = {writable(name): points for name, points in breakdown.items()}
+        return CheckGrade(score=float(str(score)), breakdown=named, notes=notes, events=_events(answer.get("events")))
     return _ungraded(Ungraded.CHECK_DIED, "the check's answer can't be read")
 
 

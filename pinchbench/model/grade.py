@@ -27,6 +27,7 @@ class Ungraded(StrEnum):
     CHECK_DIED = "check_died"
     CHECK_LIMIT = "check_limit"
     CHECK_NO_SCORES = "check_no_scores"
+    CHECK_NO_SCALE = "check_no_scale"
     CHECK_NOT_STARTED = "check_not_started"
     NO_JUDGE = "no_judge"
     JUDGE_UNREACHABLE = "judge_unreachable"

@@ -20,14 +20,22 @@ _FENCE_OPEN = re.compile(
     r"(?P<indent> {0,3}(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<marks>`{3,}|~{3,})(?P<info>.*)",
 )
 _FENCE_CLOSE = re.compile(r" *(?P<marks>`{3,}|~{3,}) *")
-_HEADING = re.compile(r" {0,3}##[ \t\xa0\u3000](?P<title>.*)")
+_HEADING = re.compile(r" {0,3}(?P<marks>##?)[ \t\xa0\u3000](?P<title>.*)")
 _DECORATION = re.compile(r"[\W\d_]*(?P<title>.*?)[\W_]*")
 # Sections that a judge reads, which a task can have without: a misspelt title must not empty them.
 _FOR_JUDGES = frozenset({"expected behavior", "grading criteria", "llm judge rubric"})
-# Words in the titles of further sections that are for graders: agents must not see them.
+# Titles of further sections, without marks around them and remarks in brackets, that are for graders: agents must not
+# see the answer. Other PinchBench runners end the prompt there too, so that no agent needs what follows.
+_ANSWER = r"(?:answer|solution)s?"
 _FOR_GRADERS = re.compile(
-    r".*\b(?:rubric|ground truth|(?:answer|grading) key)|(?:reference|expected|correct|model) (?:answer|solution)s?"
+    r".*\b(?:rubric|ground truth|answer key|marking scheme|for (?:the )?(?:grader|judge|evaluator)s?(?: only)?)|"
+    r"(?:grad(?:er|ing)|hidden) (?:answers?|checks?|criteria|guide(?:lines)?|key|logic|notes?|rules|scheme|tests?)|"
+    rf"{_ANSWER}|solution (?:code|notes?|outline|script|sketch|steps)|"
+    rf"(?:\w+ )*(?:reference|model|sample|example|correct|gold(?:en)?|ideal|possible|suggested|full) {_ANSWER}|"
+    r"(?:expected|reference|correct|gold(?:en)?|ideal) (?:answer|behaviou?r|outcome|output|response|result|solution)s?|"
+    r"(?:参考|參考|标准|標準|正确|正確)?(?:答案|解答)|(?:评分|評分)(?:标准|標準)|(?:预期|預期)(?:输出|輸出|结果|結果|行为|行為)"
 )
+_REMARK = re.compile(r"\s*[(\[（].*[)\]）]\s*")
 _HTML_BLOCK = re.compile(r" {0,3}<(?:!--|(?P<tag>pre|script|style|textarea)\b)", re.IGNORECASE)
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _FIRST_INDENTED_CODE_COLUMN = 4
@@ -69,7 +77,8 @@ class Document:
     keyed by their titles in lower case; if a title is repeated the last section counts, as in other PinchBench runners.
     Numbers before a known title, colons after it and marks around it are left out.
     `open_fence` is the line of a fence that is never closed. `prompt_heading` is the line of the first `##` within the
-    prompt, in a fence or the heading of no known section: other PinchBench runners cut the prompt there.
+    prompt, in a fence or the heading of no known section: other PinchBench runners cut the prompt there. `answers` are
+    the lines of headings of sections that are for graders and that no format has.
     """
 
     head: str | None
@@ -77,6 +86,7 @@ class Document:
     sections: dict[str, Section]
     open_fence: int | None
     prompt_heading: int | None
+    answers: tuple[int, ...]
 
 
 def read_document(text: str) -> Document:
@@ -98,6 +108,7 @@ def read_document(text: str) -> Document:
         sections=sections,
         open_fence=next(unclosed, None),
         prompt_heading=None if kept is None or prompt is None else prompt.text_line + kept,
+        answers=tuple(one.line for one in found if not _is_known(_key(one.title)) and _is_for_graders(one.title)),
     )
 
 
@@ -161,7 +172,12 @@ def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:
             continue
         if heading := _HEADING.fullmatch(lines[number]):
             found = _CLOSING_HASHES.sub("", heading["title"].strip())
-            if _key(title) != "prompt" or _is_section(_key(found)):
+            is_second = heading["marks"] == "##"
+            if _key(title) == "prompt":
+                is_end = _is_for_graders(found) or (is_second and _is_known(_key(found)))
+            else:
+                is_end = is_second
+            if is_end:
                 yield section(number)
                 title, first, fences = found, number + 1, []
         number += 1
@@ -189,9 +205,14 @@ def _misspelt_key(title: str) -> str:
     return found[0][1] if found else ""
 
 
-def _is_section(key: str) -> bool:
-    """Return whether a title is that of a section for graders, even misspelt: agents must not see what follows."""
-    return key in SECTIONS or _misspelt_key(key) != "" or _FOR_GRADERS.fullmatch(key) is not None
+def _is_known(key: str) -> bool:
+    """Return whether a title is that of a section of the formats, even misspelt."""
+    return key in SECTIONS or _misspelt_key(key) != ""
+
+
+def _is_for_graders(title: str) -> bool:
+    bare = _DECORATION.fullmatch(_REMARK.sub("", _key(title)))
+    return bare is not None and _FOR_GRADERS.fullmatch(bare["title"]) is not None
 
 
 def _fence_opening(line: str) -> re.Match[str] | None:

@@ -57,8 +57,8 @@ class ParsedTask:
     """A task whose fixture sources are still relative and unchecked, and the lines of its values.
 
     `id_line` is the line of the id; `dest_lines` has one line for each workspace file, in the same order, and
-    `service_lines` one for each service. `prompt_heading` is that of the document. A `dest` that ends in `/` is a
-    folder, which holds the source under its own name.
+    `service_lines` one for each service. `prompt_heading` and `answers` are the document's. A `dest` that ends
+    in `/` is a folder, which holds the source under its own name.
     """
 
     task: Task
@@ -66,6 +66,7 @@ class ParsedTask:
     dest_lines: tuple[int, ...]
     service_lines: tuple[int, ...] = ()
     prompt_heading: int | None = None
+    answers: tuple[int, ...] = ()
 
 
 def head_id(text: str) -> str | None:
@@ -167,6 +168,7 @@ class _TaskReader:
             dest_lines=dest_lines,
             service_lines=service_lines,
             prompt_heading=self._document.prompt_heading,
+            answers=self._document.answers,
         )
 
     def _refuse_other_limits(self) -> None:

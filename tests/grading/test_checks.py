@@ -46,6 +46,7 @@ HANG = "def grade(transcript, workspace_path):\n    print('here', flush=True)\n 
 class TestTally:
     @given(st.dictionaries(st.text() | st.integers(), NUMBERS, min_size=1, max_size=30))
     def test_every_score_and_point_is_in_0_to_1(self, returned: dict[object, object]) -> None:
+        returned["known scale"] = 1
         answer = tally(returned)
         assert answer.kind == "scored"
         assert answer.score is not None
@@ -165,6 +166,12 @@ class TestTally:
         answer = tally(returned)
         assert (answer.kind, answer.score) == ("no_scores", None)
         assert what in answer.message
+
+    def test_points_without_a_maximum_have_a_sentence_and_no_score(self) -> None:
+        answer = tally({"score": 85})
+        assert (answer.kind, answer.score) == ("no_scale", None)
+        assert answer.message.startswith("`score` is 85, and of how much is not stated")
+        assert tally({"score": 85}, CheckTotal.MEAN).score == 1
 
     def test_two_totals_that_differ_are_named(self) -> None:
         said = "the check gives two totals: `score` is 0.25 and `total` is 0.75"
@@ -625,5 +632,7 @@ async def test_a_check_that_raises_or_gives_no_number_is_a_score_of_0_where_the_
     for returned in ("{}", "None", "{'made': 'yes'}"):
         grade = await desk.check(f"def grade(transcript, workspace_path):\n    return {returned}\n", rule=rule)
         assert (grade.score, grade.ungraded) == (0.0, None), returned
+    grade = await desk.check("def grade(transcript, workspace_path):\n    return {'score': 85}\n", rule=rule)
+    assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_NO_SCALE)
     grade = await desk.check("import os\ndef grade(transcript, workspace_path):\n    os._exit(3)\n", rule=rule)
     assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_DIED)

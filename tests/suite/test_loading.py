@@ -167,6 +167,12 @@ def test_a_prompt_with_a_heading_is_noted(root: Path) -> None:
     )
 
 
+def test_a_section_with_the_answer_is_not_sent_and_is_noted(root: Path) -> None:
+    put(root / "task_a.md", "---\nid: task_a\ngrading_type: llm_judge\n---\n## Prompt\nHi\n## Solution\n42\n")
+    assert only_task(root).prompt == "Hi"
+    assert load_suite(root).note == "Agents don't get sections that are for graders: task_a.md:7."
+
+
 @pytest.mark.parametrize(("source", "dest"), [("a.txt", "sub/a.txt"), ("folder", "sub")])
 def test_a_dest_with_a_slash_at_its_end_is_a_folder(root: Path, source: str, dest: str) -> None:
     put(root / "assets" / "a.txt")

@@ -355,7 +355,27 @@ def test_headings_inside_a_fence_or_html_are_part_of_the_prompt(opening: str, en
         ("Expected Behaviour", False),
         ("grading  criteria ##", False),
         ("Env", False),
-        ("Solution", True),
+        ("Output", True),
+        ("Example Output", True),
+        ("Solution Format", True),
+        ("Answer Requirements", True),
+        ("Expected Files", True),
+        ("Deliverables", True),
+        ("Connect to Oracle", True),
+        ("Hidden costs", True),
+        ("Solution", False),
+        ("✅ Solution (do not show)", False),
+        ("5. Sample solutions:", False),
+        ("Answer", False),
+        ("Answer Key", False),
+        ("Expected Output", False),
+        ("Expected Answer", False),
+        ("Golden output", False),
+        ("Grading Notes", False),
+        ("Hidden tests", False),
+        ("Notes for the graders", False),
+        ("参考答案", False),
+        ("Scoring Rubric", False),
         ("Rubric", False),
         ("Reference Answer", False),
         ("Ground truth", False),
@@ -367,6 +387,14 @@ def test_a_heading_that_is_no_section_stays_in_the_prompt(heading: str, stays: b
     found = parse_task(text(rest=body(prompt=f"Do it.\n\n## {heading}\n\nMore.")), path=PATH)
     assert found.task.prompt == (f"Do it.\n\n## {heading}\n\nMore." if stays else "Do it.")
     assert found.prompt_heading == (9 if stays else None)
+
+
+def test_an_answer_below_a_heading_of_the_first_level_is_not_sent_and_other_headings_are() -> None:
+    prompt = "Do it.\n\n# Data\n\nMore.\n\n# Env\n\nAnd this."
+    found = parse_task(text(rest=body(prompt=f"{prompt}\n\n# Solution\n\n42")), path=PATH)
+    assert (found.task.prompt, found.answers) == (prompt, (17,))
+    rubric = "## LLM Judge Rubric\n\nBe strict.\n\n# Solution\n\n42"
+    assert parse(text(rest=f"{body()}\n{rubric}")).llm_judge_rubric == "Be strict.\n\n# Solution\n\n42"
 
 
 @pytest.mark.parametrize(

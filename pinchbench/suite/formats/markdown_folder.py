@@ -15,7 +15,7 @@ from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, LoadedSuite, T
 from pinchbench.suite.suite_manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from pinchbench.model.task_programs import Service
@@ -100,6 +100,7 @@ class _FolderReader:
         self._problems: list[TaskProblem] = []
         self._tasks: dict[str, Task] = {}
         self._headings: list[str] = []  # where `##` is part of a prompt
+        self._answers: list[str] = []  # where a section is for graders, and of no format
 
     def load(self) -> LoadedSuite:
         files = [_read_file(path, self._root) for path in self._task_files()]
@@ -138,10 +139,16 @@ class _FolderReader:
         return LoadedSuite(
             suite=suite,
             problems=(*self._problems, *manifest.problems),
-            note=" ".join(
-                filter(None, (_note(aside, manifest.name if listed is not None else ""), _prompt_note(self._headings)))
-            ),
+            note=" ".join(filter(None, (_note(aside, manifest.name if listed is not None else ""), *self._notes()))),
         )
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what other runners cut off from prompts, and what is not in them here either."""
+        if self._headings:
+            said = "A line with ## is part of the prompt, where other PinchBench runners cut it off"
+            yield f"{said}: {_places(self._headings)}."
+        if self._answers:
+            yield f"Agents don't get sections that are for graders: {_places(self._answers)}."
 
     def _task_files(self) -> list[Path]:
         names = sorted(path for path in self._root.iterdir() if path.suffix.lower() == ".md")
@@ -158,6 +165,7 @@ class _FolderReader:
             raise BrokenTaskError([TaskProblem(path=file.path, line=parsed.id_line, reason=reason)])
         if parsed.prompt_heading is not None and file.folder is None:
             self._headings.append(f"{file.shown_name}:{parsed.prompt_heading}")
+        self._answers.extend(f"{file.shown_name}:{line}" for line in parsed.answers)
         try:
             task = self._with_fixtures(parsed, file)
         except FixtureError as error:  # of a module that the check imports
@@ -292,19 +300,14 @@ def _note(files: Sequence[str], manifest: str) -> str:
     """
     if not files:
         return ""
-    more = len(files) - NAMED_FILES
-    named = ", ".join(files[:NAMED_FILES]) + (f" and {more} more" if more > 0 else "")
     number = "1 file" if len(files) == 1 else f"{len(files)} files"
     why = f"{manifest} does not list {number}" if manifest else f"{number} can only be meant as a template"
-    return f"{why}: {named}. Not run unless --suite names the task's id."
+    return f"{why}: {_places(files)}. Not run unless --suite names the task's id."
 
 
-def _prompt_note(places: Sequence[str]) -> str:
-    if not places:
-        return ""
+def _places(places: Sequence[str]) -> str:
     more = f" and {len(places) - NAMED_FILES} more" if len(places) > NAMED_FILES else ""
-    named = ", ".join(places[:NAMED_FILES])
-    return f"A line with ## is part of the prompt, where other PinchBench runners cut it off: {named}{more}."
+    return ", ".join(places[:NAMED_FILES]) + more
 
 
 def _blocked(files: list[WorkspaceFile]) -> list[tuple[str, str]]:
