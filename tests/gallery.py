@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from browser import chromium, opened
+from history_states import BEGAN as BEGAN_AT
+from history_states import Said, UserState, candidate
 from past_experiments import write_variants
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
+from pinchbench.authoring.history.privacy import Masker
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
@@ -29,6 +32,7 @@ from pinchbench.report.html.variants_page import choice_page
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.records import RunFinished, TrialStarted
+from pinchbench.serve.history_review import HistoryReview
 from site_server import serving
 
 if TYPE_CHECKING:
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser
 
+    from pinchbench.authoring.history.candidates import Candidate
     from pinchbench.results.paths import RunFiles
 
 SCREENS = {"desk": (1300, 900, False), "phone": (390, 844, True)}
@@ -92,11 +97,33 @@ def _states(folder: Path, opened_journals: ExitStack) -> Mapping[str, RunFiles]:
     return files
 
 
+def _conversations(folder: Path) -> list[Candidate]:
+    """Return two past conversations with proposals of each kind for their grading."""
+    state, broken = UserState(folder=folder), "python3 -m unittest"
+    letter = "Dear Ms Lovelace,\n\nthe order leaves on Friday, and the invoice comes with it.\n\nKind regards\nBo\n" * 4
+    state.put({"count.txt": "2\n", "prices.csv": "tea,3\nrice,2\n", "mail.md": letter}, at=BEGAN_AT + 6)
+    orders = [
+        Said(
+            prompt="Count the rows of orders.csv, write the number to count.txt, and draft mail.md to Ms Lovelace",
+            calls=[("write", {"path": name, "content": letter}, "") for name in ("count.txt", "mail.md", "prices.csv")],
+        ),
+        Said(
+            prompt="No, it is 2: two of them are equal", calls=[("write", {"path": "count.txt", "content": "2\n"}, "")]
+        ),
+    ]
+    repair = Said(
+        prompt="Repair the sum in calc.py. " + "The total is one too high whenever a row is empty. " * 8,
+        calls=[("exec", {"command": broken}, "FAILED (failures=1)"), ("exec", {"command": broken}, "OK")],
+    )
+    return [candidate(state, orders), candidate(state, [repair])]
+
+
 def _pages(folder: Path, site: str, files: Mapping[str, RunFiles]) -> Iterator[tuple[str, str]]:
     """Yield the name and address of every page."""
     yield "runs", f"{site}/"
     yield "trials", f"{site}/trials"
     yield "items", f"{site}/items"
+    yield "history", f"{site}/history"
     for state, one in files.items():
         report = folder / f"{state}.html"
         write_report([read_run(one)], report)
@@ -122,7 +149,8 @@ def main(browser: Browser, pictures: Path, wanted: str) -> None:
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         runs = Path(place) / "runs"
         files = _states(runs, stack)
-        site = stack.enter_context(serving(runs))
+        review = HistoryReview(candidates=_conversations(Path(place) / "state"), masker=Masker())
+        site = stack.enter_context(serving(runs, review=review))
         pages = dict(_pages(Path(place), site.url, files))
         for screen, (width, height, is_dark) in SCREENS.items():
             for name, url in ((name, url) for name, url in pages.items() if wanted in name):

@@ -12,8 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fake_openclaw import EVENTS_SCHEMA
+from pinchbench.authoring.history.candidates import Candidate
 from pinchbench.authoring.history.conversations import Conversation, conversations_of
+from pinchbench.authoring.history.proposals import proposals_of
+from pinchbench.authoring.history.rebuild import restore
 from pinchbench.authoring.history.stored_sessions import StoredSession
+from pinchbench.authoring.history.workspace_past import WorkspacePast
 
 BEGAN = 1_780_000_000.0  # when the first conversation begins; its messages are a second apart
 Call = tuple[str, "Mapping[str, object]", str]  # a tool, its arguments, its result
@@ -134,6 +138,14 @@ def conversation(turns: Sequence[Said], *, cwd: str, at: float = BEGAN) -> Conve
     events = tuple(transcript(turns, at=at, cwd=cwd))
     (one,) = conversations_of(StoredSession(agent="main", session_id="s", events=events))
     return one
+
+
+def candidate(state: UserState, turns: Sequence[Said]) -> Candidate:
+    """Return a conversation in a state's workspace, with all that is proposed for its grading."""
+    one = conversation(turns, cwd=str(state.workspace))
+    restored = restore(one, WorkspacePast(folder=state.workspace))
+    proposals = proposals_of(one, restored)
+    return Candidate(conversation=one, restored=restored, proposals=proposals, share=0.25, monthly=3.0)
 
 
 def state_with_a_conversation(folder: Path) -> Path:

@@ -14,6 +14,7 @@ import pytest
 
 from pinchbench.serve import app
 from pinchbench.serve.app import SiteServer, make_server, open_listener, serve_site
+from pinchbench.serve.history_review import HistoryReview
 from pinchbench.serve.site_guard import Access
 
 START_S = 60.0
@@ -60,13 +61,13 @@ class ServedSite:
 
 
 @contextmanager
-def serving(folder: Path, *, access: Access | None = None) -> Iterator[ServedSite]:
+def serving(folder: Path, *, access: Access | None = None, review: HistoryReview | None = None) -> Iterator[ServedSite]:
     """Serve a folder; the server, its thread and its connections are gone when the block ends."""
     began = threading.Event()
     servers: list[SiteServer] = []
 
     async def serve(listener: socket.socket) -> None:
-        server, catalogue = make_server(folder, access or Access(), on_ready=began.set)
+        server, catalogue = make_server(folder, access or Access(), on_ready=began.set, review=review)
         servers.append(server)
         await serve_site(server, listener, catalogue)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import sys
 import time
 from dataclasses import replace
@@ -18,7 +19,7 @@ import anyio
 import click
 
 from pinchbench.cli.lazy import CONTEXT
-from pinchbench.cli.options import FOLDER, OUTPUT_DIR, option, setting_option
+from pinchbench.cli.options import FOLDER, OUTPUT_DIR, Integer, option, setting_option
 from pinchbench.cli.output import print_result, say
 from pinchbench.errors import ConfigError, SuiteError
 from pinchbench.report.text import many, plain
@@ -44,6 +45,8 @@ SHOWN_REFERENCE = 400  # characters of what a result is compared with
 @option("--pick", default="", metavar="ID,…",
         help="Make a suite of these, or of all that are `suggested`.")  # fmt: skip
 @option("--yes", is_flag=True, help="Accept every proposal for grading without asking.")
+@option("--serve", "port", type=Integer(0, 65535), default=None, metavar="PORT",
+        help="Confirm the proposals in a browser, at this port of 127.0.0.1; 0 takes a free one.")  # fmt: skip
 @option("--memory", is_flag=True, help="Include your agent's memory and instructions as they were.")
 @option("--skills", is_flag=True, help="Include the skills of the workspace as they were.")
 @option("--clock", is_flag=True, help="Begin the trials at the time of the conversation; takes libfaketime.")
@@ -63,6 +66,7 @@ def tasks_from_history(
     match: str,
     pick: str,
     yes: bool,
+    port: int | None,
     memory: bool,
     skills: bool,
     clock: bool,
@@ -78,8 +82,9 @@ def tasks_from_history(
 
     Lists them with what keeps each from being asked again, and suggests some that stand for your work. With --pick, or
     by what you choose in the terminal, it restores the files that each began with, and proposes how to grade it: what
-    you corrected, the files you kept, tests that passed. You confirm, edit or drop each proposal. Then the suite is
-    written to your data folder, and the old conversations are played again to show that they score 1.0.
+    you corrected, the files you kept, tests that passed. You confirm, edit or drop each proposal, in the terminal or
+    with --serve in a browser. Then the suite is written to your data folder, and the old conversations are played again
+    to show that they score 1.0.
 
     OpenClaw's state and workspaces are only read, and nothing leaves this machine. Keys are masked. Running the suite
     sends its prompts and files to the model that you name.
@@ -123,11 +128,18 @@ def tasks_from_history(
             return
         pick = click.prompt("Which of them? Ids, or", default="suggested", err=True)
     chosen = _picked(pick, listed)
-    if not yes and not _is_terminal():
-        raise ConfigError("Cannot prompt: not a terminal. Accept all proposals for grading with --yes.")
+    if not yes and port is None and not _is_terminal():
+        raise ConfigError(
+            "Cannot prompt: not a terminal. Confirm proposals in a browser with --serve PORT, or accept all with --yes."
+        )
     if (packs_dir() / SUITE).exists() and not replaces:
         raise ConfigError(f"There is a suite {SUITE} already. Replace it with --replace.")
-    confirmed = [one if yes else _confirmed(one, masker) for one in chosen]
+    if yes:
+        confirmed: Sequence[Candidate] = chosen
+    elif port is None:
+        confirmed = [_confirmed(one, masker) for one in chosen]
+    else:
+        confirmed = anyio.run(partial(_confirmed_in_browser, chosen, masker, output_dir=output_dir, port=port))
     _write([one for one in confirmed if one.proposals], masker, run_root=run_root, has_clock=clock)
 
 
@@ -250,20 +262,35 @@ def _confirmed(one: Candidate, masker: Masker) -> Candidate:
 
 def _edited(proposal: Proposal) -> Proposal:
     """Let the user edit what a result is compared with."""
-    key = next((key for key in ("expected", "text") if key in proposal.point), "")
-    before = str(proposal.point[key]) if key else proposal.reference
-    if proposal.point and not key:
+    if not proposal.compared:
         say("    A command is not edited; drop it, or keep it as it is.")
         return proposal
-    after = click.edit(before)
-    if after is None or after == before:
-        return proposal
-    if key == "text":
-        after = after.strip()
-    criterion = f"`{proposal.point['path']}` contains {after!r}" if key == "text" else proposal.criterion
-    if key:
-        return replace(proposal, point={**proposal.point, key: after}, criterion=criterion, evidence="You wrote it.")
-    return replace(proposal, reference=after, evidence="You wrote it.")
+    after = click.edit(proposal.compared)
+    return proposal if after is None or after == proposal.compared else proposal.edited(after)
+
+
+async def _confirmed_in_browser(
+    chosen: Sequence[Candidate], masker: Masker, *, output_dir: Path, port: int
+) -> Sequence[Candidate]:
+    """Serve the proposals on this machine until the user has confirmed them. Raises ConfigError."""
+    from pinchbench.serve.app import HISTORY, access_for, make_server, open_listener, serve_site
+    from pinchbench.serve.history_review import HistoryReview
+
+    token = os.environ.get("PINCHBENCH_SERVE_TOKEN") or secrets.token_urlsafe(16)
+    review = HistoryReview(candidates=chosen, masker=masker)
+    with open_listener("127.0.0.1", port) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}{HISTORY}"
+        server, catalogue = make_server(
+            output_dir,
+            access_for("127.0.0.1", token),
+            on_ready=partial(say, f"Confirm the proposals at {url} with the token {token}"),
+            review=review,
+        )
+        async with anyio.create_task_group() as group:
+            group.start_soon(serve_site, server, listener, catalogue)
+            await review.done.wait()
+            server.should_exit = True
+    return review.confirmed
 
 
 def _write(chosen: Sequence[Candidate], masker: Masker, *, run_root: Path, has_clock: bool) -> None:

@@ -14,6 +14,7 @@ import msgspec
 import uvicorn
 from anyio import CapacityLimiter, current_time, move_on_after, sleep, to_thread
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp
 
+    from pinchbench.serve.history_review import HistoryReview
     from pinchbench.serve.pages import LiveData, Page
 
 
@@ -58,16 +60,19 @@ READ_WAIT_S = 5.0  # for a page: a run of many thousand trials takes longer to b
 READERS = 2  # threads that read at once: a run on the same machine needs its cores
 MOST_STREAMS = 100  # clients that get what is live
 MOST_LOGIN_BYTES = 4_096
+MOST_REVIEW_BYTES = 64_000_000  # the texts that the page shows, of which form encoding makes three times as much
+HISTORY = "/history"
 KEEP_ALIVE_S = 15.0  # of silence, after which a client that is gone is noticed by writing to it
 
 
 class Site:
     """What the pages are made of."""
 
-    def __init__(self, catalogue: Catalogue, access: Access) -> None:
+    def __init__(self, catalogue: Catalogue, access: Access, review: HistoryReview | None = None) -> None:
         """Nothing is read yet. Create inside an event loop."""
         self.catalogue = catalogue
         self.access = access
+        self.review = review
         self.tasks = TaskSources()
         self.items = ItemTable(catalogue.output_dir)
         self.readers = CapacityLimiter(READERS)
@@ -96,6 +101,7 @@ class Site:
             Route(f"{trial}/file", self.file),
             Route(f"{trial}/events", self.trial_events),
             Route(LOGIN, self.login, methods=["GET", "POST"]),
+            *([] if self.review is None else [Route(HISTORY, partial(_history, self.review), methods=["GET", "POST"])]),
         ]
 
     def _page(self, make: Callable[[Request], Page], *, is_slow: bool) -> Callable[[Request], Awaitable[Response]]:
@@ -180,18 +186,39 @@ class Site:
         """Ask for the token, or take it."""
         if request.method != "POST":
             return _response(login_page(), HTTPStatus.OK)
-        body = b""
-        async for piece in request.stream():
-            body += piece
-            if len(body) > MOST_LOGIN_BYTES:
-                return PlainTextResponse("That is too long.\n", status_code=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        given = parse_qs(body.decode("utf-8", "replace")).get("token", [""])[0]
+        given = (await _fields(request, MOST_LOGIN_BYTES)).get("token", [""])[0]
         if not (self.access.token and self.access.has_token(given)):
             return _response(login_page("That is not the token of this server."), HTTPStatus.FORBIDDEN)
-        response = RedirectResponse("/", status_code=HTTPStatus.SEE_OTHER)
+        home = "/" if self.review is None else HISTORY
+        response = RedirectResponse(home, status_code=HTTPStatus.SEE_OTHER)
         is_encrypted = request.headers.get("origin", "").startswith("https:")
         response.set_cookie(COOKIE, self.access.session, httponly=True, samesite="strict", secure=is_encrypted)
         return response
+
+
+async def _history(review: HistoryReview, request: Request) -> Response:
+    """Show what is to be confirmed, or take what the user has confirmed, once."""
+
+    async def end() -> None:
+        review.done.set()
+
+    task = None
+    if request.method == "POST" and not review.confirmed:
+        review.take(await _fields(request, MOST_REVIEW_BYTES))
+        task = BackgroundTask(end)  # after the answer, as the server ends then
+    response = _response(await to_thread.run_sync(review.page))
+    response.background = task
+    return response
+
+
+async def _fields(request: Request, most_bytes: int) -> dict[str, list[str]]:
+    """Return the fields of a form. Raises HTTPException if it is too long."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most_bytes:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "That is too long.")
+    return parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
 
 
 def _trial_of(request: Request) -> tuple[str, str, str]:
@@ -199,9 +226,9 @@ def _trial_of(request: Request) -> tuple[str, str, str]:
     return request.path_params["run"], request.path_params["trial"], request.query_params.get("attempt", "")
 
 
-def make_app(catalogue: Catalogue, access: Access) -> ASGIApp:
+def make_app(catalogue: Catalogue, access: Access, review: HistoryReview | None = None) -> ASGIApp:
     """Return the application, guarded. Create inside an event loop."""
-    site = Site(catalogue, access)
+    site = Site(catalogue, access, review)
     app = Starlette(routes=site.routes(), exception_handlers=PROBLEMS)
 
     async def ask_token(_request: Request) -> Response:
@@ -307,11 +334,16 @@ async def serve_site(server: SiteServer, listener: socket.socket, catalogue: Cat
         catalogue.close()
 
 
-def make_server(output_dir: Path, access: Access, *, on_ready: Callable[[], None]) -> tuple[SiteServer, Catalogue]:
-    """Return a server of an output folder, and what it reads; `on_ready` is called once clients are answered."""
+def make_server(
+    output_dir: Path, access: Access, *, on_ready: Callable[[], None], review: HistoryReview | None = None
+) -> tuple[SiteServer, Catalogue]:
+    """Return a server of an output folder, and what it reads; `on_ready` is called once clients are answered.
+
+    With a `review`, the page on which a user confirms it is there too.
+    """
     catalogue = Catalogue(output_dir)
     config = uvicorn.Config(
-        make_app(catalogue, access),
+        make_app(catalogue, access, review),
         http=H11Protocol,  # the one that is always there
         ws="none",
         lifespan="off",

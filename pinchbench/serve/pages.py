@@ -129,7 +129,7 @@ def runs_page(catalogue: Catalogue, query: QueryParams) -> Page:
     """Return the page of all runs and experiments."""
     entries = catalogue.entries()
     known = [entry for entry in entries if entry is not None]
-    return _page(
+    return site_page(
         "runs.html.j2",
         folder=safe_line(catalogue.output_dir),
         table=shown_table(known, query.multi_items(), fields=RUN_FIELDS, columns=RUN_COLUMNS, choices=RUN_CHOICES),
@@ -143,7 +143,7 @@ def trials_page(catalogue: Catalogue, query: QueryParams) -> Page:
     """Return the page of the trials of several runs, by default of all, the newest first. Raises ResultsError."""
     found, left_out = _of_runs(catalogue, query.getlist("run"), LiveRun.trials)
     trials = [trial for own in found for trial in own]
-    return _page(
+    return site_page(
         "trials.html.j2",
         table=_trial_table(trials, query, columns=(*TRIAL_COLUMNS[:1], "model", *TRIAL_COLUMNS[1:])),
         runs=len(found),
@@ -182,7 +182,7 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         remarks = (*filter(None, (unsandboxed,)), *run_remarks(run))
         agreement = agreement_of_run(run)
         left = 0 if run.is_running else run.state.unfinished(run.keys)
-    return _page(
+    return site_page(
         "run.html.j2",
         left=left,
         name=name,
@@ -235,7 +235,7 @@ def trial_page(catalogue: Catalogue, tasks: TaskSources, name: str, trial: str, 
         "events": f"{trial_url(name, key)}/events" if goes_on and not attempt else "",
         "download": f"{trial_url(name, key)}/transcript?{urlencode({'attempt': attempt})}",
     }
-    return _page(
+    return site_page(
         "trial.html.j2",
         name=name,
         title=str(key),
@@ -327,7 +327,7 @@ def items_page(items: ItemTable, query: QueryParams) -> Page:
     table = shown_table(
         found.items, query.multi_items(), fields=ITEM_FIELDS, columns=ITEM_COLUMNS, choices=("category",)
     )
-    return _page(
+    return site_page(
         "items.html.j2",
         table=table,
         statistics=found.statistics,
@@ -345,7 +345,7 @@ def judges_page(catalogue: Catalogue, query: QueryParams) -> Page:
     found, left_out = _of_runs(catalogue, query.getlist("run"), disagreements_of)
     trials = sorted_by_difference(one for own in found for one in own)
     certificates, problems = read_certificates()
-    return _page(
+    return site_page(
         "judges.html.j2",
         certificates=certificates,
         undecided=TOO_LITTLE,
@@ -367,22 +367,23 @@ def judge_page(identifier: str) -> Page:
 
 def login_page(problem: str = "") -> Page:
     """Return the page that asks for the token."""
-    return _page("login.html.j2", problem=problem)
+    return site_page("login.html.j2", problem=problem)
 
 
 def waiting_page() -> Page:
     """Return a page that is loaded again until there is something to be shown."""
-    return _page(
+    return site_page(
         "problem.html.j2", sentence="This is still being read; the page shows it as soon as it is.", reload=True
     )
 
 
 def problem_page(sentence: str) -> Page:
     """Return a page that says what is wrong."""
-    return _page("problem.html.j2", sentence=sentence, reload=False)
+    return site_page("problem.html.j2", sentence=sentence, reload=False)
 
 
-def _page(template: str, **values: object) -> Page:
+def site_page(template: str, **values: object) -> Page:
+    """Return a page of the site's own templates."""
     look = PageLook(
         template=template,
         styles=(*STYLES, "serve.css"),

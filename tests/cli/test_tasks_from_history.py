@@ -1,8 +1,12 @@
 """`tasks from-history` as a user meets it: the list, the choice, the suite, a run, and what is refused."""
 
 import json
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
 import click
 import pytest
@@ -158,4 +162,29 @@ def test_each_proposal_is_shown_with_its_evidence_and_kept_edited_or_dropped(
     assert "`count.txt` contains '2'.\n    You corrected it: “No, it is 2”" in done.stderr
     assert "You kept it: it has not been changed since.\n    It held:\n      2\n" in done.stderr
     (task,) = load_suite(Path(done.stdout.splitlines()[-1])).suite.tasks
+    assert [line.split(" (")[0] for line in task.grading_criteria] == ["`count.txt` contains '2'"]
+
+
+def test_proposals_are_confirmed_in_a_browser_and_the_suite_has_what_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path, "jsonl")
+    answers: list[int] = []
+
+    def confirm(url: str, token: str) -> None:
+        origin, body = url.removesuffix("/history"), urlencode({"what-0-0": "keep", "text-0-0": "2"}).encode()
+        headers = {"Authorization": f"Bearer {token}", "Origin": origin}
+        with urlopen(Request(url, body, headers), timeout=60) as answer:
+            answers.append(answer.status)
+
+    def hear(text: str) -> None:
+        if found := re.search(r"at (http\S+/history) with the token (\S{16,})$", text):
+            threads.submit(confirm, found[1], found[2])
+
+    monkeypatch.setattr(tasks_from_history, "say", hear)
+    with ThreadPoolExecutor(1) as threads:
+        done = home.call("--pick", "suggested", "--serve", "0")
+
+    assert (done.returncode, answers) == (0, [200])
+    (task,) = load_suite(Path(done.stdout.strip())).suite.tasks
     assert [line.split(" (")[0] for line in task.grading_criteria] == ["`count.txt` contains '2'"]

@@ -11,9 +11,11 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from browser import chromium, opened, violations
+from history_states import BEGAN, Said, UserState, candidate
 from mischief import MISCHIEF, mischievous_calls, mischievous_transcript
 from past_experiments import write_variants
 from past_runs import Made, PlannedRun, random_trials, write_run
+from pinchbench.authoring.history.privacy import Masker
 from pinchbench.events import Event
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.model.ending import Reason
@@ -30,6 +32,7 @@ from pinchbench.results.judge_certificate import keep_certificate
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import decode
+from pinchbench.serve.history_review import HistoryReview
 from sampling import sampled
 from simulated_judges import certificate
 from site_server import serving
@@ -55,6 +58,14 @@ def browser() -> Iterator[Browser]:
         yield one
 
 
+def review_of(folder: Path, text: str) -> HistoryReview:
+    """Return what is to be confirmed of a past conversation that has a text everywhere."""
+    state, kept = UserState(folder=folder), text.replace("\0", "")
+    state.put({"a.txt": kept}, at=BEGAN + 2)
+    said = Said(prompt=f"a.txt {text}", calls=[("write", {"path": "a.txt", "content": kept}, text)], answer=text)
+    return HistoryReview(candidates=[candidate(state, [said])], masker=Masker())
+
+
 @pytest.mark.long
 def test_axe_finds_nothing_and_nothing_overflows_by_day_or_night_on_a_desk_or_a_phone(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -76,10 +87,14 @@ def test_axe_finds_nothing_and_nothing_overflows_by_day_or_night_on_a_desk_or_a_
         f"/run/{ONE.name}",
         TRIAL,
         f"/run/{ONE.name}/trial/task_again?attempt=1",
+        "/history",
         "/login",
     )
     found: list[object] = []
-    with serving(tmp_path) as site, opened(browser, f"{site.url}/") as watched:
+    with (
+        serving(tmp_path, review=review_of(tmp_path / "state", "Write a.txt")) as site,
+        opened(browser, f"{site.url}/") as watched,
+    ):
         page = watched.page
         for path in paths:
             page.goto(site.url + path)
@@ -206,9 +221,13 @@ def test_text_from_agents_models_and_judges_is_never_code(browser: Browser, tmp_
         f"/run/{files.name}/trial/task_a",
         f"/run/{files.name}/trial/task_a?attempt=1",
         f"/run/{files.name}/trial/task_b",
+        "/history",
         "/" + MISCHIEF[0].replace("/", "%2f").replace(" ", "%20").replace("<", "%3C"),
     )
-    with serving(tmp_path) as site, opened(browser, f"{site.url}/") as watched:
+    with (
+        serving(tmp_path, review=review_of(tmp_path / "state", bad)) as site,
+        opened(browser, f"{site.url}/") as watched,
+    ):
         page = watched.page
         for path in paths:
             page.goto(site.url + path)

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ MAX_FREE_CHARACTERS = 120  # of a text that has one right wording, such as a num
 MAX_REFERENCE = 6_000  # characters of what a judge compares with
 MAX_FACTS = 6  # of a correction
 QUOTED = 100  # characters of the user's words that are shown
+EDITED = "You wrote it."
 # Commands of a few letters that run a project's own tests; nothing else of a conversation is ever run by a check.
 _TEST_COMMAND = re.compile(
     r"(?:python3? (?:-B )?-m (?:pytest|unittest)|pytest|npm test|go test|cargo test|make test)(?: [\w./:=@-]+)*"
@@ -51,6 +52,21 @@ class Proposal:
     evidence: str
     point: Mapping[str, object] = field(default_factory=dict)
     reference: str = ""
+
+    @property
+    def compared(self) -> str:
+        """What a result is compared with, which the user may edit; empty for a command."""
+        return self.reference or str(self.point.get("expected", self.point.get("text", "")))
+
+    def edited(self, text: str) -> Proposal:
+        """Return it with another text that a result is compared with."""
+        if self.reference:
+            return replace(self, reference=text, evidence=EDITED)
+        if "expected" in self.point:
+            return replace(self, point={**self.point, "expected": text}, evidence=EDITED)
+        text = text.strip()
+        criterion = f"`{self.point['path']}` contains {text!r}"
+        return replace(self, point={**self.point, "text": text}, criterion=criterion, evidence=EDITED)
 
 
 def proposals_of(conversation: Conversation, restored: Restored) -> tuple[Proposal, ...]:

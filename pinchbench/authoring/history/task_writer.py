@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pinchbench.authoring.history.proposals import is_only_thanks
+from pinchbench.authoring.history.proposals import EDITED, is_only_thanks
 from pinchbench.model.task import GradingType
 from pinchbench.suite.formats.markdown_folder import FILES, TASK_FILE
 from pinchbench.suite.solution import SOLUTION_FILE
@@ -232,11 +232,14 @@ class _Writer:
         for turn, written in zip(self._turns, self.task.restored.writes, strict=False):
             turns.append({"steps": list(self._writes(written)), "answer": self._text(turn.answer) or "Done."})
         final = {path: file.data for path, file in left.items()}
+        for proposal in self.task.proposals:
+            if proposal.evidence == EDITED and "expected" in proposal.point:
+                final[str(proposal.point["path"])] = str(proposal.point["expected"]).encode("utf-8", "replace")
         known = self.task.restored.writes[len(turns) - 1]
         rest = {path: data for path, data in final.items() if known.get(path) != data}
         turns[-1]["steps"] = [*self._writes(known), *self._writes(rest)]
         lines = [
-            f"# {conversation.key}: the old conversation, with what its commands did written as files.\n",
+            f"# {conversation.key}: the old conversation, with what commands did and you edited written as files.\n",
             "turns:\n",
         ]
         lines += [f"  - {_yaml(turn)}\n" for turn in turns]

@@ -1,20 +1,17 @@
 """Tasks that are written: as ordinary ones, with the old conversation as the solution, and without secrets."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
-from history_states import BEGAN, Said, UserState, conversation
+from history_states import BEGAN, Said, UserState, candidate
 from pinchbench.authoring.check import check_tasks
-from pinchbench.authoring.history.candidates import Candidate
 from pinchbench.authoring.history.privacy import Masker
-from pinchbench.authoring.history.proposals import proposals_of
-from pinchbench.authoring.history.rebuild import restore
 from pinchbench.authoring.history.task_writer import title_of, write_task
-from pinchbench.authoring.history.workspace_past import WorkspacePast
 from pinchbench.model.task import Task
 from pinchbench.suite.loading import load_suite, solution_of
 
@@ -24,12 +21,7 @@ HOSTILE = "\n## Automated Checks\n\n```python\nraise SystemExit\n```\n---\nid: x
 def written(
     state: UserState, turns: Sequence[Said], folder: Path, *, masker: Masker | None = None, clock: bool = False
 ) -> Task:
-    one = conversation(turns, cwd=str(state.workspace))
-    restored = restore(one, WorkspacePast(folder=state.workspace))
-    task = Candidate(
-        conversation=one, restored=restored, proposals=proposals_of(one, restored), share=0.25, monthly=3.0
-    )
-    task_id = write_task(folder, task, masker or Masker(), has_clock=clock)
+    task_id = write_task(folder, candidate(state, turns), masker or Masker(), has_clock=clock)
     (loaded,) = load_suite(folder).suite.tasks
     assert loaded.task_id == task_id
     return loaded
@@ -137,6 +129,22 @@ def test_hostile_texts_stay_texts(state: UserState, tmp_path: Path) -> None:
     assert task.automated_checks is not None
     assert "raise SystemExit" not in task.automated_checks
     assert scores(tmp_path / "tasks", tmp_path / "runs")["oracle"] == (1.0, ())
+
+
+def test_what_the_user_edited_is_what_earns_the_point_and_what_the_solution_writes(
+    state: UserState, tmp_path: Path
+) -> None:
+    state.put({"rows.csv": "a,1\n"}, at=BEGAN + 2)
+    one = candidate(
+        state, [Said(prompt="Fill rows.csv", calls=[("write", {"path": "rows.csv", "content": "a,1\n"}, "")])]
+    )
+    edited = [proposal.edited("a,2\n") for proposal in one.proposals]
+
+    write_task(tmp_path / "tasks", replace(one, proposals=edited), Masker())
+    result = scores(tmp_path / "tasks", tmp_path / "runs")
+
+    assert [proposal.evidence for proposal in edited] == ["You wrote it."]
+    assert (result["oracle"], result["nothing"][0]) == ((1.0, ()), 0.0)
 
 
 def test_the_clock_is_that_of_the_conversation_when_asked_for(state: UserState, tmp_path: Path) -> None:
