@@ -27,18 +27,24 @@ from pinchbench.suite.reading import (
     read_toml,
 )
 from pinchbench.suite.solution import command_solution
+from pinchbench.suite.yaml_nodes import misspelt, other_limits, setup_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from pinchbench.model.task import Suite
     from pinchbench.suite.reading import LoadedSuite
     from pinchbench.suite.solution import Solution
+    from pinchbench.suite.yaml_nodes import YamlNode
 
 RULE = ScoreRule(
     text="claw-bench: the weights of the tests that passed as a share of all, 2 for a test without a weight, as the "
     "suite documents it; its own runner in fact counts every test alike"
+)
+READ_KEYS = ("id", "title", "domain", "timeout")
+OTHER_KEYS = frozenset(  # of the suite's schema, which say nothing about how a trial is run or graded
+    {"track", "level", "description", "capabilities", "required_actions", "skills_allowed", "tags", "capability_types"}
 )
 DEFAULT_WEIGHT = 2.0
 DEFAULT_TIMEOUT_S = 300.0
@@ -50,6 +56,7 @@ PREAMBLE = (
     f"Your workspace is the folder {WORKSPACE_MARK}. Read and write the files of this task there, and leave no others."
 )
 PYTEST = "pytest"
+NAMED_KEYS = 10  # in a note
 NESTED_QUOTES = (3, 12)  # the Python since which an f-string may have its own quotes in its braces
 # From which tests without the option, and solutions without an argument, get the workspace's path.
 WORKSPACE_VARIABLES = (
@@ -70,7 +77,10 @@ def read(folder: Path) -> LoadedSuite:
     found = ReadTasks()
     for path in _task_folders(folder):
         found.add(_TaskReader(path.resolve()).read, path / TASK_TOML)
-    return found.suite(folder, SuiteFormat.CLAW_BENCH)
+    stated = {key for task in found.tasks.values() for key in task.frontmatter}
+    unknown = ", ".join(f"`{key[:80]}`" for key in sorted(stated - OTHER_KEYS - {*READ_KEYS})[:NAMED_KEYS])
+    note = f"{TASK_TOML} has keys that are not known, and are ignored: {unknown}." if unknown else ""
+    return found.suite(folder, SuiteFormat.CLAW_BENCH, note)
 
 
 def solution(_suite: Suite, task: Task) -> Solution | None:
@@ -113,6 +123,7 @@ class _TaskReader:
         top = read_toml(toml)
         values = {**(top["task"].fields or {}), **top} if "task" in top else dict(top)
         values.pop("task", None)
+        _refuse_unknown(fields, values)
         task_id = fields.text(top, "id").strip() if "id" in top else self._folder.name
         if reason := id_problem(task_id):
             fields.problem(top.get("id"), reason)
@@ -208,6 +219,21 @@ class _TaskReader:
             self._source.problem(folder, 1, "it must be a folder, whose content is copied into the workspace")
         if folder.is_dir():
             yield from (WorkspaceFile(dest=path.name, source=path) for path in sorted(folder.iterdir()))
+
+
+def _refuse_unknown(fields: FieldReader, values: Mapping[str, YamlNode]) -> None:
+    """Report keys that are not known, and that look like a known one, state a limit, or ask for set-up."""
+    others = {key: node for key, node in values.items() if key not in OTHER_KEYS}
+    reasons = {
+        key: f"`{key}` has no meaning here: did you mean `{meant}`?" for key, meant in misspelt(others, known=READ_KEYS)
+    }
+    unknown = {key: node.value for key, node in others.items() if key not in READ_KEYS}
+    for key in unknown.keys() & {*other_limits(unknown), "timeout_seconds"}:
+        reasons.setdefault(key, f"`{key}` has no meaning here: state the limit as `timeout`")
+    for key in setup_keys(unknown):
+        reasons.setdefault(key, f"`{key}` is not known, and could matter")
+    for key, reason in reasons.items():
+        fields.problem(values[key if key in values else key.partition(".")[0]], reason)
 
 
 def _adds_workspace(node: ast.AST) -> bool:

@@ -111,6 +111,11 @@ BROKEN = [
     (CONFTEST, '"--workspace"', '"--folder"', CONFTEST, 1, "adds no option --workspace"),
     (TOML, 'title = "Hello"', 'id = "mail-002"', TOML, 2, "not valid TOML"),
     (TOML, "timeout = 120", "timeout = 86401", TOML, 5, "`timeout` must be a number"),
+    (TOML, "timeout = 120", "time_out = 120", TOML, 5, "`time_out` has no meaning here: did you mean `timeout`?"),
+    (TOML, "timeout = 120", "timeout_seconds = 9", TOML, 5, "state the limit as `timeout`"),
+    (TOML, "timeout = 120", "max_seconds = 9", TOML, 5, "state the limit as `timeout`"),
+    (TOML, "timeout = 120", 'setup_script = "a.sh"', TOML, 5, "`setup_script` is not known, and could matter"),
+    (TOML, 'tags = ["short"]', '[meta]\ndocker.image = "a"', TOML, 7, "`meta.docker` is not known, and could matter"),
     (TOML, 'id = "mail-001"', "id = 1", TOML, 1, "`id` must be text"),
     (TOML, 'id = "mail-001"', 'id = "../mail"', TOML, 1, "can't be a folder name"),
     (TOML, 'id = "mail-001"', 'id = "SUMS-001-total"', OTHER, 1, "already taken"),
@@ -121,6 +126,14 @@ BROKEN = [
     (TESTS, "return json.loads(", "return json.loads((", TESTS, 24, "not valid Python"),
     (TESTS, "import json", "import json\x00", TESTS, 1, "NUL character"),
 ]
+
+
+def test_keys_that_are_not_known_are_named(tasks: Path) -> None:
+    toml = tasks / "mail" / "mail-001-hello" / TOML
+    assert load_suite(tasks).note == ""
+    put(toml, toml.read_text("utf-8") + '\nskills_allowed = true\nreviewed_by = "Ada"\n[metadata]\nauthor = "Bo"\n')
+    said = "task.toml has keys that are not known, and are ignored: `metadata`, `reviewed_by`."
+    assert load_suite(tasks).note == said
 
 
 @pytest.mark.parametrize(("name", "whole", "broken", "place", "line", "reason"), BROKEN)
