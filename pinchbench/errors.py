@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +67,7 @@ class SelectionError(PinchBenchError):
     """A task or category was named that does not exist, or nothing was selected."""
 
     exit_code = 2
+    problems: tuple[Any, ...] = ()  # of the suite's files, one of which may be the cause
 
 
 class ChangedError(PinchBenchError):

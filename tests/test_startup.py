@@ -101,7 +101,10 @@ def test_the_completion_of_commands_and_of_a_runs_options_waits_for_click_alone(
         (("--version",), {"click"}),
         (("tasks", "list"), {"click", "yaml", *ADDED_SUITES}),
         (("tasks", "show", "task_a"), {"click", "yaml", *ADDED_SUITES}),
-        (("--model", "x/y", "--dry-run"), {"click", "psutil", "rich", "yaml", *ADDED_SUITES}),
+        (
+            ("--model", "x/y", "--dry-run", "--accept-unknown-model"),
+            {"anyio", "click", "psutil", "rich", "sniffio", "yaml", *ADDED_SUITES},
+        ),
         (
             ("history", "--json", "--output-dir", "."),
             {"anyio", "click", "msgspec", "rich", "sniffio", "typing_extensions"},

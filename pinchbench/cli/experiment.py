@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,10 +51,15 @@ def experiment(
     from pinchbench.cli.gate import take_gate
     from pinchbench.cli.running import take_listeners
     from pinchbench.cli.settings_file import read_settings
+    from pinchbench.errors import OpenClawError
     from pinchbench.experiment.experiment_spec import read_experiment
+    from pinchbench.runner.setup.preflight import refuse_early
 
     chosen = take_cluster(cluster)
-    experiment = read_experiment(file, read_settings().endpoints)
+    experiment = read_experiment(file, endpoints := read_settings().endpoints)
+    for one in experiment.variants:
+        with suppress(OpenClawError):  # of one variant, which does not keep the others from running
+            refuse_early(one.config, endpoints)
     experiment = replace(experiment, margin=decisive_margin(experiment.margin, until, margin))
     gate = take_gate({**options, "margin": margin}, experiment.variants[0].config.output_dir)
     listeners = take_listeners(otlp)

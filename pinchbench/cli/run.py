@@ -9,7 +9,7 @@ import click
 
 from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import setting_options
-from pinchbench.cli.settings_file import WithDefaults, model_settings, take_judge, take_user
+from pinchbench.cli.settings_file import WithDefaults, model_settings, read_settings, take_judge, take_user
 from pinchbench.defaults import Isolation, Network, Sandbox
 
 if TYPE_CHECKING:
@@ -94,6 +94,12 @@ def run(
             "--fail-under and --baseline need one score, and a run of several suites has one for each: gate each in"
             " a run of its own."
         )
+    is_known = False
+    if not (dry_run and config.is_demo and config.thinking is None):  # whose plan waits for nothing that a run needs
+        from pinchbench.runner.setup.preflight import refuse_early
+
+        found = [refuse_early(one, read_settings().endpoints) for one in configs]
+        is_known = all(found)
     if len(model) > 1 and (alone := "--quiet" if quiet else "--exitfirst" if config.exitfirst else ""):
         raise ConfigError(f"{alone} is for the run of one model.")
     if len(model) > 1:
@@ -106,7 +112,7 @@ def run(
     elif dry_run:
         from pinchbench.cli.run_plan import show_plan
 
-        show_plan(config, as_json=as_json, is_local=chosen is None)
+        show_plan(config, as_json=as_json, is_local=chosen is None, is_known=is_known)
     else:
         from pinchbench.cli.running import carry_out, take_listeners
         from pinchbench.runner.run_benchmark import run_benchmark

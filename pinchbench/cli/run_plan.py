@@ -35,8 +35,11 @@ def _doctor(config: RunConfig) -> str:
     return shlex.join(words)
 
 
-def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> None:
-    """Print the trials of a run in their order, how long they can take, and if that is too many for this machine."""
+def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True, is_known: bool = False) -> None:
+    """Print the trials of a run in their order, how long they can take, and if that is too many for this machine.
+
+    `is_known`: OpenClaw's catalogue was asked for the model.
+    """
     prepared = prepare(config)
     for remark in prepared.remarks:
         say(remark)
@@ -48,10 +51,8 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True) -> Non
         for sentence in reuse_sentences(prepared):
             say(sentence)
     if not config.is_demo:
-        say(
-            "Not checked: whether OpenClaw knows the model, its key, its endpoint and its thinking level, and the"
-            f" judge. `{_doctor(config)}` does."
-        )
+        model = "the model's" if is_known else "whether OpenClaw knows the model, its"
+        say(f"Not checked: {model} key, endpoint and thinking level, and the judge. `{_doctor(config)}` does.")
     if is_local and config.isolation is Isolation.PRIVATE and (warning := slots_warning(prepared.slots)):
         say(warning)
     trials = [attempt.trial for attempt in prepared.attempts]

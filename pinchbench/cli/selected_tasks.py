@@ -92,7 +92,8 @@ def problems_first(loaded: LoadedSuite) -> Iterator[None]:
     """Report the problems of a suite before the error that a requested task does not exist: they may be its cause."""
     try:
         yield
-    except SelectionError:
+    except SelectionError as error:
+        error.problems = loaded.problems
         if loaded.problems:
             say(problem_list(loaded.suite.root, loaded.problems))
         raise

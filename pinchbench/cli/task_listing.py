@@ -9,10 +9,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import click
+
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.selected_tasks import load, problems_first, raise_problems
 from pinchbench.defaults import SuiteFormat
-from pinchbench.errors import PinchBenchError
+from pinchbench.errors import PinchBenchError, SelectionError
 from pinchbench.report.text import many, plain, plain_lines
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.suite.loading import RefusedSuiteError
@@ -100,10 +102,13 @@ def refusals_as_json(*, as_json: bool) -> Iterator[None]:
     """Print why tasks can't be listed as JSON too, if that is asked for."""
     try:
         yield
-    except PinchBenchError as error:
+    except (PinchBenchError, click.UsageError) as error:
         if as_json:
-            known = error.problems if isinstance(error, RefusedSuiteError) else ()
-            print_result(json.dumps(_refused(known) or [{"refused": str(error), "path": None, "line": None}]))
+            rows = _refused(error.problems) if isinstance(error, RefusedSuiteError | SelectionError) else []
+            if not isinstance(error, RefusedSuiteError) or not rows:
+                said = error.format_message() if isinstance(error, click.UsageError) else str(error)
+                rows.insert(0, {"refused": said, "path": None, "line": None})
+            print_result(json.dumps(rows))
         raise
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pinchbench.cli.lazy import CONTEXT, LazyGroup
-from pinchbench.cli.options import FOLDER, option, setting_option
+from pinchbench.cli.options import FOLDER, option, setting_option, suggesting
 from pinchbench.cli.output import print_result, say
 
 if TYPE_CHECKING:
@@ -48,7 +48,21 @@ def tasks() -> None:
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
 
 
-@tasks.command("list", context_settings=CONTEXT)
+class _Listing(click.Command):
+    """A command that prints a wrong use of its options as JSON too, if that is asked for."""
+
+    def make_context(self, info_name: str | None, args: list[str], *others: Any, **extra: Any) -> click.Context:  # noqa: ANN401
+        as_json = "--json" in args
+        try:
+            return super().make_context(info_name, args, *others, **extra)
+        except click.UsageError as error:
+            from pinchbench.cli.task_listing import refusals_as_json
+
+            with refusals_as_json(as_json=as_json):
+                raise suggesting(error) if isinstance(error, click.NoSuchOption) else error from None
+
+
+@tasks.command("list", cls=_Listing, context_settings=CONTEXT)
 @setting_option("tasks-dir")
 @setting_option("suite-format")
 @setting_option("form")
@@ -75,12 +89,12 @@ def tasks_list(
     pinchbench-async tasks list
     pinchbench-async tasks list --suite core,coding --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    if markdown and as_json:
-        raise click.UsageError("--markdown goes without --json.")
     from pinchbench.cli.selected_tasks import select
     from pinchbench.cli.task_listing import refusals_as_json, show_list
 
     with refusals_as_json(as_json=as_json):
+        if markdown and as_json:
+            raise click.UsageError("--markdown goes without --json.")
         if form_from is not None:
             from pinchbench.config.run_config import drawn_form
 

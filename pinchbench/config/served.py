@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations of run.json's config
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from pinchbench.defaults import COMPLETIONS, OPENCLAW_JUDGE
@@ -86,6 +87,9 @@ class Endpoint:
     api_key_env: str | None = None
     models: Mapping[str, EndpointModel] = field(default_factory=dict)
     place: str
+
+
+NO_ENDPOINTS: Mapping[str, Endpoint] = MappingProxyType({})
 
 
 def run_at(endpoints: Mapping[str, Endpoint], model: str) -> dict[str, Any]:

@@ -8,13 +8,15 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import JUDGE_PROVIDERS
+from pinchbench.config.served import NO_ENDPOINTS
+from pinchbench.defaults import DEMO_MODELS, JUDGE_PROVIDERS
 from pinchbench.json_values import object_at, objects_at, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from pinchbench.config.served import Endpoint
     from pinchbench.json_values import Object
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
@@ -78,13 +80,16 @@ class Catalogue:
         known = self.providers.get(provider)
         return None if known is None else known.takes_images.get(name)
 
-    def complaint(self, model: str, *, own: frozenset[str] = frozenset()) -> str:
+    def complaint(
+        self, model: str, *, own: frozenset[str] = frozenset(), endpoints: Mapping[str, Endpoint] = NO_ENDPOINTS
+    ) -> str:
         """Return why this release can't run a model with this name, and suggest others; empty if nothing is wrong.
 
-        `own` are providers that the user's config describes, whose models are not checked.
+        `own` are providers that the user's config describes, whose models are not checked; `endpoints` are those of the
+        settings file.
         """
         if not names_provider(model):
-            return self._without_provider(model)
+            return self._without_provider(model.strip("/"), endpoints)
         provider, _, name = model.partition("/")
         if provider in own or not self.providers:
             return ""
@@ -106,11 +111,18 @@ class Catalogue:
         meant = _either([f"{provider}/{one}" for one in close[:MOST_SUGGESTIONS]])
         return f"this OpenClaw knows no model {name} of {provider}; did you mean {meant}?"
 
-    def _without_provider(self, model: str) -> str:
-        name = model.strip("/")
-        having = [f"{one}/{name}" for one, known in sorted(self.providers.items()) if name in known.models]
-        meant = f", such as {_either(having[:MOST_SUGGESTIONS])}" if having else ", such as anthropic/claude-sonnet-4-6"
-        return f"it names no provider; write it provider/name{meant}."
+    def _without_provider(self, name: str, endpoints: Mapping[str, Endpoint]) -> str:
+        known = sorted([*self.names, *DEMO_MODELS])
+        names = {one.partition("/")[2]: one for one in reversed(known)}
+        having = [f"{one}/{name}" for one, at in endpoints.items() if not at.models or name in at.models]
+        having += [one for one in known if name in one.split("/", 1)]
+        having = having or [names[one] for one in difflib.get_close_matches(name, names, MOST_SUGGESTIONS, 0.8)]
+        meant = _either(having[:MOST_SUGGESTIONS] or ["anthropic/claude-sonnet-4-6"])
+        what = "model" if name in self.providers else "provider"
+        return (
+            f"it names no {what}; write PROVIDER/MODEL, such as {meant}, or ENDPOINT/MODEL with an endpoint of"
+            " pinchbench.yaml."
+        )
 
 
 def names_provider(model: str) -> bool:

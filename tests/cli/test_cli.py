@@ -219,6 +219,11 @@ def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path
         (("--model", b"a/\xff"), 2, "--model is not valid UTF-8"),
         (("--model", "a/b", "--suite", b"\xff"), 2, "--suite is not valid UTF-8"),
         (("--model", "a/b", "--run-root", b"\xff"), 2, "is not valid UTF-8"),
+        (("--model", "foo"), 2, "--model foo: it names no provider; write PROVIDER/MODEL, such as anthropic/claude"),
+        (("--model", "foo", "--suite", "nope"), 2, "or ENDPOINT/MODEL with an endpoint of pinchbench.yaml."),
+        (("--model", "oracle", "--dry-run"), 2, "such as demo/oracle, or ENDPOINT/MODEL"),
+        (("--model", "a/b", "--openclaw", "nowhere", "--dry-run"), 4, "--openclaw nowhere: there is no such file"),
+        (("--model", "demo/oracle", "--thinking", "high", "--suite", "nope"), 2, "demo/oracle does not think"),
         (("--model", "a/" + "b" * 200), 2, "--model is longer than 200 characters"),
         (("--model", "a/b", "--base-url", "http://h/v1?key=x"), 2, "must not have a query or fragment"),
         (("tasks", "show", "nope"), 2, "has no task 'nope'."),
@@ -337,7 +342,7 @@ def test_a_dry_run_shows_plan_and_longest_time_and_starts_nothing(tmp_path: Path
 
     assert shown.returncode == 0
     assert "task_05_outage_brief" in shown.stdout
-    assert "Not checked: whether OpenClaw knows the model, its key, its endpoint" in shown.stderr
+    assert "Not checked: whether OpenClaw knows the model, its key, endpoint" in shown.stderr
     assert "Nothing was started." in shown.stdout
     at = ("--base-url", "http://127.0.0.1:9", "--api", "ollama")
     own = _pinchbench("--model", "a/b", *at, "--dry-run", "--suite", "task_00_sanity", cwd=tmp_path)

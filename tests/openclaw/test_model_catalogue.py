@@ -1,10 +1,12 @@
 """What manifests of OpenClaw's plugins say of providers and models, and which names of models are refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pinchbench.config.served import Endpoint, EndpointModel
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
 
 
@@ -75,8 +77,12 @@ def test_a_model_that_openclaw_may_know_is_taken(catalogue: Catalogue, model: st
         ("anthropic/gibberish", "did you mean anthropic/"),
         ("antropic/claude-sonnet-4-6", "did you mean anthropic?"),
         ("local/qwen3", "if local is a server of yours, say where it is with --base-url http://HOST:PORT/v1"),
-        ("claude-sonnet-4-6", "names no provider; write it provider/name, such as anthropic/claude-sonnet-4-6"),
-        ("anthropic/", "names no provider"),
+        ("claude-sonnet-4-6", "names no provider; write PROVIDER/MODEL, such as anthropic/claude-sonnet-4-6, or"),
+        ("claude-sonnet-4.6", "such as anthropic/claude-sonnet-4-6, or ENDPOINT/MODEL"),
+        ("foo", "such as anthropic/claude-sonnet-4-6, or ENDPOINT/MODEL with an endpoint of pinchbench.yaml."),
+        ("oracle", "names no provider; write PROVIDER/MODEL, such as demo/oracle, or"),
+        ("anthropic/", "names no model; write PROVIDER/MODEL, such as anthropic/"),
+        ("anthropic", "names no model; write PROVIDER/MODEL, such as anthropic/"),
         ("/claude", "names no provider"),
     ],
 )
@@ -84,6 +90,13 @@ def test_a_name_that_openclaw_does_not_know_is_reported_with_the_names_it_may_st
     catalogue: Catalogue, model: str, meant: str
 ) -> None:
     assert meant in catalogue.complaint(model)
+
+
+def test_a_name_without_a_provider_may_be_one_of_a_declared_endpoint(catalogue: Catalogue) -> None:
+    anything = Endpoint(base_url="http://127.0.0.1:9/v1", place="pinchbench.yaml")
+    endpoints = {"any": anything, "lab": replace(anything, models={"qwen3": EndpointModel()})}
+    assert "such as any/qwen3 or lab/qwen3, or ENDPOINT/MODEL" in catalogue.complaint("qwen3", endpoints=endpoints)
+    assert "such as any/foo, or ENDPOINT/MODEL" in catalogue.complaint("foo", endpoints=endpoints)
 
 
 def test_whether_a_model_takes_images_is_known_of_those_whose_manifest_says_it(tmp_path: Path) -> None:

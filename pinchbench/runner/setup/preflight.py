@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinchbench.config.served import NO_ENDPOINTS
 from pinchbench.defaults import COMPLETIONS, JUDGE_PROVIDERS, OLLAMA, Isolation
-from pinchbench.errors import ConfigError, EndpointError
+from pinchbench.errors import ConfigError, EndpointError, OpenClawError
 from pinchbench.llm.preflight.question import Target
 from pinchbench.model.finding import Finding, Level
-from pinchbench.openclaw.homes.credentials import places_of_key
-from pinchbench.openclaw.model_catalogue import KEYLESS, names_provider
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.find import locate_openclaw
+from pinchbench.openclaw.homes.credentials import UserState, places_of_key, read_user_state
+from pinchbench.openclaw.model_catalogue import KEYLESS, Catalogue, names_provider, read_catalogue
+from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
@@ -19,9 +24,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.openclaw.homes.credentials import UserState
-    from pinchbench.openclaw.model_catalogue import Catalogue
-    from pinchbench.runner.setup.this_machine import Machine
+    from pinchbench.config.served import Endpoint
 
 # Servers with these protocols say in ways of their own what OpenClaw has to know of a model.
 TELLING = (COMPLETIONS, ProtocolName.OPENAI_RESPONSES, OLLAMA)
@@ -189,11 +192,39 @@ def names_to_check(run: RunConfig | None, judge: JudgeConfig | None) -> dict[str
     return names
 
 
-def check_model_names(names: Mapping[str, str], machine: Machine, *, accepts_unknown: bool = False) -> None:
+def refuse_early(config: RunConfig, endpoints: Mapping[str, Endpoint]) -> bool:
+    """Refuse what this machine's OpenClaw is known not to run, without starting it or reading the suite. Blocks.
+
+    Return whether OpenClaw was found. Raises ConfigError, and OpenClawError if `--openclaw` names none.
+    """
+    catalogue, openclaw = Catalogue(), OpenClaw(program=Path(), version="")
+    try:
+        openclaw = locate_openclaw(config.openclaw)
+        catalogue = read_catalogue(openclaw.program)
+    except OpenClawError:
+        if config.openclaw is not None:
+            raise
+    user = UserState() if config.is_demo else read_user_state(os.environ)
+    machine = Machine(openclaw=openclaw, catalogue=catalogue, user=user)
+    for judge in config.judge.each if config.judge is not None else (None,):
+        names = names_to_check(config, judge)
+        check_model_names(names, machine, accepts_unknown=config.accept_unknown_model, endpoints=endpoints)
+    if config.base_url is None:
+        check_thinking(config, machine)
+    return openclaw.program != Path()
+
+
+def check_model_names(
+    names: Mapping[str, str],
+    machine: Machine,
+    *,
+    accepts_unknown: bool = False,
+    endpoints: Mapping[str, Endpoint] = NO_ENDPOINTS,
+) -> None:
     """Raise ConfigError for the first of these names that this OpenClaw does not know.
 
     Providers in the user's config name their models themselves. `accepts_unknown` accepts what the catalogue does not
-    list, but no name without a provider: OpenClaw would choose one.
+    list, but no name without a provider: OpenClaw would choose one. `endpoints` may be meant.
     """
     to_look_up = {option: name for option, name in names.items() if not (accepts_unknown and names_provider(name))}
     if not to_look_up:
@@ -202,9 +233,12 @@ def check_model_names(names: Mapping[str, str], machine: Machine, *, accepts_unk
     providers = models.get("providers") if isinstance(models, dict) else None
     own = frozenset(providers) if isinstance(providers, dict) else frozenset()
     for option, name in to_look_up.items():
-        if complaint := machine.catalogue.complaint(name, own=own):
-            way_out = " --accept-unknown-model runs it all the same." if names_provider(name) else ""
-            raise ConfigError(f"{option} {name}: {complaint} OpenClaw {machine.openclaw.version} is used.{way_out}")
+        if complaint := machine.catalogue.complaint(name, own=own, endpoints=endpoints):
+            way_out = ""
+            if names_provider(name):
+                used = machine.openclaw.version or str(machine.openclaw.program)
+                way_out = f" OpenClaw {used} is used. --accept-unknown-model runs it all the same."
+            raise ConfigError(f"{option} {name}: {complaint}{way_out}")
 
 
 def check_thinking(config: RunConfig, machine: Machine) -> None:
