@@ -20,8 +20,7 @@ from pinchbench.suite.loading import read_suite
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pinchbench.model.task import Task
-    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.model.task import LoadedSuite, Task
 
 
 @dataclass(frozen=True, slots=True)

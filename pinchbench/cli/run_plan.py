@@ -40,7 +40,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True, is_kno
 
     `is_known`: OpenClaw's catalogue was asked for the model.
     """
-    prepared = prepare(config)
+    prepared = prepare(config, only_shown=True)
     for remark in prepared.remarks:
         say(remark)
     if config.reuse is not None:

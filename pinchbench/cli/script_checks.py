@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from pinchbench.authoring.attack.attack_results import AttackedTask
     from pinchbench.authoring.check_results import CheckedTask
     from pinchbench.config.asked_models import JudgeConfig
-    from pinchbench.model.task import Task
-    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.model.task import LoadedSuite, Task
     from pinchbench.suite.solution import Solution
 
 

@@ -18,19 +18,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.defaults import SuiteFormat
-    from pinchbench.model.task import Suite, Task
-    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.model.task import LoadedSuite, Suite, Task
     from pinchbench.suite.solution import Solution
 
 
-def load(tasks_dir: Path | None, suite_format: SuiteFormat | None) -> LoadedSuite:
+def load(tasks_dir: Path | None, suite_format: SuiteFormat | None, *, only_shown: bool = False) -> LoadedSuite:
     """Read a suite, with the problems of unusable files. Raises SuiteError if no file is usable."""
     root = bundled_tasks_dir() if tasks_dir is None else absolute_path(tasks_dir, option="--tasks-dir")
-    return load_suite(root, suite_format=suite_format, skip_broken=True)
+    return load_suite(root, suite_format=suite_format, skip_broken=True, only_shown=only_shown)
 
 
 def select(
-    tasks_dir: Path | None, suite: str, suite_format: SuiteFormat | None, *, form: int | None = None
+    tasks_dir: Path | None,
+    suite: str,
+    suite_format: SuiteFormat | None,
+    *,
+    form: int | None = None,
+    only_shown: bool = False,
 ) -> tuple[LoadedSuite, tuple[Task, ...]]:
     """Return a suite, or a fresh form of it, and the tasks that `--suite` selects, and say which of them have no form.
 
@@ -41,7 +45,7 @@ def select(
     if len(named) > 1:
         loaded, chosen = load_named(named, is_lenient=True)
     else:
-        loaded = load(named[0].tasks_dir, named[0].suite_format)
+        loaded = load(named[0].tasks_dir, named[0].suite_format, only_shown=only_shown)
         with problems_first(loaded):
             chosen = select_tasks(loaded.suite, named[0].selection)
     if form is None:
@@ -62,7 +66,7 @@ def narrowed(options: Mapping[str, Any], *, keyword: str | None, limit: int | No
     suite: str = options["suite"]
     if SEPARATOR in suite:
         raise SelectionError("-k, --last-failed and --limit choose among the tasks of one --suite.")
-    _, chosen = select(options["tasks_dir"], suite, options["suite_format"])
+    _, chosen = select(options["tasks_dir"], suite, options["suite_format"], only_shown=True)
     if keyword:
         chosen = tuple(task for task in chosen if fits(keyword, f"{task.task_id} {task.name} {task.category}"))
     if failed_by:

@@ -18,7 +18,6 @@ from pinchbench.errors import PinchBenchError, SelectionError
 from pinchbench.report.text import many, plain, plain_lines
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.suite.loading import RefusedSuiteError
-from pinchbench.suite.markdown import suite_table
 from pinchbench.suite.prerequisite import parse_prerequisite
 from pinchbench.suite.select import find_task
 
@@ -26,13 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from pinchbench.model.task import Task, Turn
-    from pinchbench.suite.reading import LoadedSuite, TaskProblem
+    from pinchbench.model.task import LoadedSuite, Task, TaskProblem, Turn
 
 
 def show_list(loaded: LoadedSuite, chosen: tuple[Task, ...], *, as_json: bool, markdown: bool) -> None:
     """Print the tasks, one a line, and how they are scored. Raises SuiteError if it has problems."""
     if markdown:
+        from pinchbench.suite.markdown import suite_table
+
         print_result(suite_table(replace(loaded.suite, tasks=chosen)).rstrip("\n"))
     else:
         _print_list(loaded, chosen, as_json=as_json)
@@ -48,7 +48,7 @@ def show_list(loaded: LoadedSuite, chosen: tuple[Task, ...], *, as_json: bool, m
 
 def show_task(task_id: str, tasks_dir: Path | None, suite_format: SuiteFormat | None) -> None:
     """Print one task as the agent and the graders see it. Raises SelectionError, SuiteError."""
-    loaded = load(tasks_dir, suite_format)
+    loaded = load(tasks_dir, suite_format, only_shown=True)
     with problems_first(loaded):
         task = find_task(loaded.suite, task_id)
     print_result(f"{task.task_id}: {plain(task.name)}")

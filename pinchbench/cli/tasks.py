@@ -99,7 +99,7 @@ def tasks_list(
             from pinchbench.config.run_config import drawn_form
 
             form = drawn_form(form, form_from)
-        loaded, chosen = select(tasks_dir, suite, suite_format, form=form)
+        loaded, chosen = select(tasks_dir, suite, suite_format, form=form, only_shown=True)
     show_list(loaded, chosen, as_json=as_json, markdown=markdown)
 
 

@@ -261,3 +261,29 @@ class Suite:
     def by_id(self) -> dict[str, Task]:
         """All tasks that can be run, those that are `unlisted` last."""
         return {task.task_id: task for task in (*self.tasks, *self.unlisted)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskProblem:
+    """Why a file of a suite can't be used. `line` counts from 1."""
+
+    path: Path
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        """Return `path:line: reason`, which editors and terminals can link to."""
+        return f"{self.path}:{self.line}: {self.reason}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LoadedSuite:
+    """A suite, the problems of excluded files, and a note for the user.
+
+    The note names task files that are not among the suite's tasks, and what is known to differ from the suite's own
+    runner; it is empty without either.
+    """
+
+    suite: Suite
+    problems: tuple[TaskProblem, ...] = ()
+    note: str = ""

@@ -66,29 +66,34 @@ def find_support() -> Support:
     if not sys.platform.startswith("linux"):
         missing = "It exists only on Linux."
         return Support(namespaces_refused=missing, landlock_refused=missing)
-    return Support(
-        namespaces_refused=_refusal(Level.NAMESPACES),
-        landlock_refused=_refusal(Level.LANDLOCK),
-        landlock_abi=landlock_rules.abi(),
+    with _probe(Level.NAMESPACES) as namespaces, _probe(Level.LANDLOCK) as landlock:
+        return Support(
+            namespaces_refused=_refusal(Level.NAMESPACES, namespaces),
+            landlock_refused=_refusal(Level.LANDLOCK, landlock),
+            landlock_abi=landlock_rules.abi(),
+        )
+
+
+def _probe(level: Level) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", str(PROGRAM), level],
+        env={},  # other processes of the user can read it
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
-def _refusal(level: Level) -> str:
+def _refusal(level: Level, probe: subprocess.Popen[str]) -> str:
     try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", str(PROGRAM), level],
-            env={},  # other processes of the user can read it
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            timeout=PROBE_LIMIT_S,
-            check=False,
-        )
+        _, stderr = probe.communicate(timeout=PROBE_LIMIT_S)
     except subprocess.TimeoutExpired:
+        probe.kill()
         return f"A trial of it did not end within {PROBE_LIMIT_S:.0f} s."
-    if done.returncode == 0:
+    if probe.returncode == 0:
         return ""
-    words = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+    words = stderr.strip().rpartition("\n")[2] or f"exit code {probe.returncode}"
     return f"The kernel or the container refused it ({words}){_likely_cause(level)}."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -82,8 +83,9 @@ class FixtureFolders:
 
     def after(self, folder: Path) -> FixtureFolders:
         """Return these folders with one before them, if it is there."""
-        found = (folder.resolve(),) if folder.is_dir() else ()
-        return FixtureFolders(folders=(*found, *self.folders), named=(folder.resolve(), *self.named))
+        real = folder.resolve()
+        found = (real,) if real.is_dir() else ()
+        return FixtureFolders(folders=(*found, *self.folders), named=(real, *self.named))
 
     def resolve(self, source: Path) -> Path:
         """Return the absolute path of a relative source, with symbolic links resolved.
@@ -154,14 +156,18 @@ def refuse_unkept(sources: Iterable[Path]) -> None:
 
 
 def _file_hash(path: str) -> bytes:
-    # Opening a pipe or a device could block for ever.
-    if not os.path.isfile(path):  # noqa: PTH113 - for many small files, creating a Path takes longer than the hash
-        raise FixtureError(f"the source {path} is neither a file nor a folder")
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - as above
+    # For many small files, a Path or a file object takes longer than the hash. A pipe could block for ever.
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise FixtureError(f"the source {path} is neither a file nor a folder")
         digest = hashlib.sha256()
-        while data := file.read(_CHUNK_BYTES):  # `file_digest` clears 256 KiB of memory for each file
+        while data := os.read(fd, min(info.st_size + 1, _CHUNK_BYTES)):
             digest.update(data)
         return digest.digest()
+    finally:
+        os.close(fd)
 
 
 def _files(folder: Path) -> list[str]:

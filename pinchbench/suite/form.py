@@ -19,8 +19,7 @@ from pinchbench.suite.loading import load_suite
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.model.task import Task
-    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.model.task import LoadedSuite, Task
 
 PROGRAM = "__main__.py"  # in the suite's folder
 NEEDED_VARIABLE = "PINCHBENCH_FORM_TASKS"  # for the suite's program: ids separated by commas; empty: all

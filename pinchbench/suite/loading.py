@@ -16,16 +16,13 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SuiteError
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.suite.formats import markdown_folder
-from pinchbench.suite.formats.markdown_folder import read_markdown_folder
-from pinchbench.suite.reading import TASK_TOML
+from pinchbench.suite.remembered import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
 
-    from pinchbench.model.task import Suite, Task
-    from pinchbench.suite.reading import LoadedSuite, TaskProblem
+    from pinchbench.model.task import LoadedSuite, Suite, Task, TaskProblem
     from pinchbench.suite.solution import Solution
 
 
@@ -54,7 +51,7 @@ class SuiteReader:
 
 
 def _reader(name: str, *, tasks: str, has_solutions: bool = False) -> SuiteReader:
-    """Return the reader that a module of `formats` is, which is imported when it is used: few suites need it."""
+    """Return the reader that a module of `formats` is, which is imported when it is used."""
 
     def module() -> ModuleType:
         return import_module(f"pinchbench.suite.formats.{name}")
@@ -69,9 +66,7 @@ def _reader(name: str, *, tasks: str, has_solutions: bool = False) -> SuiteReade
 
 _READERS: Mapping[SuiteFormat, SuiteReader] = MappingProxyType(
     {
-        SuiteFormat.PINCHBENCH: SuiteReader(
-            tasks="task_*.md, or */task.md", recognises=markdown_folder.recognises, read=read_markdown_folder
-        ),
+        SuiteFormat.PINCHBENCH: _reader("markdown_folder", tasks="task_*.md, or */task.md"),
         SuiteFormat.QWENCLAW: _reader("qwenclaw", tasks="task_12345_*.md with assets/<id>"),
         SuiteFormat.WILDCLAW: _reader("wildclaw", tasks="<category>/*.md with ## Workspace Path"),
         SuiteFormat.CLAW_BENCH: _reader(
@@ -119,6 +114,8 @@ def find_tasks_folder(root: Path, wanted: SuiteFormat | None) -> tuple[SuiteForm
             return found[0], folder
         if wanted is None and _READERS[own].recognises(folder):
             return own, folder
+    from pinchbench.suite.formats import markdown_folder  # noqa: PLC0415 - only a folder that no reader knows
+
     with_ids = (folder for folder in _folders(root) if wanted is None and markdown_folder.holds_ids(folder))
     return wanted or own, next(with_ids, root)
 
@@ -139,14 +136,16 @@ class RefusedSuiteError(SuiteError):
         self.problems = tuple(problems)
 
 
-def load_suite(root: Path, *, suite_format: SuiteFormat | None = None, skip_broken: bool = False) -> LoadedSuite:
+def load_suite(
+    root: Path, *, suite_format: SuiteFormat | None = None, skip_broken: bool = False, only_shown: bool = False
+) -> LoadedSuite:
     """Read a suite as `read_suite` does, and check that it can be used.
 
     Raises:
         SuiteError: the folder is missing, unreadable or without tasks.
         RefusedSuiteError: a file is broken and `skip_broken` is not set, or all of them are broken.
     """
-    loaded = read_suite(root, suite_format=suite_format)
+    loaded = read_suite(root, suite_format=suite_format, only_shown=only_shown)
     if not (loaded.suite.by_id or loaded.problems):
         raise SuiteError(_unknown(root, suite_format))
     if loaded.problems and not (skip_broken and loaded.suite.by_id):
@@ -159,11 +158,11 @@ def load_suite(root: Path, *, suite_format: SuiteFormat | None = None, skip_brok
     return loaded
 
 
-def read_suite(root: Path, *, suite_format: SuiteFormat | None = None) -> LoadedSuite:
+def read_suite(root: Path, *, suite_format: SuiteFormat | None = None, only_shown: bool = False) -> LoadedSuite:
     """Read the tasks of a folder, or of a suite's checkout; what can't be used becomes problems. Blocks.
 
-    The format is detected from the files unless it is given. Raises SuiteError if the folder can't be read, or holds
-    tasks of several formats.
+    The format is detected from the files unless it is given. What is `only_shown` may be what was read before. Raises
+    SuiteError if the folder can't be read, or holds tasks of several formats.
     """
     try:
         if root.is_file():
@@ -173,6 +172,8 @@ def read_suite(root: Path, *, suite_format: SuiteFormat | None = None) -> Loaded
         if not root.is_dir():
             raise SuiteError(f"The tasks folder {root} does not exist. Name one that does with --tasks-dir.")
         name, folder = find_tasks_folder(root, suite_format)
+        if only_shown and folder == bundled_tasks_dir():
+            return remembered(folder, lambda: _READERS[name].read(folder))
         return _READERS[name].read(folder)
     except OSError as error:
         raise SuiteError(f"The tasks folder {root} can't be read: {error.strerror}.") from error
@@ -207,6 +208,8 @@ def _unknown(root: Path, wanted: SuiteFormat | None) -> str:
 
 
 def _looks_like(root: Path, formats: Sequence[SuiteFormat]) -> str:
+    from pinchbench.suite.reading import TASK_TOML  # noqa: PLC0415 - only a folder without tasks
+
     if (root / TASK_TOML).is_file():
         return f"It is one task: name the folder above it, {root.resolve().parent}, and the task with --suite."
     places = (root / "README.md", root.resolve().parent / "README.md")

@@ -12,9 +12,9 @@ from pinchbench.decoding import decode_json
 from pinchbench.defaults import SuiteFormat  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.user_data import FILES, PACK_NAME, RECORD, bundled_tasks_dir, pack_names, packs_dir
+from pinchbench.model.task import LoadedSuite
 from pinchbench.suite.fixtures import FixtureError, fixture_hash
 from pinchbench.suite.loading import load_suite, read_suite
-from pinchbench.suite.reading import LoadedSuite
 from pinchbench.suite.select import KEYWORDS, select_tasks
 
 if TYPE_CHECKING:
@@ -204,11 +204,12 @@ def find_suites(
 
 
 def load_named(
-    named: Sequence[NamedTasks], *, skip_broken: bool = False, is_lenient: bool = False
+    named: Sequence[NamedTasks], *, skip_broken: bool = False, is_lenient: bool = False, only_shown: bool = False
 ) -> tuple[LoadedSuite, tuple[Task, ...]]:
     """Read the suites that were named, several as one, and select their tasks. Blocks.
 
-    `is_lenient` leaves it to the caller to report broken files, as long as any other can be used.
+    `is_lenient` leaves it to the caller to report broken files, as long as any other can be used. What is `only_shown`
+    may be what was read before.
 
     Raises SuiteError as `load_suite`, and if two suites have a task of the same id; SelectionError as `select_tasks`.
     """
@@ -218,7 +219,7 @@ def load_named(
         loaded = read_suite(place.folder, suite_format=place.format) if is_lenient else None
         if loaded is not None and loaded.suite.by_id:
             return loaded
-        return load_suite(place.folder, suite_format=place.format, skip_broken=skip_broken)
+        return load_suite(place.folder, suite_format=place.format, skip_broken=skip_broken, only_shown=only_shown)
 
     union = _read_all(places, read)
     if not union.suite.parts:

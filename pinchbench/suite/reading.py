@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.defaults import SuiteFormat
-from pinchbench.model.task import PINCHBENCH_RULE, ScoreRule, Suite
+from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, ScoreRule, Suite, TaskProblem
 from pinchbench.suite.fixtures import FixtureError, fixture_hash, relative_path
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
 
@@ -23,19 +23,6 @@ if TYPE_CHECKING:
 
 CHECK_ALONE = {"automated": 1.0, "llm_judge": 0.0}  # the weights of a task without a judge
 TASK_TOML = "task.toml"  # of the formats with a folder for each task
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskProblem:
-    """Why a file of a suite can't be used. `line` counts from 1."""
-
-    path: Path
-    line: int
-    reason: str
-
-    def __str__(self) -> str:
-        """Return `path:line: reason`, which editors and terminals can link to."""
-        return f"{self.path}:{self.line}: {self.reason}"
 
 
 class BrokenTaskError(Exception):
@@ -340,19 +327,6 @@ class TaskDialect:
 
 
 PINCHBENCH = TaskDialect(format=SuiteFormat.PINCHBENCH, rule=PINCHBENCH_RULE)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LoadedSuite:
-    """A suite, the problems of excluded files, and a note for the user.
-
-    The note names task files that are not among the suite's tasks, and what is known to differ from the suite's own
-    runner; it is empty without either.
-    """
-
-    suite: Suite
-    problems: tuple[TaskProblem, ...] = ()
-    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pinchbench.suite.reading import TaskProblem
+    from pinchbench.model.task import TaskProblem
     from pinchbench.suite.yaml_nodes import YamlNode
 
 

@@ -15,11 +15,11 @@ from made_tasks import made_task
 from pinchbench.errors import SuiteError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.grading.judge.criteria import read_criteria
-from pinchbench.model.task import GradingType, Task
+from pinchbench.model.task import GradingType, Task, TaskProblem
 from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.parse import head_id, parse_task
-from pinchbench.suite.reading import BrokenTaskError, TaskProblem
+from pinchbench.suite.reading import BrokenTaskError
 from pinchbench.suite.solution import parse_solution
 from pinchbench.suite.suite_manifest import parse_manifest
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml

@@ -9,7 +9,7 @@ import pytest
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.user_data import packs_dir
-from pinchbench.model.task import Task
+from pinchbench.model.task import LoadedSuite, Task
 from pinchbench.suite.loading import solution_of
 from pinchbench.suite.named import (
     NamedTasks,
@@ -22,7 +22,6 @@ from pinchbench.suite.named import (
     read_pack,
     tree_digest,
 )
-from pinchbench.suite.reading import LoadedSuite
 from pinchbench.suite.select import select_tasks
 from suite_packs import put, write_claw_bench, write_qwenclaw
 

@@ -144,11 +144,11 @@ class Resumption:
     takes_over: bool = False  # whether runners of it that can't be seen from here are dead
 
 
-def prepare(config: RunConfig) -> Prepared:
+def prepare(config: RunConfig, *, only_shown: bool = False) -> Prepared:
     """Read the suite, what earlier runs took and what the machine has, and plan the trials. Blocks; writes nothing.
 
     With an added suite, the options of the plan name its folder. With several suites they stay as they are, and the
-    plan's suite has parts.
+    plan's suite has parts. A plan that is `only_shown` may be of the suite as it was read before.
 
     Raises SuiteError, SelectionError and ConfigError.
     """
@@ -156,7 +156,7 @@ def prepare(config: RunConfig) -> Prepared:
     if len(suites) == 1:
         named = suites[0]
         config = replace(config, tasks_dir=named.tasks_dir, suite_format=named.suite_format, suite=named.selection)
-    loaded, selected = load_named(suites, skip_broken=config.skip_broken)
+    loaded, selected = load_named(suites, skip_broken=config.skip_broken, only_shown=only_shown)
     check_additions(config)
     found = FormTasks(loaded=loaded, tasks=selected)
     if config.form is not None:

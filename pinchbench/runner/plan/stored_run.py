@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from msgspec import UnsetType
 
     from pinchbench.defaults import SuiteFormat
+    from pinchbench.model.task import LoadedSuite
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.manifest import RunFacts, TaskFacts
     from pinchbench.runner.plan.prepare import Resumption
-    from pinchbench.suite.reading import LoadedSuite
 
 
 def stored_config(stored: Mapping[str, object], settings: Mapping[str, object], files: RunFiles) -> RunConfig:

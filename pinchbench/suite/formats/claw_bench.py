@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.model.task import Suite
-    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.model.task import LoadedSuite, Suite
     from pinchbench.suite.solution import Solution
     from pinchbench.suite.yaml_nodes import YamlNode
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.model.task import Suite
-    from pinchbench.suite.reading import LoadedSuite, TaskProblem
+    from pinchbench.model.task import LoadedSuite, Suite, TaskProblem
     from pinchbench.suite.solution import Solution
     from pinchbench.suite.yaml_nodes import YamlNode
 

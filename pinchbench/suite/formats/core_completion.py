@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import WORKSPACE_MARK, WorkspaceFile
+from pinchbench.model.task import WORKSPACE_MARK, TaskProblem, WorkspaceFile
 from pinchbench.model.task_programs import AssertionsVerifier, CommandAssertion, FileAssertion
 from pinchbench.suite.check_code import imported_modules
 from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.formats.core_user import OF_RUNNER, RUNNER_MARK, filled
-from pinchbench.suite.reading import BrokenTaskError, TaskProblem, decoded, read_bounded
+from pinchbench.suite.reading import BrokenTaskError, decoded, read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

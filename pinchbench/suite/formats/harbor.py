@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.model.task import Suite
+    from pinchbench.model.task import LoadedSuite, Suite
     from pinchbench.suite.formats.dockerfile import Image
-    from pinchbench.suite.reading import LoadedSuite
     from pinchbench.suite.solution import Solution
     from pinchbench.suite.yaml_nodes import YamlNode
 

@@ -7,11 +7,11 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import PINCHBENCH_RULE, Suite, Task, WorkspaceFile
+from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, Suite, Task, TaskProblem, WorkspaceFile
 from pinchbench.suite.check_code import module_text, needed_modules, own_modules
 from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash, refuse_unkept
 from pinchbench.suite.parse import ParsedTask, head_id, parse_task
-from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, LoadedSuite, TaskProblem, decoded, read_bounded
+from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, decoded, read_bounded
 from pinchbench.suite.suite_manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ FLAT_RULE = replace(
 NAMED_FILES = 10  # listed by name in a note
 
 
-def read_markdown_folder(root: Path, dialect: TaskDialect = PINCHBENCH) -> LoadedSuite:
+def read(root: Path, dialect: TaskDialect = PINCHBENCH) -> LoadedSuite:
     """Read the tasks and the manifest of a folder; broken files become problems.
 
     A task is a file `<name>.md`, or a folder `<id>` that holds it as `task.md` and its fixtures in `files`. Task files

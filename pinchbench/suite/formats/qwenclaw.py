@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import CheckTotal, SuiteFormat
 from pinchbench.model.task import ScoreRule
-from pinchbench.suite.formats.markdown_folder import read_markdown_folder
+from pinchbench.suite.formats import markdown_folder
 from pinchbench.suite.reading import TaskDialect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.model.task import Suite
-    from pinchbench.suite.reading import LoadedSuite
+    from pinchbench.model.task import LoadedSuite, Suite
 
 RULE = ScoreRule(
     text="QwenClawBench: the check's mean and the judge's own total, by weight; the judge counts as 0 where the check "
@@ -47,7 +46,7 @@ def recognises(folder: Path) -> bool:
 
 def read(folder: Path) -> LoadedSuite:
     """Read a folder `tasks` that has `assets/<task id>` next to it. Blocks. Raises OSError if it can't be listed."""
-    loaded = read_markdown_folder(folder, DIALECT)
+    loaded = markdown_folder.read(folder, DIALECT)
     return replace(loaded, note=" ".join(filter(None, (loaded.note, _note(loaded.suite)))))
 
 

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pinchbench.model.task import Task
+    from pinchbench.model.task import LoadedSuite, Task
     from pinchbench.suite.markdown import Document, Section
-    from pinchbench.suite.reading import LoadedSuite
 
 RULE = ScoreRule(
     text="WildClawBench: the check's `overall_score` alone, or the mean of its numbers if it has none",
