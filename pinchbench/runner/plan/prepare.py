@@ -148,7 +148,7 @@ def prepare(config: RunConfig, *, only_shown: bool = False) -> Prepared:
     """Read the suite, what earlier runs took and what the machine has, and plan the trials. Blocks.
 
     With an added suite, the options of the plan name its folder. With several suites they stay as they are, and the
-    plan's suite has parts. A plan that is `only_shown` may be of the suite as it was read before, of which a copy is kept.
+    plan's suite has parts. A plan that is `only_shown` may be of the suite as it was read before, which is kept.
 
     Raises SuiteError, SelectionError and ConfigError.
     """
