@@ -42,7 +42,7 @@ class Home:
             Said(prompt="No, it is 2", calls=[("write", {"path": "count.txt", "content": "2\n"}, "")]),
         ]
         self.state.converse("counted", turns, at=self.now - 3600)
-        web = Said(prompt="What is the weather?", calls=[("web_search", {"query": "x"}, "sun")])
+        web = Said(prompt="What is the weather?", calls=[("browser", {"url": "x"}, "sun")])
         self.state.converse("weather", [web], at=self.now - 1800)
 
     def call(self, *args: str) -> Completed:
@@ -66,9 +66,9 @@ def test_the_list_says_what_can_be_asked_again_and_why_the_rest_cannot(home: Hom
 
     assert (done.returncode, home.state.snapshot()) == (0, before)
     assert "2 conversations, of which 1 can be asked again; * marks 1 that stand for your work." in done.stderr
-    assert "left out: live web: web_search" in done.stdout
+    assert "left out: live web: browser" in done.stdout
     assert rows["Count"]["proposals"] == ["`count.txt` contains '2'", "`count.txt` holds what you kept"]
-    assert (rows["Count"]["suggested"], rows["What "]["left_out"]) == (True, ["live web: web_search"])
+    assert (rows["Count"]["suggested"], rows["What "]["left_out"]) == (True, ["live web: browser"])
     assert rows["Count"]["coverage"] == "1 of 1 files that it used can be restored"
 
 

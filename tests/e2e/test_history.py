@@ -72,7 +72,12 @@ ASKED: dict[str, tuple[tuple[str, tuple[ToolStep, ...]], ...]] = {
     "thanks": (("When was the bridge opened?", ()), ("Thanks, perfect!", ())),
     "question": (("Tell me a joke about otters", ()),),
     "memory": (("What do I like to drink?", (ToolStep(tool="memory_search", args={"query": "drink"}),)),),
-    "web": (("What is the weather?", (ToolStep(tool="web_fetch", args={"url": "http://127.0.0.1:1/"}),)),),
+    "web": (
+        (
+            "Save tomorrow's forecast as sky.md",
+            (ToolStep(tool="web_fetch", args={"url": "http://127.0.0.1:1/sky"}), write("sky.md", "unknown\n")),
+        ),
+    ),
     "curl": (("Is the shop open today?", (shell("curl -s http://127.0.0.1:1/ || true"),)),),
     "outside": (("Which system is this?", (ToolStep(tool="read", args={"path": "/etc/os-release"}),)),),
     "part": (
@@ -95,7 +100,6 @@ NOTHING = "nothing in it settles what is right: no file of it was kept or correc
 LEFT_OUT = {
     "question": [NOTHING],
     "memory": ["your memory: add --memory"],
-    "web": ["live web: web_fetch"],
     "curl": ["live web or this machine: curl"],
     "outside": ["files outside its workspace"],
     "part": ["files that are gone: 0 of 1 files that it used can be restored"],
@@ -215,5 +219,8 @@ def test_what_real_openclaw_has_stored_is_listed_and_restored_and_scores_one(
     suite = Path(made.stdout.strip())
     (restored,) = suite.glob(f"*_{found['binary']['id']}/files/raw.bin")
     assert restored.read_bytes() == RAW
+    (index,) = suite.glob(f"*_{found['web']['id']}/files/recorded_web/index.md")
+    assert "- 01.txt: web_fetch http://127.0.0.1:1/sky" in index.read_text(encoding="utf-8")
+    assert (index.parent / "01.txt").stat().st_size > 0
     for path in [path for path in suite.rglob("*") if path.is_file()]:
         assert not any(private in path.read_bytes() for private in (KEY.encode(), str(tmp_path).encode()))

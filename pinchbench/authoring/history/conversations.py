@@ -42,6 +42,7 @@ THANKS = re.compile(
 LOCAL_TOOLS = frozenset(
     {"read", "write", "edit", "apply_patch", "exec", "bash", "process", "ls", "find", "grep", "update_plan"}
 )
+WEB_TOOLS = frozenset({"web_fetch", "web_search"})  # whose replies can be served again
 _MEMORY_TOOLS = frozenset({"memory_search", "memory_get"})
 _REASONS = (
     (re.compile(r"web_|browser|x_search"), "live web: {}"),
@@ -194,8 +195,9 @@ def _obstacles(turns: Sequence[UserTurn], workspace: str) -> Iterator[str]:
     if last is None or last.stop in ("aborted", "error") or last.calls:
         yield "it was ended before the agent had answered"
     for turn in turns:
-        for call, _ in turn.calls:
-            yield from _obstacles_of(call, workspace)
+        for call, result in turn.calls:
+            if result is None or call.name.lower() not in WEB_TOOLS:
+                yield from _obstacles_of(call, workspace)
 
 
 def _obstacles_of(call: ToolCall, workspace: str) -> Iterator[str]:

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from pinchbench.authoring.history.recorded_web import recorded_web
+from pinchbench.report.text import many
 from pinchbench.suite.fixtures import relative_path
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class Restored:
         writes: what it is known to have written to them, turn by turn.
         lost: those that it used and that can't be restored, with reasons.
         used: how many files it used that were there before, the lost ones included.
+        replies: how many replies of the web are among `files`.
     """
 
     files: Mapping[str, bytes]
@@ -69,13 +72,15 @@ class Restored:
     writes: tuple[Mapping[str, bytes], ...]
     lost: Mapping[str, str]
     used: int
+    replies: int = 0
 
     @property
     def coverage(self) -> str:
-        """A clause that says how many of the files that it used could be restored."""
+        """A clause that says how many of the files that it used could be restored, and what the web replied."""
+        web = f" ({many(self.replies, 'web request')} recorded)" if self.replies else ""
         if not self.used:
-            return "it used no file that was there before"
-        return f"{self.used - len(self.lost)} of {self.used} files that it used can be restored"
+            return f"it used no file that was there before{web}"
+        return f"{self.used - len(self.lost)} of {self.used} files that it used can be restored{web}"
 
 
 def restore(conversation: Conversation, past: WorkspacePast, *, memory: bool = False, skills: bool = False) -> Restored:
@@ -86,8 +91,10 @@ def restore(conversation: Conversation, past: WorkspacePast, *, memory: bool = F
         for call, result in turn.calls:
             replay.play(call, result)
     replay.add_tree()
+    web = recorded_web(conversation)
     return Restored(
-        files={path: data for path, data in sorted(replay.start.items()) if data is not None},
+        files={path: data for path, data in sorted(replay.start.items()) if data is not None} | web,
+        replies=max(0, len(web) - 1),
         left=dict(sorted(replay.left())),
         writes=tuple(replay.writes),
         lost=replay.lost,

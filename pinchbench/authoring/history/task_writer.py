@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from pinchbench.authoring.history.proposals import EDITED, is_only_thanks
+from pinchbench.authoring.history.recorded_web import NOTE
 from pinchbench.model.task import GradingType
 from pinchbench.suite.formats.markdown_folder import FILES, TASK_FILE
 from pinchbench.suite.solution import SOLUTION_FILE
@@ -142,6 +143,11 @@ class _Writer:
         return turns[:-1] if len(turns) > 1 and is_only_thanks(turns[-1]) else turns
 
     @property
+    def _prompts(self) -> list[str]:
+        first, *later = (self._text(turn.prompt) or "(no text)" for turn in self._turns)
+        return [first + (NOTE if self.task.restored.replies else ""), *later]
+
+    @property
     def _points(self) -> list[dict[str, object]]:
         points: list[dict[str, object]] = []
         for proposal in self.task.proposals:
@@ -187,7 +193,7 @@ class _Writer:
             "share": round(self.task.share, 4),
             "monthly": round(self.task.monthly, 2),
             "cost_usd": round(conversation.usage.cost_usd, 6),
-            "sessions": [{"prompt": self._text(turn.prompt) or "(no text)"} for turn in self._turns],
+            "sessions": [{"prompt": prompt} for prompt in self._prompts],
         }
         if self._grading is GradingType.HYBRID:
             head["grading_weights"] = {

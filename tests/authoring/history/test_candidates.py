@@ -29,12 +29,12 @@ def test_each_conversation_is_usable_or_has_its_reasons(state: UserState) -> Non
     state.converse("kept", [write("kept.txt", "42")])
     state.converse("changed", [write("gone.txt", "43")], at=BEGAN + 100)
     state.converse("lost", [Said(prompt="x", calls=[("read", {"path": "a", "offset": 3}, "…")])], at=BEGAN + 200)
-    state.converse("web", [Said(prompt="Weather?", calls=[("web_fetch", {}, "sun")])], at=BEGAN + 300)
+    state.converse("web", [Said(prompt="Weather?", calls=[("browser", {}, "sun")])], at=BEGAN + 300)
 
     result = found(state)
 
     assert {name: list(one.obstacles) for name, one in result.items()} == {
-        "web": ["live web: web_fetch"],
+        "web": ["live web: browser"],
         "lost": ["files that are gone: 0 of 1 files that it used can be restored"],
         "changed": [EMPTY_REASON],
         "kept": [],

@@ -43,7 +43,7 @@ def test_a_long_pause_begins_another_conversation() -> None:
 @pytest.mark.parametrize(
     ("call", "why"),
     [
-        (("web_search", {"query": "x"}, "y"), "live web: web_search"),
+        (("x_search", {"query": "x"}, "y"), "live web: x_search"),
         (("browser", {}, "y"), "live web: browser"),
         (("message", {"action": "send"}, "y"), "channels: message"),
         (("nodes", {}, "y"), "devices or media: nodes"),
@@ -59,6 +59,14 @@ def test_a_long_pause_begins_another_conversation() -> None:
 )
 def test_what_a_folder_alone_does_not_give_is_an_obstacle(call: tuple[str, dict[str, object], str], why: str) -> None:
     assert obstacles(Said(prompt="Go", calls=[call])) == (why,)
+
+
+def test_the_web_is_an_obstacle_only_where_its_reply_is_not_recorded() -> None:
+    said = Said(prompt="Go", calls=[("web_search", {"query": "x"}, "y"), ("web_fetch", {"url": "https://x.y"}, "")])
+    events = transcript([said], at=BEGAN, cwd=WORKSPACE)
+    (torn,) = conversations_of(StoredSession(agent="main", session_id="s", events=(*events[:-2], events[-1])))
+
+    assert (obstacles(said), torn.obstacles) == ((), ("live web: web_fetch",))
 
 
 def test_work_in_the_workspace_is_no_obstacle() -> None:

@@ -11,6 +11,7 @@ import pytest
 from history_states import BEGAN, Said, UserState, candidate
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.history.privacy import Masker
+from pinchbench.authoring.history.recorded_web import NOTE
 from pinchbench.authoring.history.task_writer import title_of, write_task
 from pinchbench.model.task import Task
 from pinchbench.suite.loading import load_suite, solution_of
@@ -144,6 +145,29 @@ def test_what_the_user_edited_is_what_earns_the_point_and_what_the_solution_writ
     result = scores(tmp_path / "tasks", tmp_path / "runs")
 
     assert [proposal.evidence for proposal in edited] == ["You wrote it."]
+    assert (result["oracle"], result["nothing"][0]) == ((1.0, ()), 0.0)
+
+
+def test_a_task_has_the_recorded_replies_of_the_web_masked_and_its_prompt_says_so(
+    state: UserState, tmp_path: Path
+) -> None:
+    key = "sk-proj-abcDEF0123456789abcd"
+    state.put({"tide.txt": "06:12\n"}, at=BEGAN + 3)
+    page = ("web_fetch", {"url": f"https://tides.example/?key={key}"}, f"High water 06:12 {key}")
+    turns = [
+        Said(
+            prompt="Write high water to tide.txt",
+            calls=[page, ("write", {"path": "tide.txt", "content": "06:12\n"}, "")],
+        )
+    ]
+
+    task = written(state, turns, tmp_path / "tasks")
+    result = scores(tmp_path / "tasks", tmp_path / "runs")
+
+    assert task.turns[0].prompt == turns[0].prompt + NOTE
+    (folder,) = (tmp_path / "tasks").glob("*/files/recorded_web")
+    assert (folder / "01.txt").read_text(encoding="utf-8") == "High water 06:12 [key]"
+    assert "https://tides.example/?key=[key]" in (folder / "index.md").read_text(encoding="utf-8")
     assert (result["oracle"], result["nothing"][0]) == ((1.0, ()), 0.0)
 
 
