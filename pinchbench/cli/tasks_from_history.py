@@ -280,12 +280,9 @@ async def _confirmed_in_browser(
     review = HistoryReview(candidates=chosen, masker=masker)
     with open_listener("127.0.0.1", port) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}{HISTORY}"
-        server, catalogue = make_server(
-            output_dir,
-            access_for("127.0.0.1", token),
-            on_ready=partial(say, f"Confirm the proposals at {url} with the token {token}"),
-            review=review,
-        )
+        announce = partial(say, f"Confirm the proposals at {url} with the token {token}")
+        access = access_for("127.0.0.1", token)
+        server, catalogue = make_server(output_dir, access, on_ready=announce, review=review)
         async with anyio.create_task_group() as group:
             group.start_soon(serve_site, server, listener, catalogue)
             await review.done.wait()

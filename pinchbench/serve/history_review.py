@@ -25,7 +25,7 @@ KEEP = "keep"
 class HistoryReview:
     """What is to be confirmed. All texts are shown masked.
 
-    `confirmed` has the candidates with the proposals that were kept, once `done` is set. Create inside an event loop.
+    `confirmed` has the candidates with the proposals that were kept, once `done` is set.
     """
 
     candidates: Sequence[Candidate]
@@ -34,27 +34,9 @@ class HistoryReview:
     done: Event = field(default_factory=Event)
 
     def page(self) -> Page:
-        """Return the page of all proposals, or after they have been confirmed, what happens now."""
-        if self.confirmed:
-            return site_page("history_done.html.j2")
-        shown = [
-            {
-                "one": one,
-                "messages": [self._text(one, turn.prompt) for turn in one.conversation.turns],
-                "proposals": [
-                    {
-                        "name": f"{place}-{number}",
-                        "criterion": self._text(one, proposal.criterion),
-                        "evidence": self._text(one, proposal.evidence),
-                        "compared": self._text(one, proposal.compared),
-                        "label": _label(proposal),
-                    }
-                    for number, proposal in enumerate(one.proposals)
-                ],
-            }
-            for place, one in enumerate(self.candidates)
-        ]
-        return site_page("history.html.j2", conversations=shown, keep=KEEP)
+        """Return the page of all proposals, or once they have been confirmed, what happens now."""
+        candidates = () if self.confirmed else self.candidates
+        return site_page("history.html.j2", candidates=candidates, text=self._text, keep=KEEP)
 
     def take(self, fields: Mapping[str, Sequence[str]]) -> None:
         """Take the fields of the page's form."""
@@ -71,9 +53,3 @@ class HistoryReview:
 
     def _text(self, one: Candidate, text: str) -> str:
         return safe_text(self.masker.text(text, workspace=one.conversation.workspace))
-
-
-def _label(proposal: Proposal) -> str:
-    if proposal.reference:
-        return "A judge compares with"
-    return "It holds" if "expected" in proposal.point else "It contains"

@@ -33,6 +33,7 @@ from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import decode
 from pinchbench.serve.history_review import HistoryReview
+from pinchbench.serve.site_guard import Access
 from sampling import sampled
 from simulated_judges import certificate
 from site_server import serving
@@ -183,6 +184,24 @@ def test_keys_lead_through_a_folder_to_a_message(browser: Browser, tmp_path: Pat
         expect(page.locator("input[name=search]")).to_have_value("task_001@2")
 
     assert watched.complaints == []
+
+
+def test_a_user_logs_in_edits_a_proposal_and_makes_the_suite(browser: Browser, tmp_path: Path) -> None:
+    review = review_of(tmp_path / "state", "Write\na.txt\n" * 60)
+    with (
+        serving(tmp_path, access=Access(token="a token of the server"), review=review) as site,
+        opened(browser, f"{site.url}/login") as watched,
+    ):
+        page = watched.page
+        page.get_by_label("Token").fill("a token of the server")
+        page.get_by_role("button", name="go on").click()
+        page.wait_for_url(f"{site.url}/history")
+        page.get_by_label("A judge compares with").fill("Any note\nwill do")
+        page.get_by_role("button", name="make the suite").click()
+        expect(page.get_by_role("heading", name="Confirmed")).to_be_visible()
+
+    assert [one.reference for one in review.confirmed[0].proposals] == ["Any note\nwill do"]
+    assert (watched.complaints, watched.requests) == ([], [])
 
 
 def test_text_from_agents_models_and_judges_is_never_code(browser: Browser, tmp_path: Path) -> None:
