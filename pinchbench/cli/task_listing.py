@@ -67,7 +67,9 @@ def show_task(task_id: str, tasks_dir: Path | None, suite_format: SuiteFormat | 
     for number, turn in enumerate(task.turns, 1):
         print_result(_turn(number, turn))
     if (user := task.simulated_user) is not None:
-        print_result(f"\nSimulated user, {many(user.most_messages, 'message')} at most:\n{plain_lines(user.script)}")
+        fixed = "\nwithout a model: ".join(["", *map(plain, user.messages)])
+        what = f"Simulated user, {many(user.most_messages, 'message')} at most"
+        print_result(f"\n{what}:\n{plain_lines(user.script)}{fixed}")
     for title, text in _sections(task):
         print_result(f"\n{title}:\n{plain_lines(text)}")
 

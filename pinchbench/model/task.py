@@ -129,11 +129,13 @@ class Turn:
 class SimulatedUser:
     """The user of a task, whom a model plays by a script that the agent never sees.
 
-    `most_messages` is how many messages it may write after the prompt, at least 1.
+    `most_messages` is how many messages it may write after the prompt, at least 1. Without a model, it says `messages`,
+    whatever the agent answers; if there are none, it takes a model.
     """
 
     script: str
     most_messages: int
+    messages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

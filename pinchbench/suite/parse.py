@@ -19,7 +19,7 @@ from pinchbench.suite.timeline_fields import NEEDS_GATEWAY, read_world
 from pinchbench.suite.yaml_nodes import KeyScope, misspelt, misspelt_keys, other_limits, setup_keys, unknown_of_a_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pinchbench.model.task_programs import Service
     from pinchbench.suite.reading import TaskDialect
@@ -120,6 +120,8 @@ class _TaskReader:
         if world.opening is not None:
             self._refuse_with_gateway()
         turns = world.turns(self._turns())
+        simulated_user = self._simulated_user(turns)
+        turns = turns if simulated_user is None else turns[:1]
         prompt = self._section_text("prompt") or "\n\n".join(turn.prompt for turn in turns)
         task = Task(
             task_id=task_id,
@@ -141,7 +143,7 @@ class _TaskReader:
             network=network is True,
             own_servers=network == OWN_SERVERS,
             services=services,
-            simulated_user=self._simulated_user(),
+            simulated_user=simulated_user,
             runs=self._reader.whole(self._fields, "runs", 1, low=1, high=MAX_RUNS),
             abilities=world.abilities,
             starts_at=world.starts_at,
@@ -304,7 +306,7 @@ class _TaskReader:
         self._problem(line, f"no text under `## Prompt` and no `sessions`{self._swallowed()}")
         return ()
 
-    def _simulated_user(self) -> SimulatedUser | None:
+    def _simulated_user(self, turns: Sequence[Turn]) -> SimulatedUser | None:
         section, node = self._document.sections.get("simulated user"), self._fields.get("user_messages")
         most = self._reader.whole(self._fields, "user_messages", DEFAULT_USER_MESSAGES, low=1, high=MAX_USER_MESSAGES)
         if section is None:
@@ -313,9 +315,11 @@ class _TaskReader:
             return None
         if not section.text:
             self._problem(section.line, "`## Simulated User` has no text: say who the user is, and what they know")
-        if (sessions := self._fields.get("sessions")) is not None:
-            self._problem(sessions, "a task with a simulated user begins with its prompt: it can't have `sessions`")
-        return SimulatedUser(script=section.text, most_messages=most)
+        said = turns[1:]
+        if len(said) > most or any(turn.new_session for turn in said):
+            reason = f"a simulated user says at most {most} messages (`user_messages`), all in one session"
+            self._problem(self._fields["sessions"], reason)
+        return SimulatedUser(script=section.text, most_messages=most, messages=tuple(turn.prompt for turn in said))
 
     def _turn(self, item: YamlNode) -> Turn | None:
         fields = item.fields

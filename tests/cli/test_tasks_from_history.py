@@ -79,7 +79,10 @@ def test_a_suite_is_made_without_keys_and_paths_and_can_be_listed_and_checked(ho
     env = clean_environment(home.path, PINCHBENCH_DATA=str(home.path / "data"))
     listed = call("tasks", "list", "--suite", "history", cwd=home.path, env=env)
     suites = call("suite", cwd=home.path, env=env)
+    (task,) = load_suite(Path(made.stdout.strip())).suite.tasks
+    shown = call("tasks", "show", task.task_id, "--tasks-dir", made.stdout.strip(), cwd=home.path, env=env)
 
+    assert "without a model: No, it is 2" in shown.stdout
     assert (made.returncode, home.state.snapshot()) == (0, before)
     assert "1 task. Played again, each old conversation scores 1.0 in its check" in made.stderr
     folder = home.path / "data" / "suites" / "history"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pinchbench.model.task import GradingType, Task, Turn, WorkspaceFile
+from pinchbench.model.task import GradingType, SimulatedUser, Task, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
 from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.formats.markdown_folder import is_template
@@ -653,6 +653,13 @@ def test_a_path_that_is_accepted_stays_inside(place: str) -> None:
 USER = "\n## Simulated User\n\nYou are Ada.\n"
 
 
+def test_the_sessions_of_a_task_with_a_simulated_user_are_what_the_user_says_without_a_model() -> None:
+    task = parse(text("id: task_x\nsessions: [Do it., 'No, 2.', Thanks.]", rest=body() + USER))
+
+    assert [turn.prompt for turn in task.turns] == ["Do it."]
+    assert task.simulated_user == SimulatedUser(script="You are Ada.", most_messages=10, messages=("No, 2.", "Thanks."))
+
+
 @pytest.mark.parametrize(
     ("head", "section", "said"),
     [
@@ -661,7 +668,8 @@ USER = "\n## Simulated User\n\nYou are Ada.\n"
         ("user_messages: many", USER, "whole number from 1 to 50"),
         ("user_messages: 3", "", "needs a section `## Simulated User`"),
         ("user_message: 3", USER, "did you mean `user_messages`?"),
-        ("sessions: [Do it.]", USER, "can't have `sessions`"),
+        ("user_messages: 1\nsessions: [Do it., No., Thanks.]", USER, "at most 1 messages (`user_messages`)"),
+        ("sessions: [Do it., {prompt: And, new_session: true}]", USER, "all in one session"),
         ("name: x", "\n## Simulated User\n", "has no text"),
     ],
 )

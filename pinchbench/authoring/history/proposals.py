@@ -44,7 +44,7 @@ class Proposal:
     """One thing that a right result has, and the evidence for it.
 
     `point` is for a check, by key: `kind` is `same`, `has` or `tests`. Without one, `reference` is what a judge
-    compares with.
+    compares with. `turn` is the place, from 0, of the user's message that corrected it; 0 without one.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Proposal:
     evidence: str
     point: Mapping[str, object] = field(default_factory=dict)
     reference: str = ""
+    turn: int = 0
 
     @property
     def compared(self) -> str:
@@ -169,6 +170,7 @@ def _corrections(conversation: Conversation, restored: Restored) -> Iterator[Pro
                         criterion=f"`{path}` contains {fact!r}",
                         evidence=f"You corrected it: {_quoted(turn.prompt)}",
                         point={"kind": "has", "path": path, "text": fact},
+                        turn=number,
                     )
         before |= written
 

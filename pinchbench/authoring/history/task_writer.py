@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from pinchbench.authoring.history.conversations import MAX_TURNS
 from pinchbench.authoring.history.proposals import EDITED, is_only_thanks
 from pinchbench.authoring.history.recorded_web import NOTE
+from pinchbench.authoring.history.user_script import QUESTIONS, user_script
 from pinchbench.model.task import GradingType
 from pinchbench.suite.formats.markdown_folder import FILES, TASK_FILE
 from pinchbench.suite.solution import SOLUTION_FILE
@@ -148,17 +150,22 @@ class _Writer:
         return [first + (NOTE if self.task.restored.replies else ""), *later]
 
     @property
+    def _script(self) -> str:
+        """The script of the simulated user; empty where the messages are always the same."""
+        later = self._prompts[1:]
+        corrections = {proposal.turn for proposal in self.task.proposals}
+        return user_script(later, corrections) if len(later) < MAX_TURNS else ""
+
+    @property
     def _points(self) -> list[dict[str, object]]:
         points: list[dict[str, object]] = []
         for proposal in self.task.proposals:
             if proposal.point:
                 point = {key: self._masked(value) for key, value in proposal.point.items()}
+                if isinstance(guarded := point.get("unchanged"), list):
+                    there = {path: self.files[path] for path in guarded if path in self.files}
+                    point["unchanged"] = {path: hashlib.sha256(data).hexdigest() for path, data in there.items()}
                 points.append({"name": self._text(proposal.name), **point})
-        for point in points:
-            if isinstance(guarded := point.get("unchanged"), list):
-                point["unchanged"] = {
-                    path: hashlib.sha256(self.files[path]).hexdigest() for path in guarded if path in self.files
-                }
         return points
 
     def _masked(self, value: object) -> object:
@@ -177,7 +184,8 @@ class _Writer:
         return GradingType.HYBRID if self._points else GradingType.LLM_JUDGE
 
     def task_text(self) -> str:
-        return "".join([*self._head(), *self._criteria(), *self._check(), *self._rubric()])
+        script = f"## Simulated User\n\n{self._script}\n" if self._script else ""
+        return "".join([*self._head(), script, *self._criteria(), *self._check(), *self._rubric()])
 
     def _head(self) -> Iterator[str]:
         conversation = self.task.conversation
@@ -195,6 +203,8 @@ class _Writer:
             "cost_usd": round(conversation.usage.cost_usd, 6),
             "sessions": [{"prompt": prompt} for prompt in self._prompts],
         }
+        if self._script:
+            head["user_messages"] = len(self._turns) - 1 + QUESTIONS
         if self._grading is GradingType.HYBRID:
             head["grading_weights"] = {
                 "automated": round(points / (points + references), 4),
@@ -235,8 +245,9 @@ class _Writer:
     def solution_text(self) -> str:
         conversation, left = self.task.conversation, self.task.restored.left
         turns: list[dict[str, object]] = []
-        for turn, written in zip(self._turns, self.task.restored.writes, strict=False):
-            turns.append({"steps": list(self._writes(written)), "answer": self._text(turn.answer) or "Done."})
+        for turn, prompt, written in zip(self._turns, self._prompts, self.task.restored.writes, strict=False):
+            said = {"user": prompt} if turns and self._script else {}
+            turns.append({**said, "steps": [*self._writes(written)], "answer": self._text(turn.answer) or "Done."})
         final = {path: file.data for path, file in left.items()}
         for proposal in self.task.proposals:
             if proposal.evidence == EDITED and "expected" in proposal.point:
@@ -249,8 +260,11 @@ class _Writer:
             "turns:\n",
         ]
         lines += [f"  - {_yaml(turn)}\n" for turn in turns]
-        if spoilt := self._spoilt(final):
-            lines += ["near_misses:\n", f"  - {_yaml({**spoilt, 'turns': [*turns[:-1], spoilt['turns']]})}\n"]
+        if path := next((str(point["path"]) for point in self._points if "path" in point), ""):
+            spoil = {"tool": "write", "args": {"path": path, "content": "corrupted\n"}}
+            last = {**turns[-1], "steps": [*self._writes(final), spoil], "answer": "Done."}
+            miss = {"name": f"One result corrupted: {path}", "check": [0, 0.99], "turns": [*turns[:-1], last]}
+            lines += ["near_misses:\n", f"  - {_yaml(miss)}\n"]
         return "".join(lines)
 
     def _writes(self, files: Mapping[str, bytes]) -> Iterator[dict[str, object]]:
@@ -262,18 +276,6 @@ class _Writer:
                 continue
             if text is not None:
                 yield {"tool": "write", "args": {"path": self.masker.text(path), "content": text}}
-
-    def _spoilt(self, final: Mapping[str, bytes]) -> dict[str, object]:
-        """Return the old conversation with one result corrupted; empty if the check compares no file."""
-        path = next((str(point["path"]) for point in self._points if "path" in point), "")
-        if not path:
-            return {}
-        steps = [*self._writes(final), {"tool": "write", "args": {"path": path, "content": "corrupted\n"}}]
-        return {
-            "name": f"One result corrupted: {path}",
-            "check": [0, 0.99],
-            "turns": {"steps": steps, "answer": "Done."},
-        }
 
 
 def title_of(prompt: str) -> str:

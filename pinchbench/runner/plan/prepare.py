@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEMO_MODELS, ORACLE, Network
@@ -83,7 +84,9 @@ class Prepared:
     @property
     def has_long_prompts(self) -> bool:
         """Whether a prompt is too long for a command line."""
-        return any(is_long(turn.prompt) for attempt in self.attempts for turn in attempt.trial.task.turns)
+        tasks = [attempt.trial.task for attempt in self.attempts]
+        said = [task.simulated_user.messages for task in tasks if task.simulated_user is not None]
+        return any(map(is_long, (*(turn.prompt for task in tasks for turn in task.turns), *chain(*said))))
 
     @property
     def slots(self) -> int:
@@ -105,14 +108,24 @@ class Prepared:
             *(f"Excluded: {problem}" for problem in self.skipped),
             *filter(None, (self.note,)),
             *(f"Not run, as {sentence}: {', '.join(task_ids)}." for sentence, task_ids in lacking.items()),
-            *filter(None, (self.unjudged,)),
+            *filter(None, (self.unplayed, self.unjudged)),
         )
 
     @property
     def user_messages(self) -> int:
-        """How many messages simulated users can write, at most, in the attempts that are to be made."""
-        users = (attempt.trial.task.simulated_user for attempt in self.attempts)
-        return sum(user.most_messages for user in users if user is not None)
+        """How many messages models can write as simulated users, at most, in the attempts that are to be made."""
+        users = [user for attempt in self.attempts if (user := attempt.trial.task.simulated_user) is not None]
+        return sum(user.most_messages for user in users if self.config.user is not None or not user.messages)
+
+    @property
+    def unplayed(self) -> str:
+        """A sentence on the tasks whose users say what is fixed, as no model plays them; empty when none does."""
+        users = {trial.key.task_id: trial.task.simulated_user for trial in self.trials}
+        fixed = sum(user is not None and bool(user.messages) for user in users.values())
+        if not fixed or self.config.user is not None or self.config.scripted_model is not None or self.config.replay:
+            return ""
+        what = f"In {fixed} of {len(users)} tasks the user writes the same whatever the agent answers"
+        return f"{what}; with --user-model MODEL, a model plays the user."
 
     @property
     def user_model(self) -> UserModelConfig | None:
@@ -221,7 +234,8 @@ def require_user(config: RunConfig, tasks: Iterable[Task]) -> None:
     """Raise ConfigError if some of the tasks have a simulated user, and nobody plays it."""
     if config.user is not None or config.scripted_model is not None or config.replay is not None:
         return
-    lacking = list(dict.fromkeys(task.task_id for task in tasks if task.simulated_user is not None))
+    users = {task.task_id: task.simulated_user for task in tasks}
+    lacking = [task_id for task_id, user in users.items() if user is not None and not user.messages]
     if lacking:
         many = f"{len(lacking)} tasks have" if len(lacking) > 1 else "1 task has"
         raise ConfigError(

@@ -127,15 +127,16 @@ class LocalSlot:
         await run_attempt(attempt, place, done)
 
     def _user_of(self, trial: Trial) -> UserSource | None:
-        if trial.task.simulated_user is None:
+        user = trial.task.simulated_user
+        if user is None:
             return None
         recording = self.wire.recording_of(trial.key) if self.wire is not None else None
         if recording is not None:
             return RecordedUser(record=Evidence(folder=recording.parent).user, endpoint=self.user_model)
-        if self.user_model is None or self.scripted is not None:
+        if self.scripted is not None:
             script = self.scripts.get(trial.key.task_id, ())
             return ScriptedUser(messages=tuple(turn.user for turn in script if turn.user))
-        return ModelUser(endpoint=self.user_model)
+        return ScriptedUser(messages=user.messages) if self.user_model is None else ModelUser(endpoint=self.user_model)
 
     async def _play(self, key: TrialKey, turn: int) -> None:
         assert self.scripted is not None  # noqa: S101 - only called for scripted models

@@ -56,11 +56,25 @@ def test_the_old_conversation_scores_one_a_corrupted_result_less_and_nothing_nex
     task = written(state, turns, tmp_path / "tasks")
     result = scores(tmp_path / "tasks", tmp_path / "runs")
 
-    assert [turn.prompt for turn in task.turns] == [turns[0].prompt, turns[1].prompt]
+    assert [turn.prompt for turn in task.turns] == [turns[0].prompt]
+    assert task.simulated_user is not None
+    assert (task.simulated_user.messages, task.simulated_user.most_messages) == (("No, it is 2",), 3)
+    assert '1. Correction: "No, it is 2"' in task.simulated_user.script
     assert (task.frontmatter["share"], task.frontmatter["monthly"], task.is_private) == (0.25, 3.0, True)
     assert {part: problems for part, (_, problems) in result.items()} == {"oracle": (), "near_miss": (), "nothing": ()}
     assert (result["oracle"][0], result["nothing"][0]) == (1.0, 0.0)
     assert result["near_miss"][0] == pytest.approx(1 / 3)
+
+
+def test_later_requests_without_a_correction_are_turns_that_are_always_the_same(
+    state: UserState, tmp_path: Path
+) -> None:
+    state.put({"a.txt": "1"}, at=BEGAN + 2)
+    turns = [Said(prompt="Go", calls=[("write", {"path": "a.txt", "content": "1"}, "")]), Said(prompt="Sum it up")]
+
+    task = written(state, turns, tmp_path / "tasks")
+
+    assert ([turn.prompt for turn in task.turns], task.simulated_user) == (["Go", "Sum it up"], None)
 
 
 def test_repaired_tests_are_run_and_changed_tests_earn_nothing(state: UserState, tmp_path: Path) -> None:
@@ -125,7 +139,8 @@ def test_hostile_texts_stay_texts(state: UserState, tmp_path: Path) -> None:
 
     task = written(state, turns, tmp_path / "tasks")
 
-    assert [turn.prompt for turn in task.turns] == [turn.prompt.strip() for turn in turns]
+    assert task.simulated_user is not None
+    assert (task.turns[0].prompt, *task.simulated_user.messages) == tuple(turn.prompt.strip() for turn in turns)
     assert task.task_id.startswith("task_20260528_")
     assert task.automated_checks is not None
     assert "raise SystemExit" not in task.automated_checks

@@ -16,7 +16,7 @@ from fakes import fake_openclaw, run_config
 from pinchbench.config.asked_models import UserModelConfig
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
-from pinchbench.errors import ChangedError
+from pinchbench.errors import ChangedError, ConfigError
 from pinchbench.llm.openai_api import Message, Reply
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.facts import UserEnd
@@ -26,6 +26,7 @@ from pinchbench.report.html.report_page import write_report
 from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.trial.simulated_user import (
     AttemptUser,
@@ -106,6 +107,26 @@ async def test_a_model_answers_the_agent_until_it_has_nothing_left_to_say(tmp_pa
     asked = server.requests[-1].messages
     assert "You are Ada." in asked[0]["content"]
     assert '"user": "At eight."' in asked[1]["content"]
+
+
+async def test_without_a_model_the_user_says_the_messages_of_the_task_and_the_run_says_so(tmp_path: Path) -> None:
+    config = replace(a_run(tmp_path, "http://127.0.0.1:1"), user=None)
+    path = tmp_path / "tasks" / "task_01_booking.md"
+    fixed = "sessions: [Book a table., It is for Friday., At eight.]\nuser_messages"
+    await to_thread.run_sync(path.write_text, path.read_text("utf-8").replace("user_messages", fixed, 1), "utf-8")
+    result, outcome = await outcome_of(config)
+    [grade] = result.grades.values()
+    assert (outcome.reason, grade.score) == (Reason.COMPLETED, 1.0), outcome.note
+    assert outcome.user is not None
+    assert (outcome.user.messages, outcome.user.calls, outcome.user.end) == (2, 0, UserEnd.FINISHED)
+    said = "In 1 of 1 tasks the user writes the same whatever the agent answers; with --user-model MODEL, a model plays"
+    assert prepare(config).remarks[0].startswith(said)
+    assert prepare(config).user_messages == 0
+
+
+async def test_without_a_model_and_without_messages_nothing_is_started(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="whom a model plays: name one with --user-model"):
+        await run_benchmark(replace(a_run(tmp_path, "http://127.0.0.1:1"), user=None))
 
 
 @pytest.mark.parametrize(
