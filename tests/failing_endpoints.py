@@ -66,7 +66,7 @@ CASES: Mapping[str, Case] = {
     "401": Case(replies={"/v1": refusal(401, "Incorrect API key")}, words=("key in MY_KEY was refused", "401")),
     "unknown model": Case(
         replies={"/v1": refusal(404, "The model `m1` does not exist", code="model_not_found")},
-        words=("does not know the model", "Check --model"),
+        words=("does not know the model", "Check --model: http", "/v1/models lists its models"),
     ),
     "unknown model, as 400": Case(
         replies={"/v1": refusal(400, "invalid model: m1")}, words=("does not know the model", "Check --model")

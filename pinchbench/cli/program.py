@@ -89,12 +89,10 @@ class _NoArgumentsError(click.UsageError):
         formatter.write_text("PinchBench async finds out how good a model is as the brain of an OpenClaw agent.")
         with formatter.section("Found here"):
             formatter.write_dl([(one.subject, plain(one.said)) for one in findings])
-        with formatter.section("Next"):
-            for words, why in steps.items():
-                formatter.write(f"  {PROGRAM} {plain(words)}\n      {why}\n")
-        formatter.write_paragraph()
-        formatter.write_text(f"`{PROGRAM} --help` lists all commands and options.")
-        click.echo(formatter.getvalue().rstrip("\n"), file=file, err=file is None)
+        # unfolded: a command that is broken over two lines can't be copied
+        lines = "".join(f"  {PROGRAM} {plain(words)}\n      {why}\n" for words, why in steps.items())
+        end = f"`{PROGRAM} --help` lists all commands and options."
+        click.echo(f"{formatter.getvalue()}\nNext:\n{lines}\n{end}", file=file, err=file is None)
 
 
 class _DefaultRun(LazyGroup):

@@ -59,7 +59,8 @@ async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
     """
     began = current_time()
     result = await _turn(replace(config, isolation=Isolation.PRIVATE), openclaw)
-    by_hand = openclaw.by_hand("agent", "--local", "--agent", "main", "--message", "hello")
+    own = config.base_url is None  # the user's OpenClaw knows nothing of an address that the command line states
+    by_hand = openclaw.by_hand("agent", "--local", "--agent", "main", "--message", "hello") if own else ""
     took_s = current_time() - began
     finding = of_turn(result, model=config.model, took_s=took_s, by_hand=by_hand, is_free=config.is_demo)
     if config.isolation is not Isolation.SHARED or finding.level is not Level.OK:
@@ -118,7 +119,7 @@ def _remove(folder: Path, root: Path | None) -> None:
 def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_free: bool = False) -> Finding:
     """Describe the result of the turn, and what to do if it was not an answer (pure).
 
-    `by_hand` is the command that asks again; `is_free` says that its price is fictitious.
+    `by_hand` is the command that asks again, empty if there is none; `is_free` says that its price is fictitious.
     """
     said = " ".join(result.note.split())
     outcome = Outcome(
@@ -137,7 +138,7 @@ def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_f
     elif result.reason is not Reason.AGENT_NOT_STARTED and result.reason.ending is Ending.INFRASTRUCTURE:
         do = cause_of(outcome).advice
     else:
-        do = f"Try it by hand: {by_hand}"
+        do = f"Try it by hand: {by_hand}" if by_hand else "Was its reply empty? Look at the server's log."
     return Finding.problem("model", what, do=do)
 
 

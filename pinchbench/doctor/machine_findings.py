@@ -74,7 +74,7 @@ def of_sandbox(support: Support) -> Finding:
     """Say what separates trials from the rest of the machine, and what a lower level does not give."""
     match support.best:
         case SandboxLevel.NAMESPACES:
-            return Finding.ok("sandbox", "Trials in private homes have namespaces of their own.")
+            return Finding.ok("sandbox", "Each trial gets a sandbox of its own (Linux namespaces).")
         case SandboxLevel.LANDLOCK:
             missing = [
                 "other processes can be seen",

@@ -129,15 +129,16 @@ def _take_the_packages(stage: Path, run: Run) -> None:
 def _installer() -> list[str]:
     if find_spec("pip") is not None:
         return [sys.executable, "-m", "pip"]
-    if (uv := shutil.which("uv")) is not None:
-        return [uv, "pip"]
+    for name, command in (("uv", ["pip"]), ("pip3", []), ("pip", [])):  # uv and pipx install programs without pip
+        if (found := shutil.which(name)) is not None:
+            return [found, *command]
     raise _no_node("and there is neither pip nor uv to download one")
 
 
 def _no_node(why: str) -> OpenClawError:
     return OpenClawError(
         f"There is no Node.js from {'.'.join(map(str, OLDEST))} to below {TOO_NEW[0]} with npm on PATH, {why}."
-        " Install one, or check the network, and run this again."
+        f" Install Node.js {OLDEST[0]}, pip or uv, or check the network, and run this again."
     )
 
 

@@ -240,7 +240,7 @@ def _decide(  # noqa: C901, PLR0911, PLR0912 - a table of cases, in their order 
     if provider and (failed or not turn.answered):
         return Reason.PROVIDER_ERROR, provider
     if failed:
-        return Reason.NONZERO_EXIT, f"openclaw ended with exit code {end.exit_code}"
+        return Reason.NONZERO_EXIT, _with_line(f"openclaw ended with exit code {end.exit_code}", complaints)
     return Reason.COMPLETED, "the agent had answered but did not exit, and was ended" if lingered else ""
 
 

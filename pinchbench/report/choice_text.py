@@ -188,7 +188,7 @@ def _caveats(choice: Choice) -> Iterator[str]:
         yield f"Excluded from the scores: {'; '.join(excluded)}."
     unlike = {found.setting for one in choice.candidates for found in unlike_settings(first.side, one.side)}
     if unlike:
-        yield f"The models were not run alike in: {', '.join(sorted(unlike))}."
+        yield f"The models' runs also differ in: {', '.join(sorted(unlike))}."
     if any(one.side.is_private for one in choice.candidates):
         yield PRIVATE
     for one in choice.candidates:

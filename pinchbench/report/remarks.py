@@ -189,7 +189,7 @@ def _alone(totals: Aggregate) -> Iterator[str]:
 def _retries_line(retries: Retries) -> str:
     tried = f"{many(retries.trials, 'trial')} retried ({many(retries.attempts, 'further attempt')})"
     verb = "counts" if retries.recovered == 1 else "count"
-    counted = f"{retries.recovered} of them {verb} now and would not have without"
+    counted = f"{retries.recovered} of them {verb} only because of that"
     score = retries.first_attempts.score
     none = "no mean across suites" if score.trials else "no score"
     alone = none if score.mean is None else f"a score of {score.mean:.3f} ({many(score.trials, 'trial')})"
@@ -204,7 +204,8 @@ def _retries_line(retries: Retries) -> str:
 def _passed(rates: Mapping[str, PassRate]) -> Iterator[str]:
     for k, rate in rates.items():
         if int(k) > 1 and rate.pass_at_k is not None and rate.pass_hat_k is not None:
-            yield f"one of {k} trials {rate.pass_at_k:.0%}, all {k} {rate.pass_hat_k:.0%} of {many(rate.tasks, 'task')}"
+            of = many(rate.tasks, "task")
+            yield f"{rate.pass_hat_k:.0%} of {of} in all {k} trials, {rate.pass_at_k:.0%} in at least one"
 
 
 def _judge_line(judge: JudgeTotals) -> str:

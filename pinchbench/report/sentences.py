@@ -237,9 +237,10 @@ def _waited(trials: tuple[LoadedTrial, ...], *, is_serial: bool) -> Iterator[str
             f"{many(len(late), 'trial')} timed out while the machine was busy: {_loaded(late)}. Run them again {lower}."
         )
     if others := [one for one in trials if one not in late]:
+        most = max(others, key=lambda one: one.share)
         yield plain(
-            f"{many(len(others), 'trial')} waited for the machine for {HIGH_LOAD:.0%} of the time or more:"
-            f" {_loaded(others)}. Times are longer than on an idle machine; run them {lower}."
+            f"{many(len(others), 'trial')} waited for the machine for {HIGH_LOAD:.0%} of the time or more; the longest,"
+            f" {_loaded([most])}. Times are longer than on an idle machine; run them {lower}."
         )
 
 

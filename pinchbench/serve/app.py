@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from functools import partial
 from http import HTTPStatus
@@ -308,7 +309,8 @@ def open_listener(host: str, port: int) -> socket.socket:
             listener.close()
             raise
     except OSError as error:
-        raise ConfigError(f"{host} port {port} can't be listened at: {error.strerror}.") from error
+        other = " --port 0 takes a free port." if error.errno == errno.EADDRINUSE else ""
+        raise ConfigError(f"Can't listen on {host}, port {port}: {error.strerror}.{other}") from error
     return listener
 
 

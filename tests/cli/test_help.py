@@ -62,6 +62,7 @@ def test_no_arguments_show_what_is_here_and_the_next_commands_on_one_screen(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-nobody")
     monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("COLUMNS", "60")
 
     with pytest.raises(click.UsageError) as raised:
         cli.main([], standalone_mode=False, prog_name="pinchbench-async")
@@ -73,6 +74,7 @@ def test_no_arguments_show_what_is_here_and_the_next_commands_on_one_screen(
     assert "sk-of-nobody" not in shown
     assert "pinchbench-async openclaw install" in shown
     assert "pinchbench-async demo" in shown
+    assert re.search(r"\n  pinchbench-async --model \S.* --suite core --dry-run\n", shown), "in one piece, to be copied"
     assert "pinchbench-async --help" in shown
     assert raised.value.exit_code == 2
 

@@ -52,7 +52,7 @@ def test_it_prints_its_address_answers_writes_nothing_and_ends_with_ctrl_c(tmp_p
     [
         (("--host", "0.0.0.0"), 2, "set PINCHBENCH_SERVE_TOKEN"),
         (("--token", "short-and-known"), 2, "shorter than 16"),
-        (("--host", "no.such.name.invalid", "--token", TOKEN), 2, "can't be listened at"),
+        (("--host", "no.such.name.invalid", "--token", TOKEN), 2, "Can't listen on"),
         (("--output-dir", "nowhere"), 6, "There is no folder nowhere"),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from anyio import fail_after
 
-from fake_judge import failing, fake_judge, not_json
+from fake_judge import failing, fake_judge, good, not_json
 from fakes import MODEL, calls, fake_openclaw, make_suite, with_models
 from pinchbench.doctor import machine_findings
 from pinchbench.doctor.examination import DoctorConfig, NamedJudge, examine
@@ -163,6 +163,17 @@ async def test_an_endpoint_is_asked_directly_first_and_then_through_openclaw(tmp
     assert [said for said in alone if "128,000 tokens are a guess" in said]
 
 
+async def test_an_agent_that_fails_at_an_endpoint_of_the_users_is_reported_with_its_last_line(tmp_path: Path) -> None:
+    program = _saying(tmp_path / "fake", "scenario: mutter_early Unknown model\nscenario: exit_early 1")
+
+    async with fake_judge(good()) as endpoint:
+        found, _ = await _examine(_config(tmp_path, program, model="mock/m1", base_url=endpoint.base_url))
+
+    assert found["model"].level is Level.PROBLEM
+    assert "Unknown model" in found["model"].said
+    assert found["model"].do == "Was its reply empty? Look at the server's log."  # OpenClaw by hand knows no such model
+
+
 async def test_an_endpoint_that_refuses_is_reported_in_its_own_words_and_openclaw_is_spared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +184,7 @@ async def test_an_endpoint_that_refuses_is_reported_in_its_own_words_and_opencla
 
     assert found["model"].level is Level.PROBLEM
     assert "no such model: m1" in found["model"].said
-    assert found["model"].do == "Check --model."
+    assert found["model"].do == f"Check --model: {endpoint.base_url}/models lists its models."
     assert "judge" not in found["model"].said.lower()
     assert ["agent"] not in [call[:1] for call in calls(tmp_path / "fake" / "bin" / "openclaw")]
 

@@ -264,10 +264,16 @@ def test_a_node_that_runs_only_where_it_is_or_has_no_npm_is_not_taken(tmp_path: 
     assert ask_npm(install_node(tmp_path / "cache", run)) == "npm of the package"
 
 
-def test_without_pip_uv_downloads_it(tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pip_in_its_environment_uv_or_the_pip_on_path_downloads_it(
+    tmp_path: Path, machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pinchbench.openclaw.install.find_spec", lambda _: None)
     with pytest.raises(OpenClawError, match="neither pip nor uv"):
         install_node(tmp_path / "cache", no_run)
+
+    put(machine / "pip3", "#!/bin/sh\necho pip3 $1 >&2; exit 2\n")
+    with pytest.raises(OpenClawError, match=r"can't be installed \(pip3 install\)"):
+        install_node(tmp_path / "cache", run)
 
     put(machine / "uv", "#!/bin/sh\necho $1 $2 >&2; exit 2\n")
     with pytest.raises(OpenClawError, match=r"can't be installed \(pip install\)"):

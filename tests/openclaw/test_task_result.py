@@ -110,7 +110,7 @@ def end(reason: EndReason = EndReason.EXITED, code: int | None = 0, *, not_found
         # nothing is known but OpenClaw's last words
         (end(code=1), EMPTY, ABSENT, UNKNOWN, Reason.AGENT_NOT_STARTED, "Unknown agent id"),
         (end(code=1), EMPTY, SILENT, UNKNOWN, Reason.NO_MODEL_CALL, "Unknown agent id"),
-        (end(code=1), GOOD, CALLED, UNKNOWN, Reason.NONZERO_EXIT, "exit code 1"),
+        (end(code=1), GOOD, CALLED, UNKNOWN, Reason.NONZERO_EXIT, "exit code 1: Unknown agent id"),
     ],
 )
 def test_every_end_has_its_reason_and_what_openclaw_complains_of_is_not_the_models_doing(

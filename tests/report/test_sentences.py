@@ -189,8 +189,8 @@ def test_a_single_run_warns_of_trials_that_waited_for_the_machine(tmp_path: Path
             " them again while nothing else works."
         ),
         (
-            "1 trial waited for the machine for 20% of the time or more: t@2 (waited for reading and writing 90% of"
-            " its time). Times are longer than on an idle machine; run them while nothing else works."
+            "1 trial waited for the machine for 20% of the time or more; the longest, t@2 (waited for reading and"
+            " writing 90% of its time). Times are longer than on an idle machine; run them while nothing else works."
         ),
     )
 

@@ -400,5 +400,5 @@ def test_a_port_that_is_taken_is_an_error_that_names_it() -> None:
     with open_listener("127.0.0.1", 0) as listener:
         listener.listen()
         port = listener.getsockname()[1]
-        with pytest.raises(ConfigError, match=f"127.0.0.1 port {port}"):
+        with pytest.raises(ConfigError, match=f"127.0.0.1, port {port}: .*--port 0 takes a free port"):
             open_listener("127.0.0.1", port)

@@ -130,7 +130,10 @@ def diagnose(target: Target, answer: Answer) -> Finding:  # noqa: PLR0911 - a li
         case HTTPStatus.NOT_FOUND | HTTPStatus.BAD_REQUEST | HTTPStatus.UNPROCESSABLE_ENTITY if MODEL.search(
             said
         ) and NO_SUCH.search(said):
-            return _problem(target, f"the endpoint does not know the model{quoted}", f"Check {target.model_option}.")
+            where = f": {target.base_url}/models lists its models" if target.api is ProtocolName.OPENAI_CHAT else ""
+            return _problem(
+                target, f"the endpoint does not know the model{quoted}", f"Check {target.model_option}{where}."
+            )
         case HTTPStatus.NOT_FOUND | HTTPStatus.METHOD_NOT_ALLOWED:
             return _problem(target, f"there is no such API at this address{quoted}", _address_advice(target))
         case _ if HTTPStatus(300) <= status < HTTPStatus.BAD_REQUEST:

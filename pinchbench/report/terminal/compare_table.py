@@ -90,10 +90,10 @@ def _print(console: Console, comparison: Comparison) -> None:
     if not comparison.tasks:
         return
     console.print()
-    a, b = names
+    a, b = plain(comparison.a.label), plain(comparison.b.label)
     print_table(console, *_scores_table(comparison, names))
     for sentence in (
-        f"Above 0, a difference means that {b} scores more than {a}; a ratio above ×1, that it takes more.",
+        f"Above 0, a difference means that {b} scores higher than {a}; a ratio above ×1, that it takes more.",
         *left_out_reasons(comparison, names),
         *([SMALL] if any(one.difference.p is None for one in comparison.categories) else []),
         *significance_sentences(comparison),
@@ -120,12 +120,12 @@ def _names(console: Console, comparison: Comparison) -> tuple[str, str]:
 def _print_reasons(console: Console, comparison: Comparison, names: Names) -> None:
     """Print why one side is dearer, and what went wrong on both, as far as they are known."""
     sides = [
-        replace(side, label=name, tasks={task.task_id: side.tasks[task.task_id] for task in comparison.tasks})
-        for name, side in zip(names, (comparison.a, comparison.b), strict=True)
+        replace(side, tasks={task.task_id: side.tasks[task.task_id] for task in comparison.tasks})
+        for side in (comparison.a, comparison.b)
     ]
     if reason := why_dearer(sides):
         _say(console, reason)
-    if sheet := sheet_table(sides):
+    if sheet := sheet_table([replace(side, label=name) for side, name in zip(sides, names, strict=True)]):
         head, *rows = sheet
         console.print()
         print_table(console, [Column(name) for name in head], rows)

@@ -304,7 +304,7 @@ def _why_not(sides: Sequence[Sample], may_differ: Collection[str], *, across_sui
             if one.setting in SAME_FOR_ALL and one.setting not in may_differ:
                 return (
                     f"Nothing is ranked: {first.label} and {other.label} differ in {one.setting}"
-                    f" ({one.a}; {one.b}), so their scores measure different things."
+                    f" ({one.a}; {one.b}), so their scores measure different things. Name runs that are alike in it."
                 )
     return ""
 

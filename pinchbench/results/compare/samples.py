@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections import Counter
 from dataclasses import dataclass, field, fields, replace
@@ -185,17 +186,19 @@ def find_side(name: str, output_dir: Path) -> tuple[Sample, list[Path]]:
     try:
         files = find_run(name, output_dir)
     except ResultsError as error:
-        found, damaged = _runs_of_model(name, output_dir)
-        if not found:
+        by_model, damaged = _runs_by_model(output_dir)
+        if not (found := by_model.get(name)):
+            close = difflib.get_close_matches(name, by_model, 1)
+            meant = f" Did you mean {close[0]!r}?" if close else ""
             unread = " ".join(["", *damaged.values()])
-            raise ResultsError(f"{error} No run is of a model {name!r} either.{unread}") from error
+            raise ResultsError(f"{error} No run is of a model {name!r} either.{meant}{unread}") from error
         return _model_side(name, found, damaged)
     return side_of([read_run(files)]), [files.folder.resolve()]
 
 
-def _runs_of_model(model: str, output_dir: Path) -> tuple[list[RunFiles], dict[RunFiles, str]]:
-    """Return a model's runs, newest first, and unreadable runs of any model with the reason."""
-    found = []
+def _runs_by_model(output_dir: Path) -> tuple[dict[str, list[RunFiles]], dict[RunFiles, str]]:
+    """Return the runs of each model, newest first, and unreadable runs of any model with the reason."""
+    found: dict[str, list[RunFiles]] = {}
     damaged = {}
     for files in runs_of(output_dir):
         try:
@@ -203,8 +206,7 @@ def _runs_of_model(model: str, output_dir: Path) -> tuple[list[RunFiles], dict[R
         except ResultsError as error:
             damaged[files] = str(error)
             continue
-        if of == model:
-            found.append(files)
+        found.setdefault(str(of), []).append(files)
     return found, damaged
 
 

@@ -184,7 +184,7 @@ def warnings(comparison: Comparison) -> Iterator[str]:
     if comparison.a.is_private or comparison.b.is_private:
         yield PRIVATE
     for one in comparison.unlike:
-        yield f"Not alike in {one.setting}: {comparison.a.label} {one.a}, {comparison.b.label} {one.b}."
+        yield f"Different {one.setting}: {comparison.a.label} {one.a}, {comparison.b.label} {one.b}."
     for name, side in ((side.label, side) for side in (comparison.a, comparison.b)):
         if side.unfinished:
             yield (

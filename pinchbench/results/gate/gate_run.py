@@ -147,5 +147,5 @@ def _warnings(a: Sample, b: Sample) -> Iterator[str]:
     if a.model != b.model:
         yield f"The baseline is of {a.model}, this run of {b.model}."
     for one in unlike_settings(a, b):
-        yield f"Not alike in {one.setting}: the baseline {one.a}, this run {one.b}."
+        yield f"Different {one.setting}: the baseline {one.a}, this run {one.b}."
     yield from (f"Baseline: {sentence}" for sentence in a.left_aside)

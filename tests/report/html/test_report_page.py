@@ -14,6 +14,7 @@ from pinchbench.defaults import FailureEvent
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import PromptFacts, WireFacts
 from pinchbench.model.grade import Ungraded
+from pinchbench.model.task import GradingType
 from pinchbench.report.html.report_page import run_values, write_report
 from pinchbench.report.html.trial_page import Json
 from pinchbench.results.finished_run import PastRun, read_run
@@ -175,6 +176,14 @@ def test_a_journal_does_not_lead_out_of_its_run(tmp_path: Path) -> None:
     write_report([leading], tmp_path / "report.html")
 
     assert "SECRET" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_cost_that_is_not_known_says_how_to_give_a_price(tmp_path: Path) -> None:
+    for model, cost, said in (("mock/free", 0.0, "--price-in and --price-out"), ("mock/paid", 0.5, "as OpenClaw")):
+        planned = PlannedRun(model=model, trials={"t": (Made(cost_usd=cost),)}, grading=GradingType.AUTOMATED)
+        write_report([read_run(write_run(tmp_path, planned))], tmp_path / "page.html")
+
+        assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: Path) -> None:

@@ -63,7 +63,10 @@ def test_the_verdict_comes_first_and_all_it_rests_on_below(tmp_path: Path) -> No
     assert any(re.match(r"task_0 +basics +0\.10 +0\.90 +\+0\.800 +1, 1$", line) for line in lines)
     cost = next(number for number, line in enumerate(lines) if re.fullmatch(r"cost +\$0\.1200 +\$0\.1200", line))
     assert re.fullmatch(r"  a trial +\$0\.0150 +\$0\.0150 +×1\.00", lines[cost + 1])
-    assert "Above 0, a difference means that b scores more than a; a ratio above ×1, that it takes more." in lines
+    assert (
+        "Above 0, a difference means that mock/b scores higher than mock/a; a ratio above ×1, that it takes more."
+        in lines
+    )
 
 
 def test_what_is_left_out_stands_next_to_the_number(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_what_the_runs_are_unlike_in_is_named(tmp_path: Path) -> None:
         "thinking level": ("default", "high"),
         "timeout multiplier": ("1", "2"),
     }
-    assert "Not alike in thinking level: mock/a default, mock/b high." in list(warnings(found))
+    assert "Different thinking level: mock/a default, mock/b high." in list(warnings(found))
 
 
 def test_other_tools_are_named(tmp_path: Path) -> None:
@@ -254,7 +254,9 @@ def test_what_can_not_be_compared_is_refused_with_what_to_do(tmp_path: Path) -> 
         find_sides([A, f"{tmp_path}/mock-a_{A}"], tmp_path)
     with pytest.raises(ConfigError, match="part of both"):
         find_sides([A, "mock/a"], tmp_path)
-    with pytest.raises(ResultsError, match="No run is of a model 'mock/x' either"):
+    with pytest.raises(ResultsError, match=r"No run is of a model 'other' either\.$"):
+        find_sides([A, "other"], tmp_path)
+    with pytest.raises(ResultsError, match=r"No run is of a model 'mock/x' either\. Did you mean 'mock/"):
         find_sides([A, "mock/x"], tmp_path)
     with pytest.raises(ResultsError, match=r"No run of mock/b can stand for it. \S+ was not taken: it is not complete"):
         find_sides([A, "mock/b"], tmp_path)

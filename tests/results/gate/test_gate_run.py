@@ -95,7 +95,7 @@ def test_what_differs_between_the_runs_is_said(tmp_path: Path) -> None:
     assert found.baseline is not None
     assert found.baseline.warnings == (
         "The baseline is of mock/m1, this run of mock/m2.",
-        "Not alike in thinking level: the baseline default, this run high.",
+        "Different thinking level: the baseline default, this run high.",
     )
 
 
