@@ -27,7 +27,7 @@ name: Report the orders that were sent
 category: {category}
 grading_type: {type}
 asks: "How many of these orders did we really send?"
-low_score: "It takes a list at its word: rows that stand twice and cancelled orders count."
+low_score: "It takes a list at face value: duplicated rows and cancelled orders count."
 canary: {canary}
 timeout_seconds: {limit}
 {weights}{more}workspace_files:

@@ -78,7 +78,7 @@ class _NoArgumentsError(click.UsageError):
 
         findings, model = anyio.run(first_look)
         steps = {
-            "openclaw install": "installs OpenClaw and a Node.js for it in your cache folder, 650 MB",
+            "openclaw install": "installs OpenClaw and a Node.js for it in your cache folder, 800 MB",
             "demo": "tries it without a key, in about five minutes",
             f"doctor --model {model}": "checks this machine, and asks the model one question",
             f"--model {model} --suite core --dry-run": "says how long a run can take; nothing is sent",

@@ -108,7 +108,7 @@ def _best(choice: Choice) -> str:
     first, *others = choice.best
     score = f"{first.score.mean:.3f}"
     if others:
-        return f"Best: {first.label} scores most ({score}), but the data can't tell it from {_named(others)}."
+        return f"Best: {first.label} scores highest ({score}), but the data can't tell it from {_named(others)}."
     rest = [one.label for one in choice.candidates[1:]]
     others_text = rest[0] if len(rest) == 1 else "each of the others"
     return f"Best: {first.label}, with a score of {score}; the data show it to be better than {others_text}."

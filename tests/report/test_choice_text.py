@@ -25,7 +25,7 @@ def _choice(folder: Path, **models: tuple[float, float | None, float]) -> Choice
 def test_three_sentences_answer_which_is_best_cheapest_and_fastest(tmp_path: Path) -> None:
     found = _choice(tmp_path, dear=(0.8, 0.5, 90.0), cheap=(0.77, 0.05, 20.0), bad=(0.2, 0.001, 1.0))
     best, cheapest, fastest, loss, what_would_tell = answers(found)
-    assert best == "Best: mock/dear scores most (0.850), but the data can't tell it from mock/cheap."
+    assert best == "Best: mock/dear scores highest (0.850), but the data can't tell it from mock/cheap."
     assert cheapest.startswith(
         "Cheapest within 0.05 of the highest score: mock/cheap, $0.0500 instead of $0.5000 per solved task."
     )

@@ -69,7 +69,7 @@ def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(browser: Browse
         assert verdicts.first.inner_text().startswith("better high: Decided: better than low. The difference is 0.200")
         assert verdicts.last.inner_text().startswith("undecidable same: Undecidable: ")
         assert verdicts.locator(".badge").all_inner_texts() == ["better", "undecidable"]
-        assert page.locator("#choice p").first.inner_text().startswith("Best: high scores most")
+        assert page.locator("#choice p").first.inner_text().startswith("Best: high scores highest")
         assert "high: 0.200" in (page.locator("#variants .plot .wide").get_attribute("aria-label") or "").replace(
             "+", ""
         )
