@@ -3,8 +3,9 @@
 `stream_load.py provider` prints its port and serves until it is killed: `POST …/COUNT-RATE/chat/completions` is
 answered with so many chunks, each with the time of its sending on the clock that all processes share. `stream_load.py
 relay PORT` passes bytes on to that port and back, and does nothing else: what any proxy on asyncio adds at least.
-`stream_load.py client URL STREAMS` reads so many streams at a time, which begin within a second, and prints as JSON how
-late each chunk arrived and how long each first chunk took from the request on, in ms.
+`stream_load.py client URL STREAMS` reads so many streams at a time, which begin within a second, and another on each
+connection, within a second after the first. It prints as JSON how late each chunk arrived, and how long the first
+chunks of both took from their requests on, in ms.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 BODY = b'{"messages":"' + b"x" * 40_000 + b'"}'  # of the size of OpenClaw's first request
 RAMP_S = 1.0
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-LAST = b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"
+END = b"0\r\n\r\n"
+LAST = b"e\r\ndata: [DONE]\n\n\r\n" + END
 REQUEST = re.compile(
     rb"^POST \S*/(\d+)-(\d+)/chat/completions .*?content-length: (\d+).*?\r\n\r\n", re.DOTALL | re.IGNORECASE
 )
@@ -92,29 +94,38 @@ class Relay(asyncio.Protocol):
 
 
 class Client(asyncio.Protocol):
-    """Reads one stream."""
+    """Reads two streams, one after the other."""
 
     def __init__(self, request: bytes) -> None:
         self._request = request
         self._rest = b""
-        self.first_ms = 0.0
+        self.first_ms: list[float] = []
         self.late_ms: list[float] = []
         self.done = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._ask()
+
+    def _ask(self) -> None:
         self._began = time.monotonic()
-        transport.write(self._request)
+        self._is_first = True
+        self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
         now = time.monotonic()
         whole, newline, self._rest = (self._rest + data).rpartition(b"\n")
         for sent_at in SENT_AT.findall(whole + newline):
-            self.first_ms = self.first_ms or (now - self._began) * 1000
+            if self._is_first:
+                self._is_first = False
+                self.first_ms.append((now - self._began) * 1000)
             self.late_ms.append((now - float(sent_at)) * 1000)
-        if b"data: [DONE]" in whole:
-            self._transport.close()
+        if (whole + newline).endswith(END):
+            if len(self.first_ms) == 1:
+                asyncio.get_running_loop().call_later(random.random() * RAMP_S, self._ask)
+            else:
+                self._transport.close()
 
     def connection_lost(self, _: Exception | None) -> None:
         self.done.set_result(None)

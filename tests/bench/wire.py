@@ -1,9 +1,10 @@
 """What the proxy adds to the time of a chunk, with its recording on.
 
-`python tests/bench/wire.py [--seconds 4] [--rounds 3] [--rate 100]` prints, for 1, 16 and 64 streams at a time, how
+`python tests/bench/wire.py [--seconds 2] [--rounds 3] [--rate 100]` prints, for 1, 16 and 64 streams at a time, how
 much longer a chunk takes from the provider's `send` to the client through the proxy, measured in turn; the same for the
-first chunk from the request on; the CPU time of the proxy per chunk, and the size of the recording. A relay that only
-passes bytes on shows what is the least that asyncio takes on the machine. All are processes of their own.
+first chunk from the request on, on a new connection and on one that was kept; the CPU time of the proxy per chunk, and
+the size of the recording. A relay that only passes bytes on shows what is the least that asyncio takes on the machine.
+All are processes of their own.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))]
 
 
-async def measure(base: str, streams: int, options: argparse.Namespace) -> tuple[list[float], list[float]]:
-    """Read so many streams at a time; return how late chunks were, and how long the first ones took."""
+async def measure(base: str, streams: int, options: argparse.Namespace) -> tuple[list[float], ...]:
+    """Read so many streams at a time; return how late chunks were, and how long the first ones of each reply took."""
     count = int(options.seconds * options.rate)
     done = await anyio.run_process(
         [*LOAD, "client", f"{base}/{count}-{options.rate}/chat/completions", str(streams)], stderr=None
     )
     result = json.loads(done.stdout)
-    if any(len(one) != count for one in result["late"]):
-        raise SystemExit("a stream was lost")
-    return list(chain.from_iterable(result["late"])), result["first"]
+    if any(len(one) != 2 * count for one in result["late"]):
+        raise SystemExit(f"a stream was lost: {[len(one) for one in result['late']]} {count}")
+    return list(chain.from_iterable(result["late"])), *map(list, zip(*result["first"], strict=True))
 
 
 def cpu_s(process: psutil.Process) -> float:
@@ -77,22 +78,24 @@ class Way:
     process: psutil.Process | None
     late: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
+    kept: list[float] = field(default_factory=list)
     cpu_s: float = 0.0
 
     async def measure(self, streams: int, options: argparse.Namespace) -> None:
         """Add a round."""
         before_s = cpu_s(self.process) if self.process else 0.0
-        late, first = await measure(self.base, streams, options)
+        late, first, kept = await measure(self.base, streams, options)
         self.cpu_s += cpu_s(self.process) - before_s if self.process else 0.0
         self.late += late
         self.first += first
+        self.kept += kept
 
 
 def added(way: Way, direct: Way) -> list[str]:
     """Return what a way adds to the direct one, and its CPU time a chunk."""
     cells = [
         f"{percentile(mine, share) - percentile(theirs, share):.2f} ({percentile(theirs, share):.2f})"
-        for mine, theirs in ((way.late, direct.late), (way.first, direct.first))
+        for mine, theirs in ((way.late, direct.late), (way.first, direct.first), (way.kept, direct.kept))
         for share in (0.5, 0.99)
     ]
     return [*cells, f"{way.cpu_s / len(way.late) * 1e6:.0f}"]
@@ -117,14 +120,15 @@ async def compare(options: argparse.Namespace, folder: Path) -> None:
                         await lease.set_turn(number)  # each round has clients of another process
                         for way in ways.values():
                             await way.measure(streams, options)
-                size = path.stat().st_size / options.rounds / streams
+                size = path.stat().st_size / options.rounds / streams / 2
                 rows += [
                     [str(streams), "relay", *added(ways["relay"], ways["direct"]), ""],
                     ["", "wire", *added(ways["wire"], ways["direct"]), f"{size / 1000:.1f}"],
                 ]
+    measured = [f"{what} {share}" for what in ("chunk", "first", "kept") for share in ("p50", "p99")]
     print_table(
         "Added by a bare relay and by the wire, ms (in addition to what it takes without)",
-        ["streams", "", "chunk p50", "chunk p99", "first p50", "first p99", "CPU µs/chunk", "kB/exchange"],
+        ["streams", "", *measured, "CPU µs/chunk", "kB/exchange"],
         rows,
         note=f"{options.rate} chunks/s a stream, {options.seconds:.0f} s, {options.rounds} rounds; {machine()}",
     )
@@ -133,7 +137,7 @@ async def compare(options: argparse.Namespace, folder: Path) -> None:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rate", type=int, default=100)
     parser.add_argument("--streams", type=int, nargs="+", default=STREAMS)
