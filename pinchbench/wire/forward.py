@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -10,7 +11,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from anyio import CancelScope, create_task_group
+from anyio import create_task_group
+from anyio.lowlevel import checkpoint_if_cancelled
 
 from pinchbench.redaction import known_secrets
 from pinchbench.wire.exchange import ExchangeEnd
@@ -20,7 +22,7 @@ from pinchbench.wire.redact import Masking, masked
 from pinchbench.wire.request_route import Origin, end_to_end, error_response, recorded_headers, response_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import h11
     from anyio.abc import TaskGroup
@@ -98,12 +100,17 @@ async def relay(call: Call) -> bool:
     """Ask the provider, pass its reply on, and return whether the client's connection stays open."""
     stays_open = False
     async with create_task_group() as group:
-        group.start_soon(_watch, call, group.cancel_scope)
-        try:
-            stays_open = await _ask(call, group)
-        except LOST:
+
+        def end() -> None:
             call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
-        group.cancel_scope.cancel()
+            group.cancel_scope.cancel()
+
+        with call.inbound.stream.watched(end):
+            try:
+                await checkpoint_if_cancelled()
+                stays_open = await _ask(call, group)
+            except LOST:
+                end()
     return stays_open
 
 
@@ -133,11 +140,15 @@ async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
     while True:
         try:
             async with call.upstream.pool.connection(fresh=fresh) as connection:
-                group.start_soon(_upload, call, connection, targets[-1])
+                pieces = connection.pieces(call.head.method, targets[-1], call.headers, call.draft.request)
+                if connection.write(pieces):
+                    call.draft.sent_s = call.draft.elapsed_s
+                else:
+                    group.start_soon(_upload, call, connection, pieces)
                 try:
                     response = await connection.head()
                 except NotReachedError:
-                    if not connection.is_reused:
+                    if not connection.was_stale:
                         raise
                     # the provider closed an idle connection just then, as it may: retry on a new connection
                     fresh = True
@@ -160,12 +171,6 @@ async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
             return False
 
 
-async def _watch(call: Call, scope: CancelScope) -> None:
-    await call.inbound.wait_until_closed()
-    call.draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection")
-    scope.cancel()
-
-
 def redirected(origin: Origin, targets: Sequence[bytes], response: h11.Response) -> bytes:
     """Return the target of a redirect within a provider, after those that were asked (pure). Raises RedirectError."""
     location = next((value for name, value in response.headers if name == b"location"), b"").decode("latin-1")
@@ -181,14 +186,14 @@ def redirected(origin: Origin, targets: Sequence[bytes], response: h11.Response)
     return f"{at.path or '/'}{'?' if at.query else ''}{at.query}".encode("latin-1")
 
 
-async def _upload(call: Call, connection: Outbound, target: bytes) -> None:
-    """Send the request. A provider that stops reading says why in its reply, or else in closing the connection."""
-    draft = call.draft
-    try:
-        await connection.send(call.head.method, target, call.headers, draft.request)
-    except LOST:
-        return
-    draft.sent_s = draft.elapsed_s
+async def _upload(call: Call, connection: Outbound, pieces: Iterator[bytes]) -> None:
+    """Send the rest of a request, until it or the connection ends.
+
+    A provider that stops reading says why in its reply, or else in closing the connection.
+    """
+    with suppress(*LOST):
+        await connection.send(pieces)
+        call.draft.sent_s = call.draft.elapsed_s
 
 
 async def _pass_on(call: Call, connection: Outbound, response: h11.Response) -> bool:

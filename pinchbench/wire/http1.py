@@ -6,7 +6,7 @@ import logging
 import re
 import ssl
 from abc import ABC, abstractmethod
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 import anyio
@@ -152,7 +152,6 @@ def chunked(data: bytes) -> bytes:
 
 
 MAX_HEAD_BYTES = 64 * 1024  # twice what Node accepts
-EARLY_BYTES = 64 * 1024  # of further requests, while one is being answered
 CONNECT_LIMIT_S = 10.0  # as Node's own, after which OpenClaw would give up too
 # Shorter than servers keep idle connections: a request must not meet one that its server is just closing.
 IDLE_LIMIT_S = 4.0
@@ -178,15 +177,14 @@ class Inbound:
         """Take a connection; the caller closes it."""
         self.stream = stream
         self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
-        self._early_bytes = 0
 
     async def next_request(self) -> h11.Request | None:
         """Return the next request's head; None at the end. Raises h11.RemoteProtocolError, or what `stream` raises."""
-        early = self.early
-        self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
-        self._early_bytes = 0
-        if early:
-            self._parser.receive_data(early)
+        if self._parser.their_state is not h11.IDLE:
+            early = self.early
+            self._parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD_BYTES)
+            if early:
+                self._parser.receive_data(early)
         event = await self._next_event()
         return event if isinstance(event, h11.Request) else None
 
@@ -228,15 +226,6 @@ class Inbound:
         """Whether the client may send another request."""
         return self._parser.their_state is h11.DONE
 
-    async def wait_until_closed(self) -> None:
-        """Return when the client has closed the connection. Bytes that it sends meanwhile are kept."""
-        with suppress(*LOST):
-            while self._early_bytes < EARLY_BYTES:
-                data = await self.stream.receive()
-                self._early_bytes += len(data)
-                self._parser.receive_data(data)
-            await anyio.sleep_forever()
-
     async def _next_event(self) -> object:
         while (event := self._parser.next_event()) is h11.NEED_DATA:
             if self._parser.they_are_waiting_for_100_continue:
@@ -272,17 +261,32 @@ class Outbound:
         self._stream = stream
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
         self._is_body_complete = False
-        self.is_reused = False
+        self._is_answered = False
+        self._is_reused = False
         self.idle_since = 0.0
 
-    async def send(self, method: bytes, target: bytes, headers: list[Header], body: Iterable[bytes]) -> None:
-        """Send a request. Raises what the connection raises."""
+    def pieces(self, method: bytes, target: bytes, headers: list[Header], body: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield a request as it is to be sent."""
         data = self._parser.send(h11.Request(method=method, target=target, headers=headers)) or b""
         for part in body:
-            await self._stream.send(data + (self._parser.send(h11.Data(data=part)) or b""))
+            yield data + (self._parser.send(h11.Data(data=part)) or b"")
             data = b""
         if data := data + (self._parser.send(h11.EndOfMessage()) or b""):
-            await self._stream.send(data)
+            yield data
+
+    def write(self, pieces: Iterator[bytes]) -> bool:
+        """Send pieces while the system takes them without waiting; return whether it has taken all."""
+        for piece in pieces:
+            self._stream.write(piece)
+            if not self._stream.is_writable:
+                return False
+        return True
+
+    async def send(self, pieces: Iterator[bytes]) -> None:
+        """Send what `write` has left. Raises what the connection raises."""
+        await self._stream.flush()
+        for piece in pieces:
+            await self._stream.send(piece)
 
     async def head(self) -> h11.Response:
         """Return the head of the reply. Raises NotReachedError if there is none."""
@@ -301,9 +305,11 @@ class Outbound:
 
     async def _receive(self) -> bytes:
         try:
-            return await self._stream.receive()
+            data = await self._stream.receive()
         except EndOfStream:
             return b""
+        self._is_answered = True
+        return data
 
     async def forward_body(
         self, body: ReplyBody, client: TransportStream, keep: Callable[[bytes], None], masking: Masking | None = None
@@ -349,13 +355,19 @@ class Outbound:
     @property
     def can_be_reused(self) -> bool:
         """Whether another request may be sent: request and reply were complete, and the provider has not closed it."""
-        return self._is_body_complete and self._parser.our_state is h11.DONE and self._stream.is_idle
+        is_sent = self._parser.our_state is h11.DONE and self._stream.is_writable
+        return is_sent and self._is_body_complete and self._stream.is_idle
 
     def renew(self) -> None:
         """Prepare for another request."""
         self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
-        self._is_body_complete = False
-        self.is_reused = True
+        self._is_body_complete = self._is_answered = False
+        self._is_reused = True
+
+    @property
+    def was_stale(self) -> bool:
+        """Whether it has been closed since its last request, as far as can be seen: nothing answered this one."""
+        return self._is_reused and not self._is_answered
 
     def is_stale(self, now: float) -> bool:
         """Whether an idle connection should not be used."""

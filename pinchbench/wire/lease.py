@@ -6,6 +6,7 @@ import socket
 import struct
 import sys
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from pinchbench.wire.transport import TransportStream
 
 
+FEW_FILES = 128  # a look at all of them takes some 0.6 ms, and one at the newest a tenth of that
+QUICK_S = 0.001  # within which the newest process is found, which OpenClaw most likely is
 CREDENTIALS = struct.Struct("3i")  # process, user and group: unix(7)
 TAKES_ALL = sys.platform != "linux"  # which process has made a connection is known on Linux alone
 
@@ -53,20 +56,26 @@ class TrialLease:
     ended: anyio.Event | None = None  # that all exchanges have, once the lease has been released
     written: anyio.Event = field(default_factory=anyio.Event)
     problem: str = ""
-    admission: anyio.Lock = field(default_factory=anyio.Lock)  # of connections that have to be looked for
+    admission: anyio.Lock = field(
+        default_factory=partial(anyio.Lock, fast_acquire=True)
+    )  # of connections that have to be looked for
     _program: Program = field(default_factory=lambda: Program(0))  # whose connections are the trial's in this turn
 
     def begin_turn(self, turn: int) -> None:
         """Count requests for another turn from now on, of which another process makes the connections."""
         self.turn, self._program = turn, Program(0)
 
-    def recognises(self, connection: socket.socket) -> bool:
-        """Whether a connection is known to be the turn's own, without a look at processes. Raises OSError."""
+    def recognises(self, connection: socket.socket, *, most_files: int = 0) -> bool:
+        """Whether a connection is known to be the turn's own. Raises OSError.
+
+        The turn's process is looked at only if it has at most so many files open.
+        """
         if TAKES_ALL:
             return True
         if connection.family == socket.AF_UNIX:
             return self._program.pid == _unix_client(connection) != 0
-        return asked_inode(*_ports(connection)) in self._program.known
+        inode, program = asked_inode(*_ports(connection)), self._program
+        return inode is not None and inode > 0 and program.has_socket(inode, most_files=most_files)
 
     def knows(self, connection: socket.socket) -> bool:
         """Whether a connection has been made by the process of this trial, and of no other. Raises OSError."""
@@ -74,11 +83,27 @@ class TrialLease:
 
     async def foreign_client(self, connection: socket.socket) -> str:
         """Return what `find_foreign` does. A burst of connections waits for one look at processes."""
-        if self.recognises(connection):
+        # A thread takes ten times as long as a quick look, and waits for the loop.
+        if self.recognises(connection, most_files=FEW_FILES):
             return ""
-        async with self.admission:
-            self._program.look_if_quick()  # a thread takes ten times as long, and waits for the loop
-            return "" if self.recognises(connection) else await to_thread.run_sync(self.find_foreign, connection)
+        if connection.family == socket.AF_UNIX:
+            return self.find_foreign(connection)  # asks the kernel alone
+        async with self.admission:  # so that the process of the first connection is the turn's own
+            if self.recognises(connection) or self._adopts(connection):
+                return ""
+            return await to_thread.run_sync(self.find_foreign, connection)
+
+    def _adopts(self, connection: socket.socket) -> bool:
+        """Whether the process of a turn's first connection is found at once, and is now the turn's own."""
+        inode = 0 if self._program.pid else asked_inode(*_ports(connection))
+        if not inode or not (client := find_owner(inode, within_s=QUICK_S)):
+            return False
+        self._begin_with(client, inode)
+        return True
+
+    def _begin_with(self, client: int, inode: int) -> None:
+        self._program = Program(client)
+        self._program.has_socket(inode)  # finds what else it has open by now
 
     def find_foreign(self, connection: socket.socket) -> str:
         """Return the name of the process that made a connection if it is not the turn's own; else empty. Blocks.
@@ -104,8 +129,7 @@ class TrialLease:
             raise ConnectionResetError
         if self._program.pid:
             return name_of(client)
-        self._program = Program(client)
-        self._program.has_socket(inode)  # finds what else it has open by now
+        self._begin_with(client, inode)
         return ""
 
     def record(self, draft: Draft, reads_usage: bool) -> tuple[Usage | None, bool]:

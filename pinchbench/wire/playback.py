@@ -143,7 +143,7 @@ async def play(choice: Choice, inbound: Inbound, draft: Draft) -> bool:
             draft.finish()
             return inbound.keeps_alive
         case ExchangeEnd.CLIENT_LEFT:
-            await inbound.wait_until_closed()
+            await inbound.stream.wait_until_ended()
             draft.finish(ExchangeEnd.CLIENT_LEFT, "the client closed the connection, as it did when it was recorded")
         case ExchangeEnd.CUT | ExchangeEnd.NOT_REACHED:
             draft.finish(exchange.end, exchange.error)

@@ -7,18 +7,20 @@ several times the cost of passing it on within the callback of asyncio's transpo
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import select
 import socket
+import sys
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-import anyio
 from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, create_task_group
 from anyio.abc import ByteStream, SocketAttribute
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
     from anyio.abc import SocketListener, SocketStream
@@ -37,14 +39,15 @@ class TransportStream(ByteStream, asyncio.Protocol):
         """Make a stream without a connection: see `connect` and `serve_clients`."""
         self.is_lost = False
         self.source: TransportStream | None = None  # whose data is written here, while it is forwarded
+        self._ended: Callable[[], None] | None = None
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
         self._is_tls = False
         self._is_closed = False
         self._has_ended = False
         self._error: Exception | None = None
-        self._news = anyio.Event()  # that there is something to receive, or that nothing will be forwarded any more
-        self._writable = anyio.Event()
+        self._news = asyncio.Event()  # that there is something to receive, or that nothing will be forwarded any more
+        self._writable = asyncio.Event()
         self._writable.set()
         self._take: Callable[[bytes], bool] | None = None
 
@@ -102,6 +105,22 @@ class TransportStream(ByteStream, asyncio.Protocol):
         finally:
             self._take = sink.source = None
             self.resume_reading()
+
+    @contextmanager
+    def watched(self, ended: Callable[[], None]) -> Iterator[None]:
+        """Call `ended`, which must not block nor raise, when the other end closes the connection, or has done so."""
+        self._ended = ended
+        if self._has_ended:
+            ended()
+        try:
+            yield
+        finally:
+            self._ended = None
+
+    async def wait_until_ended(self) -> None:
+        """Return when the other end has closed the connection. Bytes that it sends meanwhile are kept."""
+        while not self._has_ended:
+            await self._next_news()
 
     @property
     def socket(self) -> socket.socket:
@@ -194,7 +213,7 @@ class TransportStream(ByteStream, asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """Let `flush` wait."""
-        self._writable = anyio.Event()
+        self._writable = asyncio.Event()
         if self.source is not None:
             self.source.pause_reading()
 
@@ -219,7 +238,7 @@ class TransportStream(ByteStream, asyncio.Protocol):
         self._news.set()
 
     async def _next_news(self) -> None:
-        self._news = anyio.Event()
+        self._news = asyncio.Event()
         await self._news.wait()
 
     @property
@@ -229,6 +248,8 @@ class TransportStream(ByteStream, asyncio.Protocol):
     def _end(self) -> None:
         self._has_ended = True
         self.wake()
+        if self._ended is not None:
+            self._ended()
 
     def _reason(self) -> Exception:
         if self._is_closed:
@@ -263,9 +284,28 @@ class NewConnections:
 
 async def connect(host: str, port: int, *, tls: ssl.SSLContext | None = None) -> TransportStream:
     """Connect to a server. Raises OSError."""
-    _, stream = await asyncio.get_running_loop().create_connection(
-        TransportStream, host, port, ssl=tls, happy_eyeballs_delay=SECOND_ADDRESS_AFTER_S
-    )
+    loop = asyncio.get_running_loop()
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        _, stream = await loop.create_connection(
+            TransportStream, host, port, ssl=tls, happy_eyeballs_delay=SECOND_ADDRESS_AFTER_S
+        )
+        return stream
+    # For a race of addresses, asyncio takes eleven turns of its loop, and on a busy one each takes a while.
+    found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        found.setblocking(False)
+        if sys.platform == "linux":  # where it is made at once on the loopback interface, as a second call finds out
+            with suppress(BlockingIOError):
+                found.connect((host, port))
+        await loop.sock_connect(found, (host, port))
+        _, stream = await loop.create_connection(
+            TransportStream, sock=found, ssl=tls, server_hostname=host if tls else None
+        )
+    except BaseException:
+        found.close()
+        raise
     return stream
 
 
@@ -282,5 +322,9 @@ async def serve_clients(
             if connection.family != socket.AF_UNIX:
                 # asyncio does so for its own servers; else a reply's first chunk waits until its head is acknowledged
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
-            _, stream = await loop.connect_accepted_socket(TransportStream, connection)
-            group.start_soon(serve, stream)
+            group.start_soon(_serve, connection, serve)
+
+
+async def _serve(connection: socket.socket, serve: Callable[[TransportStream], Coroutine[Any, Any, None]]) -> None:
+    _, stream = await asyncio.get_running_loop().connect_accepted_socket(TransportStream, connection)
+    await serve(stream)

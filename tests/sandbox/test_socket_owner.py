@@ -42,6 +42,20 @@ def test_a_program_is_looked_at_once_for_the_connections_that_it_has_by_then() -
         assert os.fstat(other.fileno()).st_ino in program.known
 
 
+def test_no_more_processes_are_looked_at_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+
+    def look(pid: int, _: list[str]) -> tuple[int, ...]:
+        looked_at.append(pid)
+        return ()
+
+    monkeypatch.setattr(socket_owner, "_sockets", look)
+    assert find_owner(1, within_s=-1) == 0
+    assert len(looked_at) == 1
+    assert find_owner(1) == 0
+    assert os.getpid() in looked_at[1:]
+
+
 def test_a_server_at_the_port_of_a_closed_client_is_not_the_client() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert not asked_inode(1, server.getsockname()[1])

@@ -50,7 +50,7 @@ async def _forward(pool: ConnectionPool) -> Forwarded:
 
         async def forward(client: TransportStream) -> None:
             async with client:
-                await connection.send(*HEAD, ())
+                assert connection.write(connection.pieces(*HEAD, ()))
                 body = body_of(b"GET", await connection.head())
                 try:
                     await connection.forward_body(body, client, forwarded.kept.append)

@@ -2,12 +2,13 @@
 
 import socket
 import sys
+import threading
 from collections.abc import Iterator
 
+import anyio
 import pytest
 from anyio import create_memory_object_stream
 
-from pinchbench.sandbox import socket_owner
 from pinchbench.sandbox.socket_owner import asked_inode
 from pinchbench.wire import lease as lease_module
 from pinchbench.wire.exchange import Draft
@@ -68,7 +69,7 @@ def test_other_connections_of_the_process_are_recognised_without_a_look_at_it(le
 async def test_a_later_connection_of_a_process_with_few_files_needs_no_thread(
     most: int, is_quick: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(socket_owner, "FEW_FILES", most)
+    monkeypatch.setattr(lease_module, "FEW_FILES", most)
     send, receive = create_memory_object_stream[Draft]()
     with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
         lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
@@ -85,3 +86,39 @@ async def test_a_later_connection_of_a_process_with_few_files_needs_no_thread(
             can_ask = asked_inode(later.getsockname()[1], later.getpeername()[1]) is not None
             assert await lease.foreign_client(later) == ""
             assert searched == ([] if is_quick and can_ask else [later])
+
+
+async def test_while_the_first_connection_is_looked_at_no_other_begins_the_turn(
+    lease: TrialLease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lease_module, "QUICK_S", -1.0)
+    found: list[socket.socket] = []
+    is_searching, goes_on = anyio.Event(), threading.Event()
+
+    def search(_: TrialLease, connection: socket.socket) -> str:
+        anyio.from_thread.run_sync(is_searching.set)
+        assert goes_on.wait(60)
+        found.append(connection)
+        return ""
+
+    monkeypatch.setattr(TrialLease, "find_foreign", search)
+    with (
+        anyio.fail_after(60),
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()),
+        server.accept()[0] as first,
+        socket.create_connection(server.getsockname()),
+        server.accept()[0] as other,
+    ):
+        can_ask = asked_inode(other.getsockname()[1], other.getpeername()[1]) is not None
+        async with anyio.create_task_group() as group:
+            group.start_soon(lease.foreign_client, first)
+            await is_searching.wait()
+            monkeypatch.setattr(lease_module, "QUICK_S", 60.0)
+            group.start_soon(lease.foreign_client, other)
+            await anyio.wait_all_tasks_blocked()
+            was_known = lease.knows(other)
+            goes_on.set()
+        assert not was_known
+        assert found == ([first] if can_ask else [first, other])
+        assert lease.knows(other) is can_ask

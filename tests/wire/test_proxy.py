@@ -288,6 +288,23 @@ async def test_a_stale_connection_loses_no_request() -> None:
     assert [one.status for one in exchanges] == [200] * 3
 
 
+async def test_a_request_that_a_kept_connection_has_begun_to_answer_is_not_sent_again() -> None:
+    async def answer(asked: Asked, stream: SocketStream) -> bool:
+        if asked.connection == 0 and asked.body == b"1":
+            await stream.send(OK_HEAD[:20])
+            return False
+        await stream.send(reply(asked.body))
+        return True
+
+    async with running_proxy(answer) as wire:
+        assert (await wire.http.post(wire.url(), content="0")).text == "0"
+        with pytest.raises(httpx2.RemoteProtocolError):
+            await wire.http.post(wire.url(), content="1")
+        exchanges = await wire.recorded()
+    assert [asked.body for asked in wire.provider.asked] == [b"0", b"1"]
+    assert [one.end for one in exchanges] == [ExchangeEnd.COMPLETE, ExchangeEnd.NOT_REACHED]
+
+
 async def test_streams_at_once_all_complete() -> None:
     async def answer(asked: Asked, stream: SocketStream) -> bool:
         await stream.send(OK_HEAD)
@@ -573,6 +590,7 @@ async def test_a_trial_that_ends_while_a_connection_is_looked_at_asks_nothing(mo
             anyio.from_thread.run(wire.proxy.release, TOKEN)
             return ""
 
+        monkeypatch.setattr("pinchbench.wire.lease.QUICK_S", -1.0)
         monkeypatch.setattr(TrialLease, "find_foreign", end_it)
         response = await wire.http.post(wire.url(), content=b"{}")
     assert response.status_code == 404

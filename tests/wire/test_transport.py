@@ -64,6 +64,19 @@ async def test_no_piece_waits_until_the_client_has_acknowledged_the_one_before()
             assert one.ours.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
+async def test_the_end_is_reported_at_once_to_the_one_that_watches_for_it() -> None:
+    ends: list[str] = []
+    async with pair() as one:
+        with one.ours.watched(lambda: ends.append("while watched")):
+            await one.theirs.send(b"kept")
+            await one.theirs.send_eof()
+            await one.ours.wait_until_ended()
+        assert ends == ["while watched"]
+        with one.ours.watched(lambda: ends.append("before")):
+            assert ends[1:] == ["before"]
+        assert await one.ours.receive() == b"kept"
+
+
 async def test_what_nobody_receives_is_not_read_without_end() -> None:
     size = 32 * MIB
     async with pair() as one, create_task_group() as group:
