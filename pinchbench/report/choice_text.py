@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,15 +32,29 @@ READING = (
     " cache."
 )
 MUCH_LESS = 0.8  # times as much money or time: more is no reason to take a model that scores less
-PARTS = ((0, 1, 2, 3, 4), (0, 7, 8, 9, 10, 11), (0, 5, 6, 12))  # columns that fit a terminal of 80, by their places
+PARTS = ((0, 1, 2, 3, 7), (0, 4, 5, 6, 10, 11), (0, 8, 9, 12))  # columns that fit a terminal of 80, by their places
 MOST_NAMED = 5  # models that share the first rank, and tasks
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """Which model is the best, the cheapest or the fastest: the question in a word or more, the model, and why.
+
+    `model` is the first, and `name` says otherwise, if that is unknown.
+    """
+
+    question: str
+    name: str
+    why: str
+    model: Candidate
 
 
 def columns(choice: Choice) -> tuple[str, ...]:
     """Return the heads of the table."""
     k = choice.candidates[0].k
-    scores = ("model", "rank", "score", "95 % interval", f"pass^{k}" if k > 1 else "passed", "timed out", "excluded")
-    heads = (*scores, "cost per solved task", "median time", "9 of 10 within", "tokens", "cached", "worst failure")
+    spent = ("cost per solved task", "median time", "9 of 10 within")
+    ended = (f"passes {k} of {k}" if k > 1 else "passes", "timed out", "excluded")
+    heads = ("model", "rank", "score", "95 % interval", *spent, *ended, "tokens", "cached", "worst failure")
     return heads if any(sheet_of(one.side) for one in choice.candidates) else heads[:-1]
 
 
@@ -61,12 +76,12 @@ def _row(one: Candidate) -> tuple[str, ...]:
         rank_text(one.ranks),
         _number(score.mean, "{:.3f}".format),
         "–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}",
-        _number(one.passed.pass_hat_k, "{:.2f}".format),
-        str(one.timed_out),
-        str(one.left_out.total),
         _number(one.cost_per_solved_usd, price),
         _number(one.median_s, clock),
         _number(one.ninth_decile_s, clock),
+        _number(one.passed.pass_hat_k, lambda part: f"{part * 100:.0f} %"),
+        str(one.timed_out),
+        str(one.left_out.total),
         _number(one.tokens, lambda tokens: amount(round(tokens))),
         _number(one.cached, lambda part: f"{part * 100:.0f} %"),
         worst_words(sheet_of(one.side)),
@@ -89,29 +104,40 @@ def _number(value: float | None, text: Callable[[float], str]) -> str:
 
 def answers(choice: Choice) -> tuple[str, ...]:
     """Say which model is best, which is cheapest and which is fastest within the margin, and what would change that."""
+    told = (f"{one.question}: {one.name}, {one.why}" for one in picks(choice))
+    return (choice.refused,) if choice.refused else (*told, *_outlook(choice))
+
+
+def picks(choice: Choice) -> tuple[Answer, ...]:
+    """Return which model is best, which is cheapest and which is fastest within the margin; empty if none is ranked."""
     if choice.refused:
-        return (choice.refused,)
-    least = (
+        return ()
+    return (
+        _best(choice),
         _least(choice, "Cheapest", " per solved task", lambda one: one.cost_per_solved_usd, price),
         _least(choice, "Fastest", " at the median", lambda one: one.median_s, duration),
     )
-    return (
-        _best(choice),
-        *(text for text, _ in least),
-        *dict.fromkeys(loss for _, chosen in least if (loss := _loss(choice, chosen))),
-        *filter(None, (why_dearer([one.side for one in choice.candidates]),)),
-        *_what_would_change_it(choice),
-    )
 
 
-def _best(choice: Choice) -> str:
+def doubts(choice: Choice) -> tuple[str, ...]:
+    """Say how sure the answers are: what would change them, what is in no score, and who judged."""
+    return (*(() if choice.refused else _outlook(choice)), *_grounds(choice))
+
+
+def _outlook(choice: Choice) -> tuple[str, ...]:
+    """Say what the cheapest and the fastest lose, why one is dearer, and how many trials more would tell."""
+    losses = (_loss(choice, one.model) for one in picks(choice))
+    dearer = why_dearer([one.side for one in choice.candidates])
+    return (*dict.fromkeys(filter(None, (*losses, dearer))), *_what_would_change_it(choice))
+
+
+def _best(choice: Choice) -> Answer:
     first, *others = choice.best
-    score = f"{first.score.mean:.3f}"
-    if others:
-        return f"Best: {first.label} scores highest ({score}), but the data can't tell it from {_named(others)}."
     rest = [one.label for one in choice.candidates[1:]]
     others_text = rest[0] if len(rest) == 1 else "each of the others"
-    return f"Best: {first.label}, with a score of {score}; the data show it to be better than {others_text}."
+    told = f"can't tell it from {_named(others)}" if others else f"show it to be better than {others_text}"
+    why = f"score {first.score.mean:.3f}; the data {told}."
+    return Answer(question="Best", name=first.label, why=why, model=first)
 
 
 def _named(candidates: Sequence[Candidate]) -> str:
@@ -123,13 +149,14 @@ def _named(candidates: Sequence[Candidate]) -> str:
 
 def _least(
     choice: Choice, word: str, unit: str, spent: Callable[[Candidate], float | None], text: Callable[[float], str]
-) -> tuple[str, Candidate]:
-    """Say which of the models within the margin takes least, and return it; the first if that is unknown."""
+) -> Answer:
+    """Say which of the models within the margin takes least."""
     first = choice.candidates[0]
     known = [(value, one) for one in choice.within_margin if (value := spent(one)) is not None]
     scope = f"{word} within {choice.margin:g} of the highest score"
     if not known:
-        return f"{scope}: unknown, as none of them has a known price and a solved task.", first
+        why = "as none of them has a known price and a solved task."
+        return Answer(question=scope, name="unknown", why=why, model=first)
     least, chosen = min(known, key=lambda one: one[0])
     others = [one for one in choice.within_margin if spent(one) is None]
     unknown = f" That of {_named(others)} is unknown." if others else ""
@@ -138,10 +165,10 @@ def _least(
     if below:
         value, one = min(below, key=lambda one: one[0])
         more = word.removesuffix("st") + "r"
-        unknown += f" {more}, but scores less: {one.label}, {text(value)}, with a score of {one.score.mean:.3f}."
+        unknown += f" {more}, but scores less: {one.label}, {text(value)}, score {one.score.mean:.3f}."
     of_first = spent(first)
     instead = "" if of_first is None or chosen is first else f" instead of {text(of_first)}"
-    return f"{scope}: {chosen.label}, {text(least)}{instead}{unit}.{unknown}", chosen
+    return Answer(question=scope, name=chosen.label, why=f"{text(least)}{instead}{unit}.{unknown}", model=chosen)
 
 
 def _loss(choice: Choice, chosen: Candidate) -> str:
@@ -165,27 +192,40 @@ def _what_would_change_it(choice: Choice) -> Iterator[str]:
 
 
 def notes(choice: Choice) -> tuple[str, ...]:
-    """Say how to read the table, who judged, and what is in no score."""
+    """Say what is in no score, who judged, and how to read the table."""
+    return (*_grounds(choice), *reading(choice))
+
+
+def reading(choice: Choice) -> tuple[str, ...]:
+    """Say what the ranks and the columns of the table mean."""
     k = choice.candidates[0].k
-    all_pass = f"pass^{k}: how often all of {k} trials of a task pass" if k > 1 else "Passed: how often one does"
+    all_pass = (
+        f"Passes {k} of {k}: how often all of {k} trials of a task pass" if k > 1 else "Passes: how often one does"
+    )
     scores = (
         f"Scores are means over the {many(choice.tasks, 'task')} for which all have one; a task is solved in a"
         f" trial that scores {choice.threshold:g} or more. {all_pass}."
     )
     return (
         *(() if choice.refused else (DECIDED if choice.is_sequential else METHOD,)),
-        *_caveats(choice),
         *(() if choice.refused else (scores,)),
         READING,
-        *_judged(choice),
     )
 
 
-def _caveats(choice: Choice) -> Iterator[str]:
-    """Say what is in no score, and in what the models differ besides."""
+def _grounds(choice: Choice) -> Iterator[str]:
+    """Say what is in no score, in what the models differ besides, and who judged."""
     first = choice.candidates[0]
-    if excluded := [f"{one.label} {left_out_text(one.left_out)}" for one in choice.candidates if one.left_out]:
-        yield f"Excluded from the scores: {'; '.join(excluded)}."
+    excluded = [one for one in choice.candidates if one.left_out.total]
+    if excluded:
+        counts = (
+            f"{one.label} {one.left_out.total} of {many(one.planned, 'trial')} ({left_out_text(one.left_out)})"
+            for one in excluded
+        )
+        unfinished = [run for one in excluded if one.side.unfinished for run in one.side.runs]
+        which = unfinished[0] if len(unfinished) == 1 else "RUN"
+        again = f" `pinchbench-async resume {which}` runs or grades them." if unfinished else ""
+        yield f"Excluded from the scores: {'; '.join(counts)}.{again}"
     unlike = {found.setting for one in choice.candidates for found in unlike_settings(first.side, one.side)}
     if unlike:
         yield f"The models' runs also differ in: {', '.join(sorted(unlike))}."
@@ -195,10 +235,7 @@ def _caveats(choice: Choice) -> Iterator[str]:
         yield from side_warnings(one.side, one.label)
     for phrase in dict.fromkeys(choice.unpaired.values()):
         ids = [task_id for task_id, why in choice.unpaired.items() if why == phrase]
-        yield f"Not counted, {phrase}: {some(ids, MOST_NAMED)}."
-
-
-def _judged(choice: Choice) -> Iterator[str]:
+        yield f"Not compared, {phrase}: {some(ids, MOST_NAMED)}."
     judges = {one.side.settings.get("judge", "") for one in choice.candidates} - {"", "none"}
     if not judges:
         yield "No score is a judge's."

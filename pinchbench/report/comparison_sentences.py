@@ -60,7 +60,9 @@ def significance_sentences(comparison: Comparison) -> Iterator[str]:
 def left_out_text(left_out: LeftOut) -> str:
     """Describe the trials excluded from a mean; empty if there are none."""
     caused = left_out.possibly_caused_by_agent - left_out.untrusted
-    infrastructure = f"infrastructure ({caused} possibly caused by the agent)" if caused else "infrastructure"
+    infrastructure = f"infrastructure failure{'' if left_out.infrastructure == 1 else 's'}"
+    if caused:
+        infrastructure += f" ({caused} possibly caused by the agent)"
     parts = (
         (left_out.ungraded, "ungraded"),
         (left_out.infrastructure, infrastructure),

@@ -143,6 +143,12 @@ MOST_CAUSED = 12
 
 def left_out_sentence(totals: Aggregate) -> str:
     """Say how many trials are in no score, by reason; empty if there are none."""
+    reasons = left_out_reasons(totals)
+    return f"Excluded from the score: {reasons}." if reasons else ""
+
+
+def left_out_reasons(totals: Aggregate) -> str:
+    """Return why trials are in no score, each reason with their number; empty if all are."""
     left = totals.left_out
     if not left.total:
         return ""
@@ -158,7 +164,7 @@ def left_out_sentence(totals: Aggregate) -> str:
     }
     named = ", ".join(f"{number} {why}" for why, number in reasons.items() if number)
     tasks = f"; {many(left.tasks_without_score, 'task')} without any score" if left.tasks_without_score else ""
-    return f"Excluded from the score: {named}{tasks}."
+    return f"{named}{tasks}"
 
 
 def caused_by_agent_sentence(data: Aggregate) -> str:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pinchbench.results.run_state import RunState, TrialState
 
 SHOWN_S = 0.5  # a state is shown to all clients for so long
-SHOWN_FAILURES = 20
+SHOWN_FAILURES = 8
 NO_SCORE = Estimate(mean=None, low=None, high=None, tasks=0, trials=0)
 
 Json = dict[str, object]

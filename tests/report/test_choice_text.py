@@ -25,7 +25,7 @@ def _choice(folder: Path, **models: tuple[float, float | None, float]) -> Choice
 def test_three_sentences_answer_which_is_best_cheapest_and_fastest(tmp_path: Path) -> None:
     found = _choice(tmp_path, dear=(0.8, 0.5, 90.0), cheap=(0.77, 0.05, 20.0), bad=(0.2, 0.001, 1.0))
     best, cheapest, fastest, loss, what_would_tell = answers(found)
-    assert best == "Best: mock/dear scores highest (0.850), but the data can't tell it from mock/cheap."
+    assert best == "Best: mock/dear, score 0.850; the data can't tell it from mock/cheap."
     assert cheapest.startswith(
         "Cheapest within 0.05 of the highest score: mock/cheap, $0.0500 instead of $0.5000 per solved task."
     )
@@ -39,7 +39,7 @@ def test_three_sentences_answer_which_is_best_cheapest_and_fastest(tmp_path: Pat
 def test_a_model_that_is_better_than_all_others_needs_no_more_data(tmp_path: Path) -> None:
     found = _choice(tmp_path, a=(0.1, 0.1, 30.0), b=(0.8, 0.0, 30.0))  # 0: no price is known
     assert answers(found) == (
-        "Best: mock/b, with a score of 0.850; the data show it to be better than mock/a.",
+        "Best: mock/b, score 0.850; the data show it to be better than mock/a.",
         "Cheapest within 0.05 of the highest score: unknown, as none of them has a known price and a solved task.",
         "Fastest within 0.05 of the highest score: mock/b, 30.0 s at the median.",
     )
@@ -51,7 +51,7 @@ def test_a_much_cheaper_model_that_scores_less_is_named(tmp_path: Path) -> None:
     assert best.endswith("the data show it to be better than each of the others.")
     assert cheapest == (
         "Cheapest within 0.05 of the highest score: mock/best, $0.1000 per solved task. Cheaper, but scores less:"
-        " mock/cheap, $0.0200, with a score of 0.450."
+        " mock/cheap, $0.0200, score 0.450."
     )
     assert fastest.endswith("mock/best, 31.0 s at the median.")
 
@@ -70,12 +70,12 @@ def test_each_row_has_a_text_for_each_column_and_a_judge_of_a_models_provider_is
         "rank": "1",
         "score": "0.550",
         "95 % interval": rows(found)[0][3],
-        "pass^2": "1.00",
-        "timed out": "0",
-        "excluded": "0",
         "cost per solved task": "$0.1000",
         "median time": "0:30",
         "9 of 10 within": "0:30",
+        "passes 2 of 2": "100 %",
+        "timed out": "0",
+        "excluded": "0",
         "tokens": "5.0k",
         "cached": rows(found)[0][11],
     }

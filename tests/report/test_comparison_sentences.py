@@ -25,7 +25,9 @@ def _compared(folder: Path, a: dict[str, float], b: dict[str, float]) -> Compari
 def test_reasons_for_excluded_trials_are_counted_and_those_without_trials_are_not_named() -> None:
     left_out = LeftOut(ungraded=1, infrastructure=3, possibly_caused_by_agent=2, untrusted=1)
 
-    assert left_out_text(left_out) == "1 ungraded, 3 infrastructure (1 possibly caused by the agent), 1 untrusted"
+    assert left_out_text(left_out) == (
+        "1 ungraded, 3 infrastructure failures (1 possibly caused by the agent), 1 untrusted"
+    )
     assert left_out_text(LeftOut()) == ""
 
 

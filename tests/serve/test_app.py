@@ -273,7 +273,7 @@ def test_the_page_of_a_run_that_was_stopped_says_how_to_resume_it(
     page = run_page(Catalogue(tmp_path), files.name, QueryParams()).body.decode()
 
     run_id = files.name.rpartition("_")[2]
-    hint = f"2 trials left: <code>pinchbench-async resume {run_id}</code> runs or grades them."
+    hint = f"2 trials without a score: <code>pinchbench-async resume {run_id}</code> runs or grades them."
     assert (hint in page) is says
 
 

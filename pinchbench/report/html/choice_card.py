@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pinchbench.report.choice_text import answers, columns, notes, rows
+from pinchbench.report.choice_text import answers, columns, reading, rows
 from pinchbench.report.html.document import PageLook, render
 from pinchbench.report.html.plots import Label
 from pinchbench.report.html.safe_text import safe_line
@@ -35,7 +35,7 @@ def choice_card(choice: Choice) -> str:
             look = "ink" if number else "soft"
             x = right if place else BORDER
             labels.append(Label(x=x, y=top + number * LINE, text=text, anchor=anchor, look=look))
-    labels += _lines([(notes(choice)[0], "soft")], top=top + (len(table) + 0.5) * LINE)
+    labels += _lines([(reading(choice)[0], "soft")], top=top + (len(table) + 0.5) * LINE)
     width, height = max(right, CHARACTERS * CHARACTER) + BORDER, labels[-1].y + LINE
     name = ", ".join(one.label for one in choice.candidates)
     return "".join(render(PageLook(template="choice.svg.j2"), name=name, texts=labels, width=width, height=height))

@@ -17,7 +17,7 @@ from pinchbench.report.text import amount, date_text, duration, many
 from pinchbench.results.paths import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 PACKAGE = "pinchbench.report.html"
@@ -126,11 +126,12 @@ def _hash(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageSection:
-    """What a section says: sentences, then a table if it has `columns`.
+    """What a section says: answers and sentences, then a table if it has `columns`.
 
     Attributes:
         id: its anchor, unique in the page: lower-case letters, digits and dashes.
-        title: its heading, also in the page's list of contents.
+        title: its heading.
+        answers: a question in a word or more, the answer, and why: shown large, next to each other.
         sentences: paragraphs in plain text; text in backticks is shown as code.
         columns: the heads of the table. Its first column names the row.
         rows: as many texts a row as there are columns. A column of numbers, with units, aligns to the right.
@@ -139,6 +140,7 @@ class PageSection:
 
     id: str
     title: str
+    answers: Sequence[tuple[str, str, str]] = ()
     sentences: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()

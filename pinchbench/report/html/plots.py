@@ -117,7 +117,7 @@ Drawing = dict[str, Picture]  # `wide` and `narrow`
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class VariantPoint:
-    """A variant: the mean cost of its trials (US dollars or tokens), its score in 0-1 with its interval if known."""
+    """A variant: its cost per solved task in US dollars or the tokens of a trial, and its score in 0-1."""
 
     name: str
     spent: float
@@ -208,7 +208,7 @@ def draw_trade_off(points: Sequence[VariantPoint], *, is_cost: bool) -> Drawing:
 
 def _trade_off(points: Sequence[VariantPoint], width: float, *, is_cost: bool) -> Picture:
     picture = Picture(width=width, height=TRADE_OFF_HEIGHT, left=34.0, right=14.0, top=12.0, bottom=40.0)
-    name = f"mean {'cost' if is_cost else 'tokens'} of a trial"
+    name = "cost per solved task" if is_cost else "mean tokens of a trial"
     x, most = _spent_axis(picture, [point.spent for point in points], name, is_cost=is_cost)
     low, high = _score_range(points)
     y = _linear(low - 0.02, high + 0.02, picture.base, picture.top)

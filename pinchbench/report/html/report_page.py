@@ -14,6 +14,7 @@ from msgspec import UNSET
 from pinchbench.config.settings import SETTINGS
 from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import ResultsError
+from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
 from pinchbench.report.cost_reasons import CACHES, WHY, breaking_sentence, cost_reasons, reason_texts
 from pinchbench.report.html.document import PageLook, PageSection, write_document
@@ -24,10 +25,11 @@ from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, stag
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, evidence_of, size_of, trial_json
 from pinchbench.report.model_calls import model_time_text
 from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
-from pinchbench.report.sentences import suite_sentences
+from pinchbench.report.sentences import left_out_reasons, suite_sentences
 from pinchbench.report.text import date_text, duration, exact_price, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
+from pinchbench.results.journal.lock import is_written
 from pinchbench.results.overview import trial_score
 from pinchbench.results.statistics import is_passed
 from pinchbench.transcripts import Role, read_conversation
@@ -52,7 +54,7 @@ COUNTED = (
     " true share 95 times in 100."
 )
 NOT_COUNTED = "Nothing that the tasks' checks count."
-MOST_FAILURES = 12  # are listed with why; the table has all
+MOST_FAILURES = 8  # are listed with why; the table has all
 MOST_READ_BYTES = 2_000_000  # of a transcript, to find the model's last words
 MOST_WORDS = 240  # characters of them
 CALLS_PART = 2  # the calls of the model may take half of the space of transcripts
@@ -79,12 +81,13 @@ def report_values(runs: Sequence[PastRun], total_bytes: int) -> dict[str, object
 
 def run_values(run: PastRun, prefix: str) -> dict[str, object]:
     """Return what the page shows of a run, except for its trials' pages."""
-    tasks = task_rows(run, prefix)
+    goes_on = run.journal.state.finished is None and is_written(run.files.journal)
+    tasks = task_rows(run, prefix, goes_on=goes_on)
     bars, bars_label = _bars(run)
     line, line_label = _timeline(run, prefix)
     worked = run.data.sessions
     marked = list(marked_remarks(run.data, run.outcomes, run.grades, run.files))
-    notices = [*_unfinished(run), *((look, text) for look, text in marked if look is not None)]
+    notices = [*_unfinished(run, goes_on=goes_on), *((look, text) for look, text in marked if look is not None)]
     failures = failed_trials(run)
     return {
         "anchor": f"run/{prefix}".rstrip("/"),
@@ -97,9 +100,10 @@ def run_values(run: PastRun, prefix: str) -> dict[str, object]:
         "notices": [*notices, *(("", text) for text in suite_sentences(run.data))],
         "remarks": [text for look, text in marked if look is None],
         "failures": [_failed_trial(run, one, prefix) for one in failures[:MOST_FAILURES]],
+        "causes": _causes(run, failures) if len(failures) > 1 else "",
         "more_failures": max(0, len(failures) - MOST_FAILURES),
         "gate": read_gate(run),
-        "left_out": list(_left_out(run)),
+        "left_out": left_out_reasons(run.data),
         "tasks": tasks,
         "categories": list(dict.fromkeys(task.category for task in tasks)),
         "bars": bars,
@@ -124,15 +128,15 @@ def _answer(run: PastRun) -> str:
     each = f" A passed trial cost {price(usd / passed)}{made_up}." if passed and usd else ""
     worst = worst_words(run.data.events or {})
     wrong = f" What went wrong most: {worst}." if worst not in ("–", NOTHING) else ""
-    of = f"{many(len(scores), 'trial')} (a score of {run.pass_threshold:g} or more){_all_pass(run.data)}"
-    return f"{safe_line(run.model)} passed {passed} of {of}.{each}{wrong}"
+    of = f"{many(len(scores), 'trial')} (score {run.pass_threshold:g} or more){_all_pass(run.data)}"
+    return f"Passed {passed} of {of}.{each}{wrong}"
 
 
 def _all_pass(data: Aggregate) -> str:
     """Say how often all of the most trials that a task has pass; empty for one trial a task."""
     rates = [(int(k), rate.pass_hat_k) for k, rate in data.passing.k.items() if rate.pass_hat_k is not None]
     k, rate = max(rates, default=(1, 0.0))
-    return f"; {({2: 'both'}).get(k, f'all {k}')} trials passed in {rate * 100:.0f} % of the tasks" if k > 1 else ""
+    return f", and {({2: 'both'}).get(k, f'all {k}')} trials of {rate * 100:.0f} % of the tasks" if k > 1 else ""
 
 
 def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:
@@ -171,6 +175,18 @@ def _why_it_costs(data: Aggregate, prefix: str) -> PageSection | None:
 
 def _section_id(name: str, prefix: str) -> str:
     return f"{name}-{prefix.rstrip('/')}" if prefix else name
+
+
+def _causes(run: PastRun, failures: Sequence[Failure]) -> str:
+    """Count the trials that did not pass by how they ended, the most frequent first; those in no score come last."""
+    causes: tuple[Counter[str], Counter[str]] = Counter(), Counter()
+    for one in failures:
+        has_score = run.score(one.outcome.key) is not None
+        completed = f"completed with a score below {run.pass_threshold:g}" if has_score else "ungraded"
+        name = completed if one.outcome.reason is Reason.COMPLETED else words(one.outcome.reason)
+        causes[not has_score][name] += 1
+    scored, without = (", ".join(f"{number} {name}" for name, number in own.most_common()) for own in causes)
+    return "; ".join(filter(None, (scored, without and f"not in the score: {without}"))) + "."
 
 
 def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> dict[str, str]:
@@ -257,40 +273,21 @@ def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
     return draw_timeline(line, url=url, title=title), where_the_time_went(line)
 
 
-def _unfinished(run: PastRun) -> Iterator[tuple[str, str]]:
+def _unfinished(run: PastRun, *, goes_on: bool) -> Iterator[tuple[str, str]]:
     """Yield how an unfinished run goes on: the look of the notice, and a sentence."""
     if not run.unfinished:
         return
     left = f"{run.unfinished} of {many(len(run.facts.plan), 'trial')}"
     how = f"`pinchbench-async resume {run.facts.run_id}`"
-    if run.journal.state.finished is None:
-        yield "bad", f"Incomplete: {left} are left. If the run is no longer going on, {how} continues it."
+    if goes_on:
+        yield "", f"The run goes on: {left} are left."
+    elif run.journal.state.finished is None:
+        yield "bad", f"Incomplete: {left} are left. {how} continues it."
     elif run.data.left_out.not_run or run.data.interrupted:
         ended = f"{run.data.interrupted} ended the run" if run.data.interrupted else "the run has ended"
         yield "bad", f"Incomplete: {ended}, and {left} are left. {how} continues it."
     else:
         yield "warn", f"{left} failed for other reasons than the model, or could not be graded. {how} tries them again."
-
-
-def _left_out(run: PastRun) -> Iterator[str]:
-    """Yield what the score excludes and why, by name."""
-    left = run.data.left_out
-    reasons = Counter[str]()
-    for one in run.outcomes:
-        if not one.reason.is_valid:
-            caused = " (possibly caused by the agent)" if one.key in run.caused_by_agent else ""
-            reasons[f"{words(one.reason)}{caused}"] += 1
-        elif run.score(one.key) is None:
-            grade = run.grades.get(one.key)
-            why = words(grade.ungraded) if grade is not None and grade.ungraded is not None else "not graded yet"
-            reasons[f"ungraded: {why}"] += 1
-    yield from (f"{number} {name}" for name, number in sorted(reasons.items()))
-    if left.skipped:
-        yield f"{left.skipped} skipped by the user"
-    if left.not_run:
-        yield f"{left.not_run} not run"
-    if left.tasks_without_score and run.data.score.trials:
-        yield f"which leaves {many(left.tasks_without_score, 'task')} without any score"
 
 
 def _settings(run: PastRun) -> Iterator[tuple[str, str]]:

@@ -78,7 +78,6 @@ class TaskRow:
     title: str
     anchor: str
     category: str
-    grading: str
     score: Estimate
     states: tuple[tuple[Stage, int], ...]
     rank: float
@@ -111,15 +110,15 @@ def href(anchor: str) -> str:
     return "#" + quote(anchor, safe="/@")
 
 
-def task_rows(run: PastRun, prefix: str) -> tuple[TaskRow, ...]:
-    """Return a row for each task, in the plan's order."""
+def task_rows(run: PastRun, prefix: str, *, goes_on: bool = False) -> tuple[TaskRow, ...]:
+    """Return a row for each task, in the plan's order; `goes_on`: trials that have not started wait for their turn."""
     keys: dict[str, list[TrialKey]] = {}
     for key in _in_order(run):
         keys.setdefault(key.task_id, []).append(key)
-    return tuple(_task(run, prefix, task_id, own) for task_id, own in keys.items())
+    return tuple(_task(run, prefix, task_id, own, goes_on=goes_on) for task_id, own in keys.items())
 
 
-def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> TaskRow:
+def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey], *, goes_on: bool) -> TaskRow:
     skipped = run.journal.state.skipped
     trials = tuple(
         trial_row(
@@ -130,6 +129,7 @@ def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> 
             pass_threshold=run.pass_threshold,
             is_caused_by_agent=key in run.caused_by_agent,
             is_skipped=key in skipped,
+            now=Stage.WAITING if goes_on and key not in run.attempts and key not in skipped else None,
         )
         for key in keys
     )
@@ -142,7 +142,6 @@ def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey]) -> 
         title=safe_line(run.facts.title_of(task_id)),
         anchor=f"{prefix}task/{safe_line(task_id)}",
         category=safe_line(facts.category) if facts is not None else "",
-        grading=facts.grading_type.value if facts is not None else "",
         score=estimate([scores]),
         states=tuple((state, states[state]) for state in Stage if states[state]),
         rank=states[Stage.PASSED] / len(trials) if scores else -1.0,

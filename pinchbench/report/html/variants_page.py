@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from pinchbench.defaults import DEFAULT_MARGIN, DEFAULT_PASS_THRESHOLD, REPORT_FILE
 from pinchbench.model.trial import TrialKey
-from pinchbench.report.choice_text import answers, columns, notes, rows
-from pinchbench.report.comparison_sentences import left_out_text, significance_sentences, unpaired_sentences
+from pinchbench.report.choice_text import columns, doubts, picks, reading, rows
+from pinchbench.report.comparison_sentences import significance_sentences
 from pinchbench.report.cost_reasons import CACHES, WHY, reason_texts, reasons_of
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
 from pinchbench.report.html.plots import VariantPoint, draw_forest, draw_trade_off, pareto_front
@@ -22,10 +22,8 @@ from pinchbench.report.sentences import MEMORISATION, memorisation_sentences
 from pinchbench.report.text import many
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.choice import choice_of
-from pinchbench.results.compare.samples import LeftOut, Spent
-from pinchbench.results.compare.verdict import PRIVATE, describe_difference, describe_p, side_warnings, signed
+from pinchbench.results.compare.verdict import describe_difference, describe_p, signed
 from pinchbench.results.gate.gate_record import read_gate
-from pinchbench.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,14 +42,17 @@ if TYPE_CHECKING:
 
 
 def choice_sections(choice: Choice) -> tuple[PageSection, ...]:
-    """Return the answers with the table, what went wrong, why a model costs what it costs, and how to read all that."""
+    """Return the answers with the table, how sure they are, what went wrong, reasons of costs, and how to read it."""
     sides = [one.side for one in choice.candidates]
+    refused = (choice.refused,) if choice.refused else ()
+    answers = [(one.question, one.name, one.why) for one in picks(choice)]
     return (
         PageSection(
-            id="choice", title="Answers", sentences=answers(choice), columns=columns(choice), rows=rows(choice)
+            id="choice", title="Answers", answers=answers, sentences=refused, columns=columns(choice), rows=rows(choice)
         ),
+        PageSection(id="doubts", title="How sure is that?", sentences=doubts(choice)),
         *side_sections(sides),
-        PageSection(id="reading", title="How to read it", sentences=notes(choice)),
+        PageSection(id="reading", title="How to read it", sentences=reading(choice)),
     )
 
 
@@ -205,18 +206,22 @@ def experiment_values(
     has_baseline = variants[0].run is not None and len(ran) > 1
     pairs = embedded_pairs(ran, [row.task_id for row in different]) if has_baseline else None
     baseline = safe_line(variants[0].name)
-    points, is_cost = _points(variants)
     choice = choice_between(variants, sequential=sequential)
-    compared = 0 if choice is None else choice.tasks
+    points, is_cost = _points(choice)
+    compared, tasks = 0 if choice is None else choice.tasks, many(len(rows), "task")
     verdicts = verdicts_of(comparisons, sequential, baseline=baseline)
     differences = [(safe_line(name), one.difference) for name, one in verdicts.by_variant.items()]
     forest = [(label, one) for label, one in differences if one.mean is not None]
     return {
         "name": name,
         "baseline": baseline,
-        "size": f"{many(len(variants), 'variant')}, {compared} of {many(len(rows), 'task')} compared",
+        "size": f"{many(len(variants), 'variant')} on {'' if compared == len(rows) else f'{compared} of '}{tasks}",
         "verdicts": verdicts,
-        "notices": list(_notices(variants, comparisons)),
+        "notices": [
+            f"{one.name} could not be run: {one.failed or 'it has no run'}"
+            for one in variants
+            if one.failed or one.side is None
+        ],
         "choice": () if choice is None else choice_sections(choice),
         "reports": [(name, page) for name, run in ran if (page := link(run, None))],
         "variants": [one.name for one in variants],
@@ -254,43 +259,6 @@ def choice_between(
     return choice_of(sides, sequential=sequential, margin=margin, may_differ=may_differ, across_suites=across_suites)
 
 
-def _notices(variants: Sequence[ShownVariant], comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Yield what a reader must know before any number."""
-    if any(one.side.is_private for one in variants if one.side is not None):
-        yield PRIVATE
-    without = [(one, left_out) for one in variants if (left_out := _left_out(one.side)).total]
-    if without:
-        counts = (
-            f"{one.name} {left_out.total} of {many(_score(one.side).trials + left_out.total, 'trial')}"
-            f" ({left_out_text(left_out)})"
-            for one, left_out in without
-        )
-        unfinished = [run for one, _ in without if one.side and one.side.unfinished for run in one.side.runs]
-        which = unfinished[0] if len(unfinished) == 1 else "RUN"
-        again = f" `pinchbench-async resume {which}` runs or grades them." if unfinished else ""
-        yield f"Excluded from the scores: {'; '.join(counts)}.{again}"
-    for one in variants:
-        if one.failed or one.side is None:
-            yield f"{one.name} could not be run: {one.failed or 'it has no run'}"
-        if one.side is not None:
-            yield from side_warnings(one.side, one.name)
-    for comparison in comparisons:
-        of = f"{verdict_name(comparison)}: " if len(comparisons) > 1 else ""
-        yield from (f"{of}{sentence}" for sentence in unpaired_sentences(comparison))
-
-
-def _score(side: Sample | None) -> Estimate:
-    return estimate([] if side is None else [task.scores for task in side.tasks.values()])
-
-
-def _left_out(side: Sample | None) -> LeftOut:
-    return LeftOut() if side is None else sum((task.left_out for task in side.tasks.values()), LeftOut())
-
-
-def _spent(side: Sample | None) -> Spent:
-    return Spent.of([] if side is None else [one for task in side.tasks.values() for one in task.valid])
-
-
 def _settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]]]:
     models = ["" if one.side is None else one.side.model for one in variants]
     yield "model", models
@@ -306,24 +274,15 @@ def _settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]
             yield name, [", ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in values]
 
 
-def _points(variants: Sequence[ShownVariant]) -> tuple[list[VariantPoint], bool]:
+def _points(choice: Choice | None) -> tuple[list[VariantPoint], bool]:
     """Return a point for each variant with a score; by cost if that is known of all of them, else by tokens."""
-    known = [
-        (one.name, score, spent)
-        for one in variants
-        if (score := _score(one.side)).mean is not None and (spent := _spent(one.side)).trials
-    ]
-    is_cost = all(spent.cost_usd for _, _, spent in known)
+    scored = [] if choice is None else [one for one in choice.candidates if one.score.mean is not None]
+    is_cost = all(one.usage.known_cost_usd for one in scored)
     points = [
-        VariantPoint(
-            name=safe_line(name),
-            spent=(spent.cost_usd if is_cost else spent.tokens) / spent.trials,
-            score=score.mean,
-            low=score.low,
-            high=score.high,
-        )
-        for name, score, spent in known
-        if score.mean is not None
+        VariantPoint(name=safe_line(one.label), spent=spent, score=mean, low=one.score.low, high=one.score.high)
+        for one in scored
+        if (spent := one.cost_per_solved_usd if is_cost else one.tokens) is not None
+        and (mean := one.score.mean) is not None
     ]
     return points, is_cost
 
@@ -335,8 +294,9 @@ def _trade_off_text(points: Sequence[VariantPoint], *, is_cost: bool) -> str:
     ]
     if not front:
         return ""
-    what = "costs less" if is_cost else "uses fewer tokens"
-    return f"No other variant scores more and {what} than {' or '.join(front)}."
+    if len(front) == 1:
+        return f"{front[0]} scores most, and {'costs' if is_cost else 'uses'} least."
+    return f"Each scores more than all that {'cost less' if is_cost else 'use fewer tokens'}: {', '.join(front)}."
 
 
 def _links(

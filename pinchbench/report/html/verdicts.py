@@ -89,7 +89,7 @@ def _decided(one: SequentialComparison, baseline: str) -> VariantVerdict:
 
 DIFFERENT = 0.1  # two mean scores that far apart are different: below that, repetitions of one model differ as much
 SHOWN = 0.005  # smaller differences round to 0
-SHADES = 10  # of the colour behind a score
+SHADES = 5  # of the colour behind a score
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

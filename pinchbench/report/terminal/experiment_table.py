@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from pinchbench.events import BudgetNearlyUsed, Notice, RunBegan, TrialEnded, TrialGraded
-from pinchbench.report.choice_text import answers, notes, tables
+from pinchbench.report.choice_text import answers, reading, tables
 from pinchbench.report.terminal.compare_table import print_choice
 from pinchbench.report.terminal.line_format import Column, aligned, grade_text, outcome_text
 from pinchbench.report.terminal.run_progress import RunProgress
@@ -229,7 +229,7 @@ def print_experiment(
     """
     console.print()
     if choice is not None:
-        print_choice(console, answers(choice), tables(choice), notes(choice)[:1])
+        print_choice(console, answers(choice), tables(choice), reading(choice)[:1])
     for name, said in verdicts.items():
         console.print(Text(plain(f"{name}: {said}")), soft_wrap=True, highlight=False)
     for name, why in failed.items():

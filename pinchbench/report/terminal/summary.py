@@ -65,7 +65,7 @@ def print_summary(
         # in a log every sentence is one line, however long
         return sum(len(fold(line.plain, console.width)[0]) for line in lines) if console.is_terminal else len(lines)
 
-    last = list(map(_sentence, (*follow_up, *score_sentences(data))))
+    last = [*map(_sentence, follow_up), *(Text(plain(text), style="bold") for text in score_sentences(data))]
     failures = [
         _failure_line(one, data, titles.get(one.outcome.key.task_id, ""), console.width)
         for one in glance.failures

@@ -20,14 +20,13 @@ from pinchbench.results.compare.paired_difference import (
     difference_of,
     needed,
 )
-from pinchbench.results.compare.samples import LeftOut
 from pinchbench.results.compare.verdict import UNPAIRED, SequentialVerdict
 from pinchbench.results.statistics import ROUNDING, Estimate, PassRate, estimate, is_passed, pass_rates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from pinchbench.results.compare.samples import Sample
+    from pinchbench.results.compare.samples import LeftOut, Sample
     from pinchbench.results.compare.verdict import SequentialComparison
 
 
@@ -146,6 +145,7 @@ class Candidate:
         ranks: from 1 on; several if it is between two groups, none where nothing is ranked.
         k: the largest number of trials that all tasks have, and `passed` how often all of k trials of a task pass.
         solved: the trials that pass.
+        left_out: the trials without a score, of all `planned` ones, also in tasks that do not count.
         usage: what the agents used in all valid trials, graded or not; `times_s` is the agents' time in each.
     """
 
@@ -159,6 +159,7 @@ class Candidate:
     times_s: tuple[float, ...]
     timed_out: int
     left_out: LeftOut
+    planned: int
 
     @property
     def label(self) -> str:
@@ -263,7 +264,7 @@ def choice_of(
         refused = "Nothing is ranked: there is no task for which all have a score in the same version."
     if refused:
         return Choice(candidates=_candidates(sides), margin=margin, refused=refused, threshold=first.threshold)
-    candidates = _candidates([replace(one, tasks={name: one.tasks[name] for name in common}) for one in sides])
+    candidates = _candidates(sides, common)
     against = {one.variant: one for one in sequential}
 
     def worth(candidate: Candidate) -> float:
@@ -309,13 +310,18 @@ def _why_not(sides: Sequence[Sample], may_differ: Collection[str], *, across_sui
     return ""
 
 
-def _candidates(sides: Sequence[Sample]) -> tuple[Candidate, ...]:
-    """Return what is known of each side, with the largest k that all tasks have trials for."""
-    k = min((len(task.scores) for side in sides for task in side.tasks.values()), default=0)
-    return tuple(_candidate(side, max(1, k), sides[0].threshold) for side in sides)
+def _candidates(sides: Sequence[Sample], common: Collection[str] | None = None) -> tuple[Candidate, ...]:
+    """Return what is known of each side on common tasks, with the largest k that all of them have trials for."""
+    counting = [
+        side if common is None else replace(side, tasks={name: side.tasks[name] for name in common}) for side in sides
+    ]
+    k = min((len(task.scores) for side in counting for task in side.tasks.values()), default=0)
+    return tuple(
+        _candidate(side, max(1, k), sides[0].threshold, whole) for side, whole in zip(counting, sides, strict=True)
+    )
 
 
-def _candidate(side: Sample, k: int, threshold: float) -> Candidate:
+def _candidate(side: Sample, k: int, threshold: float, whole: Sample) -> Candidate:
     tasks = side.tasks.values()
     scores = [task.scores for task in tasks]
     valid = [outcome for task in tasks for outcome in task.valid]
@@ -328,5 +334,6 @@ def _candidate(side: Sample, k: int, threshold: float) -> Candidate:
         usage=sum((one.usage for one in valid), Usage()),
         times_s=tuple(one.execution_time_s for one in valid),
         timed_out=sum(one.timed_out for one in valid),
-        left_out=sum((task.left_out for task in tasks), LeftOut()),
+        left_out=whole.left_out,
+        planned=sum(len(task.scores) for task in whole.tasks.values()) + whole.left_out.total,
     )

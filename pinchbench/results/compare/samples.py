@@ -140,9 +140,14 @@ class Sample:
         return self.settings.get("form", PUBLIC_FORM)
 
     @property
+    def left_out(self) -> LeftOut:
+        """How many of its trials have no score."""
+        return sum((task.left_out for task in self.tasks.values()), LeftOut())
+
+    @property
     def possibly_caused_by_agent(self) -> int:
         """How many of its trials have no score, which the agent may have caused."""
-        return sum(task.left_out.possibly_caused_by_agent for task in self.tasks.values())
+        return self.left_out.possibly_caused_by_agent
 
     @property
     def mean_if_zero(self) -> float:

@@ -39,6 +39,8 @@
     };
     const show = (state) => {
       const { mean, low, high } = state.score;
+      live.querySelector("progress").value = state.ended;
+      part("mean").classList.toggle("none", mean == null);
       part("mean").textContent = mean == null ? "no score yet" : mean.toFixed(3);
       part("interval").textContent = low == null ? "no interval yet" : `95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
       const span = live.querySelector("svg.span");
@@ -142,7 +144,7 @@
     k: () => step(-1),
     "/": () => document.querySelector("[data-search]")?.focus(),
     g: () => { location.href = "/"; },
-    u: () => document.querySelector("[data-up], .trial-head .back a")?.click(),
+    u: () => (document.querySelector(".trial-head .back a") ?? document.querySelector(".site a"))?.click(),
     "?": () => dialog.showModal(),
   };
   addEventListener("keydown", (event) => {

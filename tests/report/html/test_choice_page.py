@@ -8,7 +8,7 @@ from playwright.sync_api import Browser
 from browser import opened, violations
 from past_experiments import write_variants
 from pinchbench.experiment.experiment_page import read_experiment_runs
-from pinchbench.report.choice_text import answers, columns
+from pinchbench.report.choice_text import answers, columns, picks
 from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.html.variants_page import choice_page
 from pinchbench.results.compare.choice import Choice
@@ -34,7 +34,13 @@ def test_a_phone_and_a_desk_show_the_answers_and_the_table_without_scrolling_sid
     with opened(browser, path, width=width, is_dark=is_dark) as watched:
         page = watched.page
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert page.locator("#choice p").all_inner_texts() == [safe_line(one) for one in answers(choice)]
+        names = page.locator("#choice .answers dd:not(.under)").all_inner_texts()
+        assert names == [safe_line(one.name) for one in picks(choice)]
+        assert page.locator("#choice .answers div").last.inner_text().split("\n") == [
+            safe_line(text) for text in (picks(choice)[-1].question, picks(choice)[-1].name, picks(choice)[-1].why)
+        ]
+        more = answers(choice)[len(names) :]
+        assert page.locator("#doubts p").all_inner_texts()[: len(more)] == [safe_line(one) for one in more]
         assert page.locator("#choice tbody tr").count() == 3
         assert page.locator("#choice tbody tr").first.locator("th, td").count() == len(columns(choice))
         assert "{{ 7 * 7 }} ‹U+202E›gnp" in page.locator("#choice tbody").inner_text()

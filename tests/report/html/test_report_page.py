@@ -115,7 +115,7 @@ def test_what_went_wrong_and_why_it_costs_what_it_costs_have_sections_and_pass_k
     assert '<section class="card" id="why">' in page
     assert "<td>tools 75 %, system prompt 25 %" in page
     assert "claimed success falsely: 1 of 4" in page  # on the page of a trial
-    assert "; both trials passed in 50 % of the tasks." in page
+    assert ", and both trials of 50 % of the tasks." in page
 
 
 def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Path) -> None:
@@ -153,13 +153,8 @@ def test_what_is_left_out_is_counted_by_its_reason(tmp_path: Path) -> None:
     }
     part = _part(read_run(write_run(tmp_path, PlannedRun(trials=trials, planned_beyond=1))))
 
-    assert part.left_out == [
-        "1 no transcript",
-        "1 ungraded: judge unreachable",
-        "1 ungraded: not graded yet",
-        "2 not run",
-        "which leaves 1 task without any score",
-    ]
+    assert part.left_out == "2 ungraded, 1 failed for infrastructure reasons, 2 not run; 1 task without any score"
+    assert part.causes == "not in the score: 2 ungraded, 1 no transcript."
     assert [task.states for task in part.tasks] == [
         (("excluded", 1), ("stopped", 1), ("passed", 1)),
         (("ungraded", 2), ("stopped", 1)),
@@ -205,7 +200,7 @@ def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: 
     )
     part = _part(run)
 
-    assert part.answer == "mock/m1 passed 1 of 2 trials (a score of 0.5 or more). A passed trial cost $1.01."
+    assert part.answer == "Passed 1 of 2 trials (score 0.5 or more). A passed trial cost $1.01."
     assert [(one["title"], one["name"], one["last_words"]) for one in part.failures] == [
         ("Sort a pile", "task_low", "All <b>done</b>."),
         ("", "task_lost", ""),

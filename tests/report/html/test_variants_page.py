@@ -246,6 +246,6 @@ def test_runs_have_their_names_and_small_categories_are_one_line(tmp_path: Path)
     page = path.read_text(encoding="utf-8")
     assert "Too small for a test, as differences to mock/a: alone (1 task) 0.000; data (2 tasks) 0.000." in page
     resume = f"<code>pinchbench-async resume {sides[0].runs[0]}</code> runs or grades them."
-    assert f"Excluded from the scores: mock/a 1 of 7 trials (1 infrastructure). {resume}" in page
+    assert f"Excluded from the scores: mock/a 1 of 7 trials (1 infrastructure failure). {resume}" in page
     assert "Not compared, only in mock/a: task_lost." in page
     assert '<th scope="col">mock/b</th>' in page

@@ -77,7 +77,7 @@ def test_what_is_left_out_stands_next_to_the_number(tmp_path: Path) -> None:
     text = _printed(found)
 
     assert re.search(r"\nall +2 .* 2; 0\n", text)
-    assert "of a; b. In all: a 2 infrastructure." in text
+    assert "of a; b. In all: a 2 infrastructure failures." in text
     assert "Not compared, only in mock/a: task_a." in text
     assert "Not compared, only in mock/b: task_b." in text
 

@@ -71,7 +71,7 @@ def test_only_tasks_with_a_score_of_all_count_and_what_is_excluded_is_counted(tm
     assert found.unpaired == {"mine": "only in mock/a", "task_7": "no score in mock/b"}
     a, b = found.candidates
     assert (a.ranks, b.ranks) == ((1,), (1,))
-    assert (b.timed_out, b.left_out.total, b.k) == (1, 1, 1)
+    assert (b.timed_out, b.left_out.total, b.planned, b.k) == (1, 2, 15, 1)
 
 
 @pytest.mark.parametrize(
