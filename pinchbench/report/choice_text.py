@@ -11,7 +11,7 @@ import msgspec
 from pinchbench.report.comparison_sentences import left_out_text
 from pinchbench.report.cost_reasons import why_dearer
 from pinchbench.report.sentences import kinship_sentences
-from pinchbench.report.text import amount, clock, duration, many, plain, price, some
+from pinchbench.report.text import amount, duration, many, plain, price, some
 from pinchbench.report.what_went_wrong import sheet_of, worst_words
 from pinchbench.results.compare.choice import METHOD
 from pinchbench.results.compare.comparison import unlike_settings
@@ -27,7 +27,7 @@ DECIDED = (
     " tests. Two models that share a rank can't be distinguished."
 )
 READING = (
-    "Cost per solved task: of all trials, for each that passed. Times are the agent's, in min:s; half of the trials"
+    "Cost per solved task: of all trials, for each that passed. Times are the agent's; half of the trials"
     " take the median or less. Tokens: of a trial. Cached: the part of the prompts that came from the provider's"
     " cache."
 )
@@ -77,8 +77,8 @@ def _row(one: Candidate) -> tuple[str, ...]:
         _number(score.mean, "{:.3f}".format),
         "–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}",
         _number(one.cost_per_solved_usd, price),
-        _number(one.median_s, clock),
-        _number(one.ninth_decile_s, clock),
+        _number(one.median_s, duration),
+        _number(one.ninth_decile_s, duration),
         _number(one.passed.pass_hat_k, lambda part: f"{part * 100:.0f} %"),
         str(one.timed_out),
         str(one.left_out.total),

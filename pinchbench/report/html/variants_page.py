@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pinchbench.report.html.side_by_side import EmbeddedPairs
     from pinchbench.report.html.verdicts import MatrixRow
     from pinchbench.results.compare.choice import Choice
-    from pinchbench.results.compare.comparison import Comparison
+    from pinchbench.results.compare.comparison import Comparison, PairedCategory
     from pinchbench.results.compare.memorisation import Memorisation
     from pinchbench.results.compare.samples import Sample
     from pinchbench.results.compare.verdict import SequentialComparison
@@ -142,41 +142,37 @@ def memorisation_sections(estimates: Sequence[Memorisation]) -> tuple[PageSectio
 
 
 def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSection]:
-    """Yield the section with the differences by category, if there are several; those without a test in a line."""
-    named = [
-        (one.category if len(comparisons) == 1 else f"{one.category}: {verdict_name(comparison)}", one)
-        for comparison in comparisons
-        for one in comparison.categories
-    ]
-    if len({one.category for _, one in named}) < 2:  # noqa: PLR2004 - the whole says the same
+    """Yield the section with the differences by category, if there are several."""
+    by_side = {verdict_name(one): {own.category: own for own in one.categories} for one in comparisons}
+    every = {category: own for categories in by_side.values() for category, own in categories.items()}
+    if len(every) < 2:  # noqa: PLR2004 - the whole says the same
         return
-    rows = tuple(
-        (
-            name,
-            str(one.difference.tasks),
-            *("–" if side.score.mean is None else f"{side.score.mean:.3f}" for side in (one.a, one.b)),
-            describe_difference(one.difference),
-            describe_p(one.difference.p),
-        )
-        for name, one in named
-        if one.difference.p is not None
+    is_tested = any(own.difference.p is not None for own in every.values())
+    explained = dict.fromkeys(text for one in comparisons for text in significance_sentences(one)) if is_tested else {}
+    baseline = comparisons[0].a.label
+    yield PageSection(
+        id="categories",
+        title="By category",
+        sentences=(f"Differences to {baseline}; those without an interval are of too few tasks for one.", *explained),
+        columns=("category", "tasks", baseline, *by_side),
+        rows=tuple(
+            (
+                category,
+                str(own.difference.tasks),
+                "–" if own.a.score.mean is None else f"{own.a.score.mean:.3f}",
+                *(_category_difference(categories.get(category)) for categories in by_side.values()),
+            )
+            for category, own in every.items()
+        ),
     )
-    small: dict[str, list[str]] = {}
-    for comparison in comparisons:
-        whose = "" if len(comparisons) == 1 else f"{verdict_name(comparison)} "
-        for one in comparison.categories:
-            if one.difference.p is None and one.difference.mean is not None:
-                name = f"{one.category} ({many(one.difference.tasks, 'task')})"
-                small.setdefault(name, []).append(f"{whose}{signed(one.difference.mean)}")
-    sentences = dict.fromkeys(text for one in comparisons for text in significance_sentences(one)) if rows else {}
-    if small:
-        lines = [f"{name} {', '.join(differences)}" for name, differences in small.items()]
-        head = f"Too small for a test, as differences to {comparisons[0].a.label}:"
-        described = (f"{head} {'; '.join(lines)}.",) if len(comparisons) == 1 else (head, *lines)
-        sentences |= dict.fromkeys(described)
-    sides = (comparisons[0].a.label, comparisons[0].b.label if len(comparisons) == 1 else "variant")
-    columns = ("category", "tasks", *sides, "difference (95 %)", "test") if rows else ()
-    yield PageSection(id="categories", title="By category", sentences=tuple(sentences), columns=columns, rows=rows)
+
+
+def _category_difference(one: PairedCategory | None) -> str:
+    if one is None or one.difference.mean is None:
+        return "–"
+    if one.difference.p is None:
+        return signed(one.difference.mean)
+    return f"{describe_difference(one.difference)}, {describe_p(one.difference.p)}"
 
 
 def experiment_values(

@@ -1,6 +1,7 @@
 """The page of an experiment in a real browser."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -244,7 +245,8 @@ def test_runs_have_their_names_and_small_categories_are_one_line(tmp_path: Path)
     write_comparison(path, sides, compare(sides))
 
     page = path.read_text(encoding="utf-8")
-    assert "Too small for a test, as differences to mock/a: alone (1 task) 0.000; data (2 tasks) 0.000." in page
+    small = re.findall(r'<tr><th scope="row">(alone|data)</th>.*>(\d)</td>.*data-label="mock/b">([^<]*)</td>', page)
+    assert small == [("alone", "1", "0.000"), ("data", "2", "0.000")]
     resume = f"<code>pinchbench-async resume {sides[0].runs[0]}</code> runs or grades them."
     assert f"Excluded from the scores: mock/a 1 of 7 trials (1 infrastructure failure). {resume}" in page
     assert "Not compared, only in mock/a: task_lost." in page
