@@ -662,7 +662,7 @@ def test_a_run_without_a_terminal_says_when_an_attempt_is_retried(tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert re.search(r"provider_error +task_0 .*, to be retried +503 unavailable", done.stderr)
     assert re.search(r"completed +task_0, attempt 2 ", done.stderr)
-    assert "Retries: 1 trial retried (1 further attempt); 1 of them counts now" in done.stderr
+    assert "Retries: 1 trial retried (1 further attempt); 1 of them counts only because of that" in done.stderr
     assert json.loads(done.stdout)["retries"]["recovered"] == 1
 
 
