@@ -89,10 +89,10 @@ def ints_at(value: object, key: str) -> tuple[int, ...]:
     return tuple(one for one in found if type(one) is int) if all(type(one) is int for one in found) else ()
 
 
-def is_deep(value: object) -> bool:
-    """Return whether a JSON value is nested more than `MAX_DEPTH` levels deep. Not recursive: it may have thousands."""
+def is_deep(value: object, most: int = MAX_DEPTH) -> bool:
+    """Return whether a JSON value is nested more than `most` levels deep. Not recursive: it may have thousands."""
     level: list[object] = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(most + 1):
         nested = [one for one in level if isinstance(one, (dict, list))]
         if not nested:
             return False

@@ -89,4 +89,4 @@ def chat_messages(lines: Iterable[bytes]) -> Iterator[Event]:
 
 def writable(text: str) -> str:
     """Replace unpaired surrogates, which JSON may contain but no file or terminal accepts."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

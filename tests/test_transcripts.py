@@ -88,7 +88,7 @@ def test_an_error_of_the_provider_is_reported() -> None:
     [
         ('{"path": "a"}', {"path": "a"}),
         ("{torn", {"text": "{torn"}),
-        ('"\ud800"', {"text": '"?"'}),
+        ('"\ud800"', {"text": '"\ufffd"'}),
         ("[1]", {"value": [1]}),
         (None, {}),
         (7, {"value": 7}),

@@ -13,7 +13,7 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from pinchbench.json_values import is_deep, parse, writable
+from pinchbench.json_values import MAX_DEPTH, is_deep, json_text, parse, writable
 from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ MASKED = re.compile(r"\*{3,}|…redacted…|\S{6}…(?!redacted…)\S{4}|\[key\]
 IGNORED = re.compile(r"[\s\0\ufffd]+")
 NAMESPACE = re.compile(r"^.*[./]")
 NAME_END = re.compile(r"<\|.*|:\d+$", re.DOTALL)
+MAX_ARGUMENT_DEPTH = MAX_DEPTH - 10  # an event has some levels of its own
 NOT_WORD = re.compile(r"[^a-z0-9]+")
 
 
@@ -91,11 +92,18 @@ def fold_id(call_id: str) -> str:
 
 
 def arguments_of(call: ToolCall) -> object:
-    """Return the arguments of a call as JSON, or as the text that the model wrote where that is none or too deep."""
+    """Return the arguments of a call as JSON, or as the text that the model wrote where that is none."""
     if not call.arguments.strip():
         return {}
     value = parse(call.arguments.encode("utf-8", "replace"))
-    return call.arguments if value is None or is_deep(value) else value
+    return call.arguments if value is None else shallow(value)
+
+
+def shallow(arguments: object) -> object:
+    """Return the arguments of a call with those that are nested too deeply for an event as texts."""
+    if isinstance(arguments, dict):
+        return {key: json_text(one) if is_deep(one, MAX_ARGUMENT_DEPTH) else one for key, one in arguments.items()}
+    return json_text(arguments) if is_deep(arguments, MAX_ARGUMENT_DEPTH) else arguments
 
 
 def is_same_value(said: object, sent: object) -> bool:

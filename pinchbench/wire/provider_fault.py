@@ -50,6 +50,18 @@ SITUATIONS = (
         pattern=_words(rf"^{PAGE_MARK}"),
     ),
     Situation(
+        name="chat template that refuses OpenClaw's messages",
+        source="llama.cpp, vLLM, LM Studio, Ollama, text-generation-inference",
+        is_models=False,
+        pattern=_words(
+            r"\bjinja|\btemplate_?error\b|\braise_exception\b|\bundefinederror\b",
+            r"^(?!.*(?:exceed|too long|longer than|context)).*\bchat.template\b",
+            r"\broles? must alternate|\b(?:system|tool) role (?:is )?not supported|\broles are supported\b",
+            r"\b(?:unexpected|unsupported|invalid|unknown) (?:message )?role\b|only get item pairs from a mapping",
+            r"\bat row \d+, column \d+",
+        ),
+    ),
+    Situation(
         name="tool call that the server cannot parse",
         source="Groq, Ollama, llama.cpp, vLLM, Gemini, Mistral, Anthropic, OpenClaw",
         is_models=True,
@@ -71,6 +83,17 @@ SITUATIONS = (
             r": line \d+ column \d+ \(char \d+\)|json\.exception\.parse_error",
             r"\b(?:function|tool.?call)\b.{0,2}\b(?:call )?arguments\b",  # of which a schema has none
             r"\bmodel (?:produced|generated)\b.{0,40}\b(?:invalid|not match|not be parsed)",
+        ),
+    ),
+    Situation(
+        name="content filter",
+        source="Azure, OpenAI and Qwen behind a proxy that makes it 500",
+        is_models=True,
+        with_500=True,
+        pattern=_words(
+            r"^(?!.*\b(?:service|endpoint|internal|timed?.?out|unavailable)\b)(?:.*\W)?(?:content_filter|"
+            r"content_policy_violation|data_?inspection_?failed|responsibleaipolicyviolation)\b",
+            r"\bwas filtered due to\b|\b(?:blocked|filtered) by (?:(?:the|our|its) )?content.?(?:filter|polic)",
         ),
     ),
     Situation(

@@ -16,6 +16,7 @@ from pinchbench.model.facts import Finding, FindingKind
 from pinchbench.transcripts import parts_of, text_of
 from pinchbench.wire.agent_thread import INTERNAL, RUN, Thread
 from pinchbench.wire.agreement import (
+    MAX_ARGUMENT_DEPTH,
     agrees_text,
     arguments_of,
     calls_of,
@@ -30,6 +31,7 @@ from pinchbench.wire.agreement import (
     message_of,
     pair_replies,
     reply_key,
+    shallow,
     stored_key,
 )
 from pinchbench.wire.protocols.call_facts import ToolCall
@@ -78,7 +80,7 @@ def witnessed_transcript(thread: Thread, stored: Sequence[Event]) -> WitnessedTr
         thread: The conversation.
         stored: The events of OpenClaw's store, of all sessions of the trial in their order.
     """
-    events = [DEEP if is_deep(event) else event for event in stored]
+    events = [_bounded(event) if is_deep(event, MAX_ARGUMENT_DEPTH) else event for event in stored]
     threads = thread.by_session()
     if len(threads) < 2 or "" in threads:  # noqa: PLR2004 - sessions at the same time have to be separated
         return _witnessed(thread, events)
@@ -93,6 +95,17 @@ def witnessed_transcript(thread: Thread, stored: Sequence[Event]) -> WitnessedTr
     return WitnessedTranscript(
         events=tuple(event for part in parts.values() for event in part.events), findings=findings
     )
+
+
+def _bounded(event: Event) -> Event:
+    """Return a deep event with the arguments of its calls as those of the wire; one that is deep elsewhere is named."""
+    message = message_of(event)
+    content = [
+        {**part, "arguments": shallow(part.get("arguments"))} if part.get("type") == "toolCall" else part
+        for part in parts_of(message)
+    ]
+    bounded: Event = {**event, "message": {**message, "content": content}} if content else event
+    return DEEP if is_deep(bounded) else bounded
 
 
 def _runs(threads: Mapping[str, Thread], segments: Mapping[str, Sequence[Event]]) -> dict[str, str]:

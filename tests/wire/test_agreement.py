@@ -57,11 +57,12 @@ def test_a_name_is_repaired_only_to_a_tool_that_was_offered() -> None:
 
 
 def test_values_are_compared_and_written_up_to_a_depth() -> None:
-    most, more = "[" * MAX_DEPTH + "]" * MAX_DEPTH, "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)
+    most, more = "[" * 90 + "]" * 90, "[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1)
 
     assert not is_deep(arguments_of(ToolCall(arguments=most)))
     assert is_same_value(arguments_of(ToolCall(arguments=most)), arguments_of(ToolCall(arguments=most)))
     assert arguments_of(ToolCall(arguments=more)) == more
+    assert arguments_of(ToolCall(arguments=f'{{"a": 1, "b": {more}}}')) == {"a": 1, "b": more}
     assert is_deep({"a": [1, nested(MAX_DEPTH)]})
 
 

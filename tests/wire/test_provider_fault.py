@@ -14,6 +14,7 @@ REFERENCE = Path(__file__).parents[2] / "docs/reference/reasons.md"
 OVERFLOW, FILTER, CALL = "context overflow", "content filter", "tool call that the server cannot parse"
 BUSY, ACCOUNT, TIME = "throttling", "account or budget", "time-out"
 DOWN, FIELD, LONG = "server out of memory, crashed or unavailable", "field that OpenClaw wrote", "text too long for a"
+TEMPLATE = "chat template that refuses"
 REPLY_LIMIT, STATUS, PAGE = "limit of the reply's length", "status that no content", "page of a proxy"
 
 
@@ -34,6 +35,7 @@ FAILED: Mapping[str, Sequence[tuple[str, int, object]]] = {
         (CHAT, 400, openai("This model's maximum context length is 8192 tokens", code="context_length_exceeded")),
         (CHAT, 400, openai("the request exceeds it", "exceed_context_size_error", 400)),
         (CHAT, 500, openai("Context size has been exceeded.", "server_error", 500)),
+        (CHAT, 500, openai("The prompt (with the chat template) has 9000 tokens, which exceeds the context size 8192")),
         (CHAT, 400, {"error": {"code": "1261", "message": "Prompt exceeds max length"}}),
         (CHAT, 400, {"error": "prompt too long; exceeded max context length by 17 tokens"}),
         (CHAT, 413, openai("Request body too large for m1. Max size: 8000 tokens.", code="tokens_limit_reached")),
@@ -94,6 +96,10 @@ FAILED: Mapping[str, Sequence[tuple[str, int, object]]] = {
     FILTER: [  # a filter refused what the conversation says
         (CHAT, 400, openai("Please modify your prompt and retry.", None, "content_filter", param="prompt")),
         (CHAT, 400, openai("Output data may contain inappropriate content.", "data_inspection_failed")),
+        (CHAT, 500, openai("The response was filtered due to the prompt triggering Azure's content policy.")),
+        (CHAT, 500, openai("Please modify your prompt and retry.", "upstream_error", "content_filter")),
+        (CHAT, 500, openai("<400> DataInspectionFailed: Output data may contain inappropriate content.")),
+        (CHAT, 500, openai("This reply was blocked by the content filter")),
         (CHAT, 400, {"error": {"code": "1301", "message": "系统检测到输入或生成内容可能包含不安全或敏感内容"}}),
         (CHAT, 403, openai("m1 requires moderation on OpenInference. Your input was flagged", None, 403)),
         (RESPONSES, 400, openai("Invalid prompt: we've limited access to this content.", code="invalid_prompt")),
@@ -106,6 +112,16 @@ FAILED: Mapping[str, Sequence[tuple[str, int, object]]] = {
         (CHAT, 400, openai("Request contains blocked content")),
         (CHAT, 400, openai("Request blocked: prompt injection detected")),
         (CHAT, 400, openai("内容审核不通过")),
+    ],
+    TEMPLATE: [  # the server could not write OpenClaw's messages as its model's prompt
+        (CHAT, 500, openai("TemplateError: Conversation roles must alternate user/assistant/user/assistant/...")),
+        (CHAT, 400, openai("Conversation roles must alternate user/assistant/user/assistant/...", "BadRequestError")),
+        (CHAT, 500, openai("Jinja Exception: System role not supported at row 1, column 300", "server_error", 500)),
+        (CHAT, 500, openai("{{- raise_exception('Unexpected message role.') }}", "server_error", 500)),
+        (CHAT, 400, openai('Error rendering prompt with jinja template: "Only user and tool roles are supported."')),
+        (CHAT, 500, openai("Error in applying chat template from request: No user query found in messages.")),
+        (CHAT, 500, openai("Unknown method: items at row 56, column 41: tool_call.arguments | items")),
+        (CHAT, 400, openai("Can only get item pairs from a mapping.", "BadRequestError", 400)),
     ],
     CALL: [  # the server could not read the model's own tool call
         (CHAT, 400, openai("Failed to call a function. Please adjust your prompt.", code="tool_use_failed")),
@@ -173,6 +189,8 @@ FAILED: Mapping[str, Sequence[tuple[str, int, object]]] = {
     UNKNOWN.name: [
         (CHAT, 400, openai("Request URI Too Large")),
         (CHAT, 500, "The context window service failed"),
+        (CHAT, 500, openai("Internal error in the content filter")),
+        (CHAT, 500, openai("An error happened during content moderation")),
         (CHAT, 400, openai("Provider returned error", None, 400)),
         (CHAT, 400, openai("Invalid tool call id: it must be 9 letters")),
     ],

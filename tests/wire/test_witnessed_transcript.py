@@ -155,6 +155,7 @@ def test_a_store_that_agrees_is_the_transcript() -> None:
         # texts
         (("write", '{"x": "\\ud83d\\ude80"}'), ("write", {"x": "🚀"})),
         (("write", '{"x": "a\\ud83d"}'), ("write", {"x": "a\ufffd"})),
+        (("write", '{"x": "a\\ud83d b"}'), ("write", {"x": "a\ud83d b"})),
         (("write", '{"x": "a\\u0000b"}'), ("write", {"x": "ab"})),
         (("write", '{"x": "a &amp;&amp; b &lt; c"}'), ("write", {"x": "a && b < c"})),
         (("write", '{"x": "a\\r\\nb"}'), ("write", {"x": "a\nb"})),
@@ -357,6 +358,25 @@ def test_a_forged_store_changes_nothing_that_graders_read_and_is_named(store: li
     assert FORGED not in json.dumps(events)
     assert kind in {one.kind for one in findings}
     assert all(str(one) for one in findings)
+
+
+@pytest.mark.parametrize("said", ["Done \ud83d flies", "Done \ude80", "\ud83d"])
+def test_half_an_emoji_is_no_difference(said: str) -> None:
+    final = said.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    store = [SESSION, USER, event("assistant", [text(said)], stopReason="stop")]
+    sent = exchange(CHAT, FIRST, reply(said), number=1)
+    built = witnessed_transcript(read_thread(read_all([sent]), ("s1",)), store)
+    assert built.findings == ()
+    assert read(built.events)[-1] == (Role.ASSISTANT, final, [])
+
+
+@pytest.mark.parametrize("levels", [93, 150])
+def test_arguments_that_are_nested_too_deeply_are_read_as_texts(levels: int) -> None:
+    deep, arguments = "[" * levels + "]" * levels, f'{{"path": "a", "x": {"[" * levels + "]" * levels}}}'
+    stored = event("assistant", [part("write", json.loads(arguments))], stopReason="toolUse")
+    events, findings = Trial(calls=[("write", arguments)], store=honest(stored)).seen()
+    assert findings == ()
+    assert read(events)[1][2] == [("write", {"path": "a", "x": deep})]
 
 
 DEEP = "deep"  # stands for a list that is nested so deeply that hypothesis could not print it
