@@ -287,7 +287,7 @@ def _unfinished(run: PastRun, *, goes_on: bool) -> Iterator[tuple[str, str]]:
         ended = f"{run.data.interrupted} ended the run" if run.data.interrupted else "the run has ended"
         yield "bad", f"Incomplete: {ended}, and {left} are left. {how} continues it."
     else:
-        yield "warn", f"{left} failed for other reasons than the model, or could not be graded. {how} tries them again."
+        yield "warn", f"{left} have no score, for reasons other than the model. {how} tries them again."
 
 
 def _settings(run: PastRun) -> Iterator[tuple[str, str]]:

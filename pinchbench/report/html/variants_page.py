@@ -153,7 +153,10 @@ def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSectio
     yield PageSection(
         id="categories",
         title="By category",
-        sentences=(f"Differences to {baseline}; those without an interval are of too few tasks for one.", *explained),
+        sentences=(
+            f"Scores of {baseline} and differences to it, with an interval where there are enough tasks.",
+            *explained,
+        ),
         columns=("category", "tasks", baseline, *by_side),
         rows=tuple(
             (
