@@ -15,7 +15,7 @@ from msgspec import structs
 from cluster.fake_cluster import VERSIONS, FakeCluster
 from cluster.fake_link import HARDWARE, READY
 from cluster.joined_node import make_attempt
-from fakes import Heard, until
+from fakes import Heard, make_suite, until
 from pinchbench.cluster import pool as pool_module
 from pinchbench.cluster.node_messages import End, NodeInfo, StartTrial
 from pinchbench.cluster.pool import (
@@ -30,12 +30,15 @@ from pinchbench.cluster.pool import (
 )
 from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel
+from pinchbench.defaults import Network, Sandbox
 from pinchbench.errors import ClusterError, NodeUnavailableError
 from pinchbench.events import TrialBegan
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.openclaw.find import find_openclaw
+from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import NodeUsed, TrialStarted, decode
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.plan.prepare import prepare
@@ -270,3 +273,27 @@ async def test_two_nodes_of_one_host_are_two_in_the_journal_the_events_and_the_r
     assert nodes
     assert {name: (one.trials, one.hardware) for name, one in nodes.items()} == dict.fromkeys(names, (1, HARDWARE))
     assert read_journal(journal).state.node_ids == names
+
+
+async def test_trials_of_an_earlier_run_are_reused_although_the_nodes_choose_the_sandbox(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_suite(tmp_path, dict.fromkeys(("task_a", "task_b"), "Do it."), check="return {'done': 1}")
+
+    async def settle(config: RunConfig) -> RunConfig:
+        return replace(config, sandbox=Sandbox.NONE)
+
+    monkeypatch.setattr(pool_module, "settle", settle)
+    first = await run_benchmark(config)
+    settled = read_run(RunFiles(output_dir=first.folder.parent, name=first.folder.name)).facts.config["network"]
+    monkeypatch.setattr(pool_module, "_network", lambda _nodes: Network(str(settled)))
+    openclaw = await find_openclaw(config.openclaw)
+    again = replace(config, reuse=first.run_id, sandbox=Sandbox.AUTO)
+    cluster = FakeCluster(prepare(again), [on_one_host(1)], versions=await versions(openclaw), is_silent=True)
+    heard = Heard()
+
+    with fail_after(60):
+        result = await run_benchmark(again, observer=heard, pool=ClusterPool(cluster))
+
+    assert result.data.reused == {first.folder.name: 2}, heard.events
+    assert not any(isinstance(one, StartTrial) for link in cluster.links.values() for one in link.sent)

@@ -241,13 +241,13 @@ async def set_up(
     slots: Sequence[Slot] = ()
     if prepared.slots and pool is None:
         run, sandboxing = await settle(run, wire)
-    run = await _reusing(run, releases, tools)
+    run = await _reusing(run, releases, tools) if pool is None else run
     prepared = run.prepared
     user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
     if prepared.slots and pool is not None:
         opening_slots = pool.open(run, versions=releases, group=nodes, stack=stack, user_model=user_model)
         config, slots = await opening_slots
-        run = run.settled(config)
+        run = await _reusing(run.settled(config), releases, tools)  # the nodes say which sandbox there is
     elif prepared.slots:
         slots = await make_slots(
             run,
