@@ -222,7 +222,7 @@ def task_text(task_id: str, *, grading: GradingType, category: str, canary: str,
 
 
 def solution_text(grading: GradingType, *, canary: str, names: Sequence[str] = ()) -> str:
-    """Return the YAML of its solution, with two near misses."""
+    """Return the YAML of its solution, with two near misses unless it has parts."""
     solved = _SOLVE
     solved += "" if grading is GradingType.LLM_JUDGE else _WRITE_COUNT
     solved += "" if grading is GradingType.AUTOMATED else _WRITE_LETTER

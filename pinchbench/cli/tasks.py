@@ -127,7 +127,7 @@ def tasks_show(*, task_id: str, tasks_dir: Path | None, suite_format: SuiteForma
 @option("--with", "parts", metavar="PART,PART…", default="",
              help=f"Examples of what is needed besides files and shell: {', '.join(PARTS)}.")  # fmt: skip
 def tasks_new(*, task_id: str, tasks_dir: Path, grading: str, category: str, parts: str) -> None:
-    """Write a new task to begin with: a task file, its solution and two near misses, small but whole.
+    """Write a new task to begin with, small but whole: a task file, its solution and, without --with, two near misses.
 
     \b
     pinchbench-async tasks new task_50_refunds --tasks-dir mine --grading hybrid

@@ -99,7 +99,7 @@ CLASH = "another conversation changed its files at the same time"
 NOTHING = "nothing in it settles what is right: no file of it was kept or corrected, and no test was repaired"
 LEFT_OUT = {
     "question": [NOTHING],
-    "memory": ["your memory: add --memory"],
+    "memory": ["your agent's memory, which it searched"],
     "curl": ["live web or this machine: curl"],
     "outside": ["files outside its workspace"],
     "part": ["files that are gone: 0 of 1 files that it used can be restored"],

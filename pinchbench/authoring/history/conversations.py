@@ -203,7 +203,7 @@ def _obstacles(turns: Sequence[UserTurn], workspace: str) -> Iterator[str]:
 def _obstacles_of(call: ToolCall, workspace: str) -> Iterator[str]:
     name = call.name.lower()
     if name in _MEMORY_TOOLS:
-        yield "your memory: add --memory"
+        yield "your agent's memory, which it searched"
     elif name not in LOCAL_TOOLS:
         reason = next((text for pattern, text in _REASONS if pattern.match(name)), "tools of yours: {}")
         yield reason.format(name[:40])

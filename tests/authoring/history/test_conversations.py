@@ -50,7 +50,7 @@ def test_a_long_pause_begins_another_conversation() -> None:
         (("sessions_spawn", {"task": "x"}, "y"), "other sessions: sessions_spawn"),
         (("automations", {}, "y"), "OpenClaw itself: automations"),
         (("crm_lookup", {}, "y"), "tools of yours: crm_lookup"),
-        (("memory_search", {"query": "x"}, "y"), "your memory: add --memory"),
+        (("memory_search", {"query": "x"}, "y"), "your agent's memory, which it searched"),
         (("exec", {"command": "cd a && curl -s https://x.y"}, "y"), "live web or this machine: curl"),
         (("exec", {"command": "git push"}, "y"), "live web or this machine: git push"),
         (("exec", {"command": "cat ~/notes.txt"}, "y"), "files outside its workspace"),
