@@ -12,7 +12,7 @@ DEFAULT_PASS_THRESHOLD = 0.8
 # Of a gate. With 40 tasks and a standard deviation of 0.2 within a task, it takes about 6 repetitions on both sides to
 # show that no more than 0.05 is lost, and about 40 for 0.02.
 DEFAULT_MARGIN = 0.05
-DEFAULT_MIN_TRIALS = 5  # a task that is passed half the time passes, or fails, five times in a row in 6 % of baselines
+DEFAULT_MIN_TRIALS = 5  # a task that is passed half the time passes, or fails, five times in a row in 6% of baselines
 DEFAULT_MAX_SPREAD = 0.5
 MAX_MODEL = 200  # characters; the name becomes part of file names, which end at 255 bytes
 DEFAULT_RUN_ROOT = Path("/tmp/pinchbench")  # noqa: S108 - part of the product; runs are private in it

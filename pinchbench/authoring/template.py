@@ -90,7 +90,7 @@ _RUBRIC = """\
 Judge `letter.md` as the book-keeper who gets it. Two different orders were sent, 122.40 euros together; A-3 is in the
 list twice. Without `letter.md`, every criterion is 0.0.
 
-### Facts (weight 50 %)
+### Facts (weight 50%)
 
 - 1.0: Two orders, 122.40 euros, and the duplicated row.
 - 0.75: Both numbers, without the odd row.
@@ -98,7 +98,7 @@ list twice. Without `letter.md`, every criterion is 0.0.
 - 0.25: Both are wrong, but the letter is about the orders that were sent.
 - 0.0: No numbers.
 
-### Letter (weight 50 %)
+### Letter (weight 50%)
 
 - 1.0: At most 80 words, polite, and clear at the first reading.
 - 0.75: Clear, but longer than 80 words or without a greeting.

@@ -41,7 +41,7 @@ def compare(
     Each name is a run (its id, its folder, or its results file) or a model, which stands for all its complete runs in
     --output-dir that were made alike. The first one is the baseline that each other is compared with.
 
-    Only tasks that both have in the same version are compared. The difference comes with its 95 % interval and a
+    Only tasks that both have in the same version are compared. The difference comes with its 95% interval and a
     permutation test; where the data can't tell, it says so, and how many repetitions or tasks could. Exits with 0 when
     it could compare, whatever came out, and with 6 when no task could be paired.
 

@@ -40,7 +40,7 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     state             complete, unfinished, interrupted, running, unreadable
     model, suite      as they were asked for
     created_at        when it began, in seconds since the epoch
-    score             mean, low and high (95 % interval) in 0-1, or null; tasks and trials it rests on
+    score             mean, low and high (95% interval) in 0-1, or null; tasks and trials it rests on
     suites            the mean of each suite by name, if the run has several, else empty
     planned           trials, each of which is in the score or in left_out
     passed            trials with a score of pass_threshold or more

@@ -66,7 +66,7 @@ def tasks_check(
     played in OpenClaw, with the built-in model: about a minute for each script.
 
     With --attack, the checks are tested instead: in each mutant of a solution's workspace one thing is wrong, and it
-    must lose points; cheats that do none of the work may earn 0.2 at most. Every check should notice 95 % of the
+    must lose points; cheats that do none of the work may earn 0.2 at most. Every check should notice 95% of the
     mutants and pay no cheat. Tasks that only a judge grades are skipped.
 
     With --form, fresh forms of the tasks are made and checked in the same way. In addition, what the solution of the

@@ -38,7 +38,7 @@ SOURCE = (
 # size that suits an experiment is known at its end only; each one more costs a little (the wealth is their mean).
 SIZES = tuple(0.35 * (6.0 / 0.35) ** (number / 7) for number in range(8))
 # Parts of what can be lost at once, and the share of the money that stakes each. The last one decides large differences
-# early: with half of the money, 0.2 takes 15 to 25 % fewer blocks than with eight equal shares.
+# early: with half of the money, 0.2 takes 15 to 25% fewer blocks than with eight equal shares.
 STAKES = (0.15, 0.35, 0.65, 0.99)
 SHARES = (0.1, 0.2, 0.2, 0.5)
 MEANS = tuple(-1.0 + number / 200 for number in range(401))  # which the interval may include, in steps of 0.005
@@ -64,7 +64,7 @@ class SequentialEvidence:
     A difference is decided where both refute that the variants are the same: the first with alpha for both sides, the
     second with alpha a side. The first alone keeps to alpha for identical variants, but not for those that differ
     from task to task and on average not: where some tasks fail and all others gain a little, it called a difference in
-    up to 40 % of simulated experiments, both together in at most 5 % (tests/bench/sequential.py).
+    up to 40% of simulated experiments, both together in at most 5% (tests/bench/sequential.py).
     """
 
     def __init__(self, *, comparisons: int = 1, alpha: float = ALPHA) -> None:

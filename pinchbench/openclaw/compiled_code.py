@@ -103,7 +103,7 @@ async def compiled_code(
     await to_thread.run_sync(_write_note, note, problem)
     tell(
         f"OpenClaw's code could not be compiled beforehand: {problem}. Trials are the same without it, but each turn"
-        " takes 10 to 25 % more CPU time. Runs that start after 24 h try again."
+        " takes 10 to 25% more CPU time. Runs that start after 24 h try again."
     )
     return None
 

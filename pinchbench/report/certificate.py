@@ -65,7 +65,7 @@ def tolerated_text(measure: Measure) -> str:
 def print_certificate(console: Console, certificate: JudgeCertificate) -> None:
     """Print what was measured, one aspect a row, and the verdict."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("aspect", "measured (95 %)", "tolerated", "tasks", "what it is"):
+    for title in ("aspect", "measured (95%)", "tolerated", "tasks", "what it is"):
         table.add_column(title, justify="right" if title == "tasks" else "left")
     for one in certificate.measures:
         name = f"{one.aspect} FAULT" if one.is_fault else str(one.aspect)
@@ -99,10 +99,10 @@ def certificate_values(certificate: JudgeCertificate) -> dict[str, object]:
         id="measured",
         title="Measured",
         sentences=(
-            "Means over tasks with 95 % intervals; a fault is a whole interval beyond what is tolerated.",
+            "Means over tasks with 95% intervals; a fault is a whole interval beyond what is tolerated.",
             *(f"Not measured: {sentence}" for sentence in certificate.not_measured),
         ),
-        columns=("aspect", "verdict", "measured (95 %)", "tolerated", "tasks", "what it is"),
+        columns=("aspect", "verdict", "measured (95%)", "tolerated", "tasks", "what it is"),
         rows=tuple(
             (str(one.aspect), _finding(one), value_text(one), tolerated_text(one), str(one.tasks), MEANINGS[one.aspect])
             for one in certificate.measures

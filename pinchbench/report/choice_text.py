@@ -54,7 +54,7 @@ def columns(choice: Choice) -> tuple[str, ...]:
     k = choice.candidates[0].k
     spent = ("cost per solved task", "median time", "9 of 10 within")
     ended = (f"passes {k} of {k}" if k > 1 else "passes", "timed out", "excluded")
-    heads = ("model", "rank", "score", "95 % interval", *spent, *ended, "tokens", "cached", "worst failure")
+    heads = ("model", "rank", "score", "95% interval", *spent, *ended, "tokens", "cached", "worst failure")
     return heads if any(sheet_of(one.side) for one in choice.candidates) else heads[:-1]
 
 
@@ -79,11 +79,11 @@ def _row(one: Candidate) -> tuple[str, ...]:
         _number(one.cost_per_solved_usd, price),
         _number(one.median_s, duration),
         _number(one.ninth_decile_s, duration),
-        _number(one.passed.pass_hat_k, lambda part: f"{part * 100:.0f} %"),
+        _number(one.passed.pass_hat_k, lambda part: f"{part * 100:.0f}%"),
         str(one.timed_out),
         str(one.left_out.total),
         _number(one.tokens, lambda tokens: amount(round(tokens))),
-        _number(one.cached, lambda part: f"{part * 100:.0f} %"),
+        _number(one.cached, lambda part: f"{part * 100:.0f}%"),
         worst_words(sheet_of(one.side)),
     )
 

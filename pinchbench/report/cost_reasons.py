@@ -119,15 +119,15 @@ def reasons_of(side: Sample) -> CostReasons | None:
 def reason_texts(found: CostReasons) -> dict[str, str]:
     """Return the reasons in words, by what each is about."""
     parts = ", ".join(
-        f"{name} {100 * size / (sum(found.parts) or 1):.0f} %" for name, size in zip(PARTS, found.parts, strict=True)
+        f"{name} {100 * size / (sum(found.parts) or 1):.0f}%" for name, size in zip(PARTS, found.parts, strict=True)
     )
     prompt = found.prompt_tokens
-    share = f" ({100 * found.again / prompt:.0f} % of the prompts)" if prompt else ""
+    share = f" ({100 * found.again / prompt:.0f}% of the prompts)" if prompt else ""
     names = ", ".join(plain(name, width=80) for name, _ in found.models.most_common(MOST_NAMED))
     return {
         "trials": str(found.trials),
         "calls a trial": f"{found.calls / found.trials:.1f}",
-        "prompts from the cache": f"{100 * found.cached:.0f} %" if prompt else "–",
+        "prompts from the cache": f"{100 * found.cached:.0f}%" if prompt else "–",
         "calls with a changed beginning": breaks_text(found),
         "read again for that": f"{amount(found.again)} tokens{share}",
         "prompts consist of": parts,
@@ -139,7 +139,7 @@ def reason_texts(found: CostReasons) -> dict[str, str]:
 
 def _unasked_text(found: CostReasons) -> str:
     share = 100 * found.unasked / max(found.unasked, found.usage.total_tokens)
-    return f"{amount(found.unasked)} tokens ({share:.0f} % of all)"
+    return f"{amount(found.unasked)} tokens ({share:.0f}% of all)"
 
 
 def breaking_sentence(found: CostReasons) -> str:
@@ -188,7 +188,7 @@ def _because(cheap: CostReasons, dear: CostReasons, times: float) -> str:
     if times > more_tokens**2:  # which are the lesser factor
         also = f", and it uses {more_tokens:.1f} times as many" if more_tokens >= DEARER else ""
         is_less = dear.cached < cheap.cached - FEWER_CACHED
-        cached = f"{100 * dear.cached:.0f} % of its prompts come from the cache instead of {100 * cheap.cached:.0f} %"
+        cached = f"{100 * dear.cached:.0f}% of its prompts come from the cache instead of {100 * cheap.cached:.0f}%"
         return f"its tokens cost {times / more_tokens:.1f} times as much{f' ({cached})' if is_less else ''}{also}"
     more = {f"its prompts have {{}} more tokens of {name}": n - cheap.by_part[name] for name, n in dear.by_part.items()}
     written, of_cheap = (one.usage.output_tokens / one.trials for one in (dear, cheap))

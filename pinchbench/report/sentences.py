@@ -50,7 +50,7 @@ def score_sentences(data: Aggregate) -> tuple[str, ...]:
 
 def _mean_of(score: Estimate) -> str:
     few = score.low is None
-    interval = "too little data for an interval" if few else f"95 % interval {score.low:.3f} to {score.high:.3f}"
+    interval = "too little data for an interval" if few else f"95% interval {score.low:.3f} to {score.high:.3f}"
     return f"{score.mean:.3f} ({interval}), the mean of {many(score.tasks, 'task')} ({many(score.trials, 'trial')})"
 
 
@@ -289,7 +289,7 @@ def _node(name: str, one: NodeTimes) -> str:
         if made_of
         else ""
     )
-    high = [f"{name} {share * 100:.0f} %" for name, share in (one.waited or {}).items() if share >= HIGH_WAIT]
+    high = [f"{name} {share * 100:.0f}%" for name, share in (one.waited or {}).items() if share >= HIGH_WAIT]
     waited = f", waiting for {', '.join(high)} of the time" if high else ""
     return f"{name}{hardware}: {many(one.trials, 'trial')}, median {duration(one.execution_time_median)}{waited}"
 
@@ -336,7 +336,7 @@ def memorisation_sentences(found: Memorisation) -> Iterator[str]:
         )
         yield (
             "It is what the model scores more on tasks that it may have seen before, or less if below 0; in brackets is"
-            " its 95 % interval. Forms of a task may also differ in difficulty, which this can't tell from memory."
+            " its 95% interval. Forms of a task may also differ in difficulty, which this can't tell from memory."
             + (" Name runs of several fresh forms (`--form`) to average that out." if len(found.forms) == 1 else "")
         )
     if found.only_public:
@@ -372,6 +372,6 @@ def agreement_sentence(agreement: JudgeAgreement, interval: tuple[float, float] 
     shown = some([f"{plain(words(name))} {alpha:.2f}" for alpha, name in known], MOST_CRITERIA)
     alpha = "undefined, as all grades are the same" if agreement.alpha is None else f"{agreement.alpha:.2f}"
     if interval is not None:
-        alpha += f" (95 % interval {interval[0]:.2f} to {interval[1]:.2f})"
+        alpha += f" (95% interval {interval[0]:.2f} to {interval[1]:.2f})"
     by_criterion = f"; by criterion: {shown}" if shown else ""
     return f"Agreement of the judges on {agreement.trials} trials (Krippendorff's alpha): {alpha}{by_criterion}."

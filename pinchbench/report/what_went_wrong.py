@@ -33,8 +33,8 @@ NOTHING = "nothing"
 
 
 def counted_text(total: EventTotal) -> str:
-    """Format a total, such as `12 of 96 (6–22 %)`."""
-    return f"{total.n} of {total.of} ({total.low * 100:.0f}–{total.high * 100:.0f} %)"
+    """Format a total, such as `12 of 96 (6–22%)`."""
+    return f"{total.n} of {total.of} ({total.low * 100:.0f}–{total.high * 100:.0f}%)"
 
 
 def event_texts(events: Mapping[FailureEvent, tuple[int, int]]) -> list[str]:
@@ -97,4 +97,4 @@ def sheet_table(sides: Sequence[Sample]) -> list[tuple[str, ...]]:
         (PHRASES[event], *(counted_text(sheet[event]) if event in sheet else "–" for sheet in sheets))
         for event in events
     ]
-    return [("what went wrong (95 %)", *(side.label for side in sides)), *rows] if rows else []
+    return [("what went wrong (95%)", *(side.label for side in sides)), *rows] if rows else []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class EventTotal:
     """How often one kind of event happened, `n` of `of` times in `trials` that had an occasion for it.
 
-    `low` and `high` bound the true share, in 0-1, with 95 %.
+    `low` and `high` bound the true share, in 0-1, with 95%.
     """
 
     n: int

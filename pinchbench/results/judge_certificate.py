@@ -78,7 +78,7 @@ class Answer:
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
-    """One aspect of a judge, as a mean over tasks with its 95 % interval.
+    """One aspect of a judge, as a mean over tasks with its 95% interval.
 
     It is a fault only if the whole interval lies beyond what is tolerated: a wide one is no evidence against a judge.
     Too many replies that can't be read are one without an interval too: they are wrong in themselves.
@@ -86,8 +86,8 @@ class Measure(msgspec.Struct, frozen=True, kw_only=True):
 
     aspect: Aspect
     value: Annotated[float | None, doc("the mean over tasks; null if nothing could be measured")]
-    low: Annotated[float | None, doc("lower end of the 95 % interval; null with fewer than 5 tasks")]
-    high: Annotated[float | None, doc("upper end of the 95 % interval")]
+    low: Annotated[float | None, doc("lower end of the 95% interval; null with fewer than 5 tasks")]
+    high: Annotated[float | None, doc("upper end of the 95% interval")]
     tasks: Annotated[int, Meta(ge=0, description="tasks on which it was measured")]
     tolerated: Annotated[float, doc("how far the value may be from that of a perfect judge")]
     perfect: Annotated[float, doc("the value of a perfect judge: 1 for order, else 0")] = 0.0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Scores = Mapping[str, Sequence[float]] | Sequence[Sequence[float]]  # by task, the scores of its repetitions
 
-RESAMPLES = 2000  # estimates the standard error within 1.6 %: a seventh of the uncertainty that 40 tasks leave
+RESAMPLES = 2000  # estimates the standard error within 1.6%: a seventh of the uncertainty that 40 tasks leave
 SEED = 20_250_601  # arbitrary but fixed: the same scores give the same interval
 MOST_TRIALS = 10_000  # to resample, which takes 0.3 ms a trial; of more, the error is what resampling comes close to
 
@@ -27,7 +27,7 @@ CONFIDENCE = 0.95
 Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 T_OF_FEW = (12.706204736, 4.302652730, 3.182446305, 2.776445105)  # Student's t for 1 to 4 degrees of freedom
 
-# COVERAGE: how often a nominal 95 % interval contains the true mean, in %, by simulation (2 000 samples each; the
+# COVERAGE: how often a nominal 95% interval contains the true mean, in %, by simulation (2 000 samples each; the
 # ranges are over 1, 3 and 5 runs a task). Bootstrap percentiles with six tasks: 82-94 where tasks differ, and 16-89 for
 # scores that are mostly 1; with their deviations widened by t and n/(n - 1): 87-97, and 16-90. They use only the
 # observed scores, not the range of possible ones. The interval built here is wider only where those are too narrow:
@@ -38,15 +38,15 @@ T_OF_FEW = (12.706204736, 4.302652730, 3.182446305, 2.776445105)  # Student's t 
 #   0 or 1, tasks of very different difficulty     90.9-95.5      96.0-96.5      93.3-95.5
 #   0 or 1, mostly 1 (0.87; 0.97)                  96.5-99.0      94.0-97.3      93.3-96.6
 #   quarters, by several criteria                  95.1-98.0      94.3-95.9      94.2-95.0
-#   60 % always 1, 15 % always 0, others between   94.0-94.7      95.0-95.9      94.5-95.7
+#   60% always 1, 15% always 0, others between     94.0-94.7      95.0-95.9      94.5-95.7
 #   0 or 1, all tasks equally hard                 91.5-99.4      96.5-98.1      94.0-96.9
-#   1, 0.95 or 0 (60, 30, 10 %), all tasks alike   98.4-99.5      93.0-98.4      93.9-97.0
-#   1, 0.9 or 0.2 (50, 40, 10 %), all tasks alike  98.4-99.7      89.6-98.8      89.8-97.2
+#   1, 0.95 or 0 (60, 30, 10%), all tasks alike    98.4-99.5      93.0-98.4      93.9-97.0
+#   1, 0.9 or 0.2 (50, 40, 10%), all tasks alike   98.4-99.7      89.6-98.8      89.8-97.2
 #
 # The deviations with six tasks come from discrete data: six times 0 or 1 has seven possible means. The interval remains
 # too narrow for the last two kinds with one run a task, where it is chance whether the rare low score is among twelve
-# at all (in 28 % it is not; an interval with only a minimum deviation would cover 70 % and 73 %). It is too wide for
-# tasks that truly score nearly the same, such as all in 0.5-0.7: 100 %, at widths of 0.56, 0.39 and 0.13. Until their
+# at all (in 28% it is not; an interval with only a minimum deviation would cover 70% and 73%). It is too wide for
+# tasks that truly score nearly the same, such as all in 0.5-0.7: 100%, at widths of 0.56, 0.39 and 0.13. Until their
 # rare low score occurs, the last two kinds can't be distinguished from these. tests/results/test_statistics.py defines
 # the kinds of scores, and `coverage` there repeats the measurement.
 
@@ -81,7 +81,7 @@ def summarise(values: Sequence[float]) -> ScoreSummary:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Estimate:
-    """A mean of task means, its 95 % interval, and the number of `tasks` and `trials` it is based on.
+    """A mean of task means, its 95% interval, and the number of `tasks` and `trials` it is based on.
 
     All in 0-1, `low <= mean <= high`. `mean` is None if there is no score, the interval also if there is only one.
     """
@@ -99,7 +99,7 @@ def estimate(scores_by_task: Scores, *, resampled: bool = True) -> Estimate:
     The interval is for the mean over all the tasks these might have been drawn from, so more repetitions narrow it only
     so far; for a single task it is for the mean over its repetitions. Tasks without scores are excluded. The order of
     tasks and of repetitions makes no difference. Not `resampled`, the error is the one that resampling comes close to:
-    within 2 %, at once. Raises ValueError for a score outside 0-1.
+    within 2%, at once. Raises ValueError for a score outside 0-1.
 
     Method: the two-level bootstrap (tasks, then repetitions within each) gives the standard error of the mean; the
     bounds are those of Wilson's interval for as many yes-or-no trials as would have that error (the effective sample
@@ -145,7 +145,7 @@ def standard_error(tasks: tuple[tuple[float, ...], ...], *, resampled: bool = Tr
 
 
 def student_t(freedom: int) -> float:
-    """Return Student's t for a two-sided 95 %, within 0.0003: Fisher's expansion from 5 degrees of freedom on."""
+    """Return the two-sided 95% point of Student's t, within 0.0003: Fisher's expansion from 5 degrees of freedom on."""
     if freedom <= len(T_OF_FEW):
         return T_OF_FEW[freedom - 1]
     z2 = Z * Z

@@ -88,14 +88,14 @@ def _is_version(task: TaskTrials, digest: str) -> bool:
 FEWEST_SUBJECTS = 4  # with three, the interval of a correlation is undefined
 FEWEST_TASKS = 3  # the rest of a task is the mean of at least two others
 
-# COVERAGE: how often the nominal 95 % intervals contain the true value, in %, by simulation (tests/bench/items.py
+# COVERAGE: how often the nominal 95% intervals contain the true value, in %, by simulation (tests/bench/items.py
 # prints it). Fisher's z and the jackknife of a logarithm are exact for neither, since scores are in 0-1 and few
 # subjects were seen.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Value:
-    """An estimated value with its 95 % interval, `low <= value <= high`; no interval if it can't be estimated."""
+    """An estimated value with its 95% interval, `low <= value <= high`; no interval if it can't be estimated."""
 
     value: float
     low: float | None = None

@@ -13,7 +13,7 @@ from anyio import CancelScope
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Of the window, per refusal. Simulated, .85 and .1 used 88 % of a moving limit, .9 and .1 90 %, .9 and .2 93 %.
+# Of the window, per refusal. Simulated, .85 and .1 used 88% of a moving limit, .9 and .1 90%, .9 and .2 93%.
 DECREASE = 0.9
 # Requests that each success adds: the window grows by this share while as many requests as fit are answered once.
 INCREASE = 0.2

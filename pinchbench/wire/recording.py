@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 FORMAT = 1
-LEVEL = 3  # 9 made recordings of real trials 5 % smaller and took 5 times as long
+LEVEL = 3  # 9 made recordings of real trials 5% smaller and took 5 times as long
 # Earlier requests of a trial with which the next is compared: conversations of subagents and recaps come in between.
 EARLIER_REQUESTS = 8
 EARLIER_BYTES = 16 * 1024 * 1024  # of them all, in the writer

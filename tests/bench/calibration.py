@@ -2,7 +2,7 @@
 """How often the verdicts and intervals of `compare` are right, by simulation.
 
 `python tests/bench/calibration.py [--pairs 4000] [--tests 1000]` draws pairs of runs whose true difference is known,
-over kinds of scores, numbers of tasks and of repetitions, and prints in %: how often the 95 % interval holds the true
+over kinds of scores, numbers of tasks and of repetitions, and prints in %: how often the 95% interval holds the true
 difference, where both sides are the same model (A/A) and where B is worse (A/B); how often A/A is called different; and
 how often A/B is detected. Two minutes on one core.
 """
@@ -88,7 +88,7 @@ SHAPES = (
     Shape(name="0 or 1, very different tasks", ease=lambda source, n: source.beta(0.4, 0.3, n), scores=_passed),
     Shape(name="0 or 1, mostly 1 (0.94)", ease=lambda source, n: source.beta(3, 0.2, n), scores=_passed),
     Shape(name="0 or 1, tasks alike (0.97)", ease=lambda _, n: np.full(n, 0.97), scores=_passed),
-    Shape(name="60 % always 1, others between", ease=lambda source, n: source.random(n), scores=_ceilinged),
+    Shape(name="60% always 1, others between", ease=lambda source, n: source.random(n), scores=_ceilinged),
 )
 
 

@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of item statistics hold the true value, in suites whose tasks differ, by simulation."""
+"""How often the 95% intervals of item statistics hold the true value, in suites whose tasks differ, by simulation."""
 
 from __future__ import annotations
 

@@ -216,7 +216,7 @@ def make_durable(folder: Path, *, records: int, rounds: int) -> None:
                 f"{1000 * slowest:.0f}",
             )
         )
-    columns = ("", "records/s", "without fsync", "of that", "99 % acknowledged within, ms")
+    columns = ("", "records/s", "without fsync", "of that", "99% acknowledged within, ms")
     print_table("Records on their way to the disk", columns, rows, note=machine())
 
 

@@ -72,7 +72,7 @@ def _both_ways(source: Generator) -> Table:
 
 NOT_ON_AVERAGE: Mapping[str, Callable[[Generator], Table]] = {
     "7 tasks fail, others +0.19": lambda source: _fail(7, source),
-    "5 % of trials fail, others +0.05": lambda source: _rarely(0.05, source),
+    "5% of trials fail, others +0.05": lambda source: _rarely(0.05, source),
     "1/6 of trials fail, others +0.2": lambda source: _rarely(1 / 6, source),
     "0 or 1, tasks +0.2 and -0.2": _both_ways,
 }

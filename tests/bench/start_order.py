@@ -1,6 +1,6 @@
 """How long is the tail of a run? Start orders on a virtual clock.
 
-`python tests/bench/start_order.py [--seeds 100]` plays suites whose tasks take lognormal times, 5 % of them ten times
+`python tests/bench/start_order.py [--seeds 100]` plays suites whose tasks take lognormal times, 5% of them ten times
 longer, with the runner's own order and schedule, and prints how long each run takes over what no order can beat: all
 work
 evenly on all slots, or the longest trial. The orders are the plan's, longest first by the limits alone (a first run),
@@ -167,7 +167,7 @@ def main() -> None:
             for tasks, slots, runs in SUITES
         }
         print_table(
-            f"Makespan over the lower bound, 5 % of the {what}, ten times longer: median / 95th percentile",
+            f"Makespan over the lower bound, 5% of the {what}, ten times longer: median / 95th percentile",
             ["suite", *next(iter(lines.values()))],
             [
                 [name, *(f"{median(values):.3f} / {high(values):.3f}" for values in found.values())]

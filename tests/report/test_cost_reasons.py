@@ -41,10 +41,10 @@ def test_a_run_has_a_text_for_each_question_over_its_recorded_trials() -> None:
     assert reason_texts(found) == {
         "trials": "3",
         "calls a trial": "4.0",
-        "prompts from the cache": "50 %",
+        "prompts from the cache": "50%",
         "calls with a changed beginning": "2 of 12 calls, mostly at call 3 of a turn (a time stamp 2)",
-        "read again for that": "1.2k tokens (40 % of the prompts)",
-        "prompts consist of": "tools 40 %, system prompt 30 %, history 20 %, results of tools 10 %",
+        "read again for that": "1.2k tokens (40% of the prompts)",
+        "prompts consist of": "tools 40%, system prompt 30%, history 20%, results of tools 10%",
         "failed calls": "3 (3 × 429)",
         "answered by": "m1",
     }
@@ -53,7 +53,7 @@ def test_a_run_has_a_text_for_each_question_over_its_recorded_trials() -> None:
 def test_what_automations_used_while_nobody_asked_is_stated() -> None:
     found = cost_reasons([(Usage(), replace(_wire(prompt=900, output=100), unasked_tokens=250))])
     assert found is not None
-    assert reason_texts(found)["used by automations while nobody asked"] == "250 tokens (25 % of all)"
+    assert reason_texts(found)["used by automations while nobody asked"] == "250 tokens (25% of all)"
 
 
 def test_trials_of_earlier_releases_have_no_reasons() -> None:
@@ -82,7 +82,7 @@ def test_trials_of_earlier_releases_have_no_reasons() -> None:
         (
             _wire(cached=0, output=212),
             6.0,
-            "is dearer than mock/a (6.0 times a trial) because its tokens cost 5.0 times as much (0 % of its prompts",
+            "is dearer than mock/a (6.0 times a trial) because its tokens cost 5.0 times as much (0% of its prompts",
         ),
     ],
     ids=("cache", "tools", "output", "prices", "prices-and-tokens"),

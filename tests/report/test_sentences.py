@@ -229,7 +229,7 @@ def test_a_node_is_reported_with_its_hardware_and_what_its_trials_waited_for() -
     outcome = outcome_of(node="first", execution_time_s=60.0, load=load)
     [told] = node_sentences(node_times([outcome], {"first": hardware}))
     assert told == (
-        "Nodes: first (8 × Some CPU, 16 GiB, Linux 6.1): 1 trial, median 1 min 00 s, waiting for cpu 30 % of the time."
+        "Nodes: first (8 × Some CPU, 16 GiB, Linux 6.1): 1 trial, median 1 min 00 s, waiting for cpu 30% of the time."
     )
 
 

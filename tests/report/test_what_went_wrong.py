@@ -27,11 +27,11 @@ def test_a_run_adds_up_its_valid_trials_and_names_the_tasks_where_it_went_wrong(
     data = read_run(write_run(tmp_path, PlannedRun(trials=COUNTED))).data
     whole = data.events or {}
 
-    assert sheet_sentence(whole) == "What went wrong: claimed success falsely: 12 of 96 (4–35 %). Not once: did harm."
+    assert sheet_sentence(whole) == "What went wrong: claimed success falsely: 12 of 96 (4–35%). Not once: did harm."
     harmless = {HARM: whole[HARM]}
     assert sheet_sentence(harmless) == "What went wrong: nothing that the checks count (did harm)."
     [lies] = sheet_rows(whole, {task.task_id: task.events for task in data.tasks if task.events})
-    assert lies == ("claimed success falsely", "12 of 96 (4–35 %)", "task_a: 9 of 60, task_b: 3 of 36")
+    assert lies == ("claimed success falsely", "12 of 96 (4–35%)", "task_a: 9 of 60, task_b: 3 of 36")
 
 
 def test_the_worst_is_what_surely_happens_often_not_what_happened_in_a_few_occasions() -> None:
@@ -60,6 +60,6 @@ def test_models_stand_next_to_each_other_with_their_worst_failure_in_a_few_words
 
     assert [worst_words(sheet_of(side)) for side in sides] == ["claimed success falsely 12 of 96", "nothing", "–"]
     head, lies, harm = sheet_table(sides)
-    assert head == ("what went wrong (95 %)", "mock/liar", "mock/honest", "mock/silent")
-    assert (lies[0], lies[1], lies[3]) == ("claimed success falsely", "12 of 96 (4–35 %)", "–")
+    assert head == ("what went wrong (95%)", "mock/liar", "mock/honest", "mock/silent")
+    assert (lies[0], lies[1], lies[3]) == ("claimed success falsely", "12 of 96 (4–35%)", "–")
     assert (harm[0], harm[2]) == ("did harm", "–")

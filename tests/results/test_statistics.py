@@ -62,7 +62,7 @@ def test_with_ragged_runs_the_standard_error_is_that_of_the_task_means_or_what_t
     between = float(scipy.stats.sem([np.mean(task) for task in tasks]))
     within = math.sqrt(sum(float(scipy.stats.sem(task)) ** 2 for task in tasks if len(task) > 1)) / len(tasks)
     found = standard_error(tuple(tuple(sorted(task)) for task in tasks))
-    # 2000 draws know their deviation to 1.3 %, rare scores to less
+    # 2000 draws know their deviation to 1.3%, rare scores to less
     assert found == pytest.approx(max(between, within), rel=0.15, abs=1e-12)
 
 
@@ -220,7 +220,7 @@ def test_an_interval_holds_the_true_mean_about_as_often_as_it_says(kind: str, ta
         assert told.low is not None
         assert told.high is not None
         hits += told.low <= truth <= told.high
-    assert hits / 200 > 0.92  # 200 samples tell it to 1.5 %; too wide only where tasks can't differ or nearly all pass
+    assert hits / 200 > 0.92  # 200 samples tell it to 1.5%; too wide only where tasks can't differ or nearly all pass
 
 
 # Pass rates

@@ -128,5 +128,5 @@ def test_nine_of_ten_intervals_hold_the_true_value() -> None:
     discrimination, noise, known = intervals_held(models=8, repetitions=3, suites=6)
 
     assert discrimination > 0.9
-    assert noise > 0.8  # the nominal 95 % are 87 to 92 with few variants
+    assert noise > 0.8  # the nominal 95% are 87 to 92 with few variants
     assert known > 0.9

@@ -137,7 +137,7 @@ def test_agreement_is_in_the_result_and_in_the_summary(tmp_path: Path) -> None:
         result = setting.run("--runs", "5", "--concurrency", "4", *BOTH)
         page = setting.call("report", result["run"]).stdout.strip()
 
-    sentence = "Agreement of the judges on 10 trials (Krippendorff's alpha): -0.90 (95 % interval"
+    sentence = "Agreement of the judges on 10 trials (Krippendorff's alpha): -0.90 (95% interval"
     sentence += " -0.90 to -0.90); by criterion: clear -0.90, short"
     assert sentence in unescape(Path(page).read_text("utf-8"))
     # twenty values, ten of 0.4 and ten of 1: observed 0.36, expected 2 · 100 · 0.36 / (20 · 19)

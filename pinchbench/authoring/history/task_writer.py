@@ -239,7 +239,7 @@ class _Writer:
         yield "Other wording and another order are as good; facts and numbers must agree.\n\n"
         for number, proposal in enumerate(self._references, 1):
             quoted = "\n".join(f"> {line}" for line in self._text(proposal.reference).splitlines())
-            yield f"### Result {number} (weight {100 // len(self._references)} %)\n\n"
+            yield f"### Result {number} (weight {100 // len(self._references)}%)\n\n"
             yield f"{_line(self._text(proposal.criterion))}:\n\n{quoted}\n\n{_LEVELS}\n"
 
     def solution_text(self) -> str:

@@ -76,7 +76,7 @@ def _gate(gate: GateRecord) -> Iterator[str]:
 
 
 def _categories(run: PastRun) -> Iterator[str]:
-    yield "| category | score | 95 % interval | trials | passed | excluded | agent time | cost |\n"
+    yield "| category | score | 95% interval | trials | passed | excluded | agent time | cost |\n"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
     category_of = {task.task_id: task.category for task in run.data.tasks}
     glance = overview(run.outcomes, run.grades, category_of=category_of, threshold=run.pass_threshold)

@@ -136,7 +136,7 @@ def _all_pass(data: Aggregate) -> str:
     """Say how often all of the most trials that a task has pass; empty for one trial a task."""
     rates = [(int(k), rate.pass_hat_k) for k, rate in data.passing.k.items() if rate.pass_hat_k is not None]
     k, rate = max(rates, default=(1, 0.0))
-    return f", and {({2: 'both'}).get(k, f'all {k}')} trials of {rate * 100:.0f} % of the tasks" if k > 1 else ""
+    return f", and {({2: 'both'}).get(k, f'all {k}')} trials of {rate * 100:.0f}% of the tasks" if k > 1 else ""
 
 
 def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:
@@ -154,7 +154,7 @@ def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:
         id=_section_id("wrong", prefix),
         title="What went wrong",
         sentences=(COUNTED if rows else NOT_COUNTED, *([f"Not once: {never}."] if never else [])),
-        columns=("what", "how often (95 %)", "in these tasks") if rows else (),
+        columns=("what", "how often (95%)", "in these tasks") if rows else (),
         rows=rows,
     )
 
@@ -245,7 +245,7 @@ def _bars(run: PastRun) -> tuple[Drawing | None, str]:
 def _bar_text(one: Estimate) -> str:
     if one.mean is None:
         return "no score"
-    interval = "" if one.low is None else f", 95 % interval {one.low:.2f} to {one.high:.2f}"
+    interval = "" if one.low is None else f", 95% interval {one.low:.2f} to {one.high:.2f}"
     return f"{one.mean:.2f}{interval}, {many(one.tasks, 'task')}"
 
 

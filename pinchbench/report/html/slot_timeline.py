@@ -300,7 +300,7 @@ def where_the_time_went(line: Timeline) -> str:
     length_s = line.length_s - sum(cut.until - cut.at for cut in line.cuts)
     total = (line.agent_s + line.setup_s + line.idle_s) or 1.0
     shares = (("agents", line.agent_s), ("set-up", line.setup_s), ("idle", line.idle_s))
-    told = ", ".join(f"{name} {value / total * 100:.0f} %" for name, value in shares)
+    told = ", ".join(f"{name} {value / total * 100:.0f}%" for name, value in shares)
     grading = f"; grading, in parallel, {duration(line.grading_s)} in all" if line.grading_s else ""
     rests = f"; {duration(sum(cut.rest_s for cut in line.cuts))} of rest cut out" if line.cuts else ""
     return f"{slots} {'slot' if slots == 1 else 'slots'} for {duration(length_s)}: {told}{grading}{rests}"

@@ -226,7 +226,7 @@ def experiment_values(
         "variants": [one.name for one in variants],
         "settings": [(name, values) for name, values in _settings(variants) if len(set(values)) > 1],
         "forest": draw_forest(forest) if forest else None,
-        "forest_label": f"Difference to {baseline} with its 95 % interval. "
+        "forest_label": f"Difference to {baseline} with its 95% interval. "
         + "; ".join(f"{label}: {signed(one.mean or 0.0)}" for label, one in forest),
         "trade_off": draw_trade_off(points, is_cost=is_cost) if points else None,
         "trade_off_label": _trade_off_text(points, is_cost=is_cost),

@@ -187,7 +187,7 @@ def _scores_table(comparison: Comparison, names: Names) -> Lines:
         Column("category", least=MIN_NAME),
         Column("tasks", is_right=True),
         *(Column(name, is_right=True) for name in names),
-        Column("difference (95 %)"),
+        Column("difference (95%)"),
         Column("test"),
         Column("excluded"),
     )

@@ -41,8 +41,8 @@ NAME_WIDTH = 12  # columns of a variant's name where the terminal is narrow
 COLUMNS = (
     Column("variant", least=NAME_WIDTH),
     Column("done", is_right=True),
-    Column("score (95 %)", rank=1),
-    Column("difference (95 %)"),
+    Column("score (95%)", rank=1),
+    Column("difference (95%)"),
     Column("excl.", is_right=True),
     Column("cost", is_right=True, rank=2),
     Column("running", is_right=True, rank=3),

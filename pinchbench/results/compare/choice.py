@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 METHOD = (
     "Two models that share a rank can't be distinguished. Every two are compared by a permutation test of their paired"
-    " differences, whose p is adjusted for the number of pairs by Shaffer's refinement of Holm's method; the 95 %"
+    " differences, whose p is adjusted for the number of pairs by Shaffer's refinement of Holm's method; the 95%"
     " interval must exclude 0, too. Models that are equal get separate ranks in at most 5 of 100 experiments."
 )
 

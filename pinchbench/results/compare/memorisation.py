@@ -24,7 +24,7 @@ class Memorisation:
     """The public form of a model's tasks against fresh forms of the same tasks, all forms pooled.
 
     Attributes:
-        difference: public − fresh over `tasks`, with its 95 % interval over tasks; no test. Above 0 where the public
+        difference: public − fresh over `tasks`, with its 95% interval over tasks; no test. Above 0 where the public
             tasks scored more.
         public, fresh: the scores on the same tasks.
         forms: the seeds of the fresh forms, in order.

@@ -32,7 +32,7 @@ NOTICEABLE = 0.02  # a task that varies by less counts only partly as one that v
 ENOUGH_VARY = 8  # tasks, from which on Student's interval is reliable
 MOST_TASKS = 100_000
 
-# COVERAGE: how often the nominal 95 % interval of a difference contains the true one, in %, by simulation (3 000 pairs
+# COVERAGE: how often the nominal 95% interval of a difference contains the true one, in %, by simulation (3 000 pairs
 # each; the ranges are over 1, 3 and 5 repetitions). A/A: the same model twice; A/B: B is worse by 0.1, on some tasks
 # more than on others. tests/bench/calibration.py defines the kinds of scores and repeats the measurement.
 #
@@ -47,19 +47,19 @@ MOST_TASKS = 100_000
 #                                  A/B   98.9-99.9    97.3-99.3   95.3-97.8   95.1-95.7
 #   0 or 1, tasks alike (0.97)     A/A   99.9-100     98.6-99.9   97.3-100    95.5-99.8
 #                                  A/B   98.7-100     96.6-99.2   95.1-98.8   94.4-95.6
-#   60 % always 1, others between  A/A   99.6-99.9    99.0-99.5   96.6-97.0   95.1-95.5
+#   60% always 1, others between   A/A   99.6-99.9    99.0-99.5   96.6-97.0   95.1-95.5
 #                                  A/B   96.7-97.2    94.6-94.9   93.7-95.1   94.8-95.6
 #
-# Student's interval alone covers 63-96 % (A/B, six tasks) and 78-97 % (ten) of the last four kinds. It misses a rare
+# Student's interval alone covers 63-96% (A/B, six tasks) and 78-97% (ten) of the last four kinds. It misses a rare
 # difference that has not occurred among few tasks: scores that are all 1 give no information about other tasks. So
 # where few tasks vary, the interval is widened towards Wilson's for a proportion with no observed events, and it is
 # extended further towards a long tail. It remains too wide in two cases: with one repetition of six tasks that are
 # passed or failed a difference has only thirteen possible values, and where two models hardly ever differ an interval
 # that allows for rare differences nearly always contains 0.
 #
-# A/A is called different in at most 5.2 % of pairs of any kind (the interval must exclude 0, and the test agree). The
+# A/A is called different in at most 5.2% of pairs of any kind (the interval must exclude 0, and the test agree). The
 # test ensures this for unequal numbers of repetitions too: for one against five of 40 tasks alike at 0.97 the interval
-# alone excludes 0 in 13 %, as would a sign-flip test.
+# alone excludes 0 in 13%, as would a sign-flip test.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +78,7 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Difference:
-    """The mean difference B - A over `tasks` tasks, its 95 % interval, and the `p` of a permutation test.
+    """The mean difference B - A over `tasks` tasks, its 95% interval, and the `p` of a permutation test.
 
     In -1 to 1, `low <= mean <= high`. None if there are too few tasks: none for the mean, one for the interval, fewer
     than six for the test. `is_exact` is true if all permutations were evaluated, not a sample.
@@ -94,7 +94,7 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequiredSamples:
-    """The data needed to detect a difference of the observed size with a power of 80 % at α = 5 %.
+    """The data needed to detect a difference of the observed size with a power of 80% at α = 5%.
 
     Attributes:
         detectable: the smallest difference that the present data would detect with that power; None with too few tasks
@@ -231,7 +231,7 @@ def _skewed(differences: Sequence[float]) -> tuple[float, float]:
     """Return what to add to the lower and to the upper half, since the true mean lies further out towards a long tail.
 
     This is half of the shift that Johnson's t for skewed values would give, on that side alone: the full shift, which
-    also narrows the other side by as much, covers 89-94 % with few tasks.
+    also narrows the other side by as much, covers 89-94% with few tasks.
     """
     tasks, mean, variance = len(differences), mean_of(differences), variance_of(differences)
     if variance < ROUNDING**2:
@@ -333,7 +333,7 @@ def _all_sums(sizes: Sequence[float]) -> list[float]:
 
 
 def _detectable_errors(tasks: int) -> float:
-    """Return how many standard errors a difference must be for a power of 80 %: t for the test plus t for the power."""
+    """Return how many standard errors a difference must be for a power of 80%: t for the test plus t for the power."""
     z = NormalDist().inv_cdf(POWER)
     freedom = tasks - 1
     return student_t(freedom) + z + (z**3 + z) / (4 * freedom)

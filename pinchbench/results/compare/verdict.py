@@ -114,7 +114,7 @@ def outlook(comparison: Comparison) -> Iterator[str]:
     if needed.detectable is not None:
         yield (
             f"With these tasks and repetitions, a difference of {needed.detectable:.2f} would be detected 4 times in 5"
-            f" (power 80 %, α 5 %); this one is {abs(difference.mean):.3f}."
+            f" (power 80%, α 5%); this one is {abs(difference.mean):.3f}."
         )
     if difference.mean and difference.tasks > 1:
         yield what_would_decide(comparison.needed, difference)

@@ -40,7 +40,7 @@ class RuleVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BaselineVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """The comparison with the baseline: B - A over `tasks` tasks, with the 95 % interval and the one-sided p.
+    """The comparison with the baseline: B - A over `tasks` tasks, with the 95% interval and the one-sided p.
 
     `quarantined` and `unpaired` are the tasks that were not compared, with the reason.
     """

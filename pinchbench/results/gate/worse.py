@@ -37,11 +37,11 @@ class GateEvidence:
     """What the scores say about a run B and its baseline A.
 
     Attributes:
-        difference: the mean of B - A over the stable tasks, each with the same weight; its 95 % interval, None if one
+        difference: the mean of B - A over the stable tasks, each with the same weight; its 95% interval, None if one
             trial leaves the variance unknown; and the p of a one-sided test of B being worse.
         trials: of B, on those tasks.
         repetitions: of each task in B, on average.
-        needed: the repetitions of each task in B that would tell with a power of 80 %, if the true difference is the
+        needed: the repetitions of each task in B that would tell with a power of 80%, if the true difference is the
             observed one; None if even `MAX_RUNS` would not, or nothing is known about the variance.
         needed_of_baseline: whether the baseline needs as many, too.
     """
@@ -57,7 +57,7 @@ def verdict_of(difference: Difference, *, margin: float) -> GateVerdict:
     """Decide by the evidence.
 
     PASSED if the interval excludes a loss of more than `margin`; FAILED if it does not and the test says that B is
-    worse. So runs that do not differ fail in at most 5 % of cases, whatever the margin, and a real loss that is shown
+    worse. So runs that do not differ fail in at most 5% of cases, whatever the margin, and a real loss that is shown
     to be smaller than the margin does not fail.
     """
     if difference.mean is None:
@@ -138,11 +138,11 @@ class _Noise:
         return cls(tasks=tasks, variance=variance, freedom=freedom, shares=shares, apart=apart, fewest=fewest)
 
     def half_width(self) -> float:
-        """Return half the width of the 95 % interval."""
+        """Return half the width of the 95% interval."""
         return sqrt((student_t(self.freedom) * self._error(self.shares)) ** 2 + self._unseen(self.fewest) ** 2)
 
     def tells(self, mean: float, margin: float, *, a: float, b: float) -> bool:
-        """Whether a verdict is to be expected with a power of 80 % at these mean 1/n of A and B."""
+        """Whether a verdict is to be expected with a power of 80% at these mean 1/n of A and B."""
         error, unseen = self._error((a, b)), self._unseen(round(self.tasks / max(a, b)))
         is_as_good = sqrt((Z * error) ** 2 + unseen**2) + Z_POWER * error <= margin + mean
         return is_as_good or (mean < 0 and (Z_ONE_SIDED + Z_POWER) * error <= -mean)

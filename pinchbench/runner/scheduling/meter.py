@@ -87,7 +87,7 @@ class Resource:
         if limit is None or not limit * NEARLY <= used < limit:
             return ""
         share = math.floor(100 * used / limit)
-        return f"{share} % of {self.option} {self.show(limit)}{whose} is used: {self._is_spent(used)}."
+        return f"{share}% of {self.option} {self.show(limit)}{whose} is used: {self._is_spent(used)}."
 
     def no_room(self, limits: BudgetLimits, *, used: float, coming: float, another: float, whose: str = "") -> str:
         """Say why there is no room for one more trial in addition to what is used and on its way; empty if there is."""

@@ -42,7 +42,7 @@
       live.querySelector("progress").value = state.ended;
       part("mean").classList.toggle("none", mean == null);
       part("mean").textContent = mean == null ? "no score yet" : mean.toFixed(3);
-      part("interval").textContent = low == null ? "no interval yet" : `95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
+      part("interval").textContent = low == null ? "no interval yet" : `95% interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
       const span = live.querySelector("svg.span");
       span.replaceChildren(span.querySelector(".track"));
       const bar = (kind, attributes) => {

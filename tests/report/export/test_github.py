@@ -30,7 +30,7 @@ def test_the_score_stands_first_with_its_interval_and_what_it_leaves_out(tmp_pat
 
     assert lines[0] == "## PinchBench: <code>mock/m1</code>"
     assert lines[2].startswith(
-        f"- **Score {score.mean:.3f} (95 % interval {score.low:.3f} to {score.high:.3f}), the mean of"
+        f"- **Score {score.mean:.3f} (95% interval {score.low:.3f} to {score.high:.3f}), the mean of"
     )
     assert f"{left.ungraded} ungraded, {left.infrastructure} failed for infrastructure reasons" in lines[3]
     assert f"{left.not_run} not run" in lines[3]

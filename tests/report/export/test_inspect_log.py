@@ -156,7 +156,7 @@ def test_hostile_transcripts_are_read_too(logs: Logs) -> None:
     assert tools[1]["error"] == {"type": "unknown", "message": "two"}
     assert [one["event"] for one in whole["events"]].count("info") == 3  # where the lines are that are no records
     assert [one["metadata"] for one in whole["messages"] if one["role"] == "user"] == [None, {"session": 2}]
-    assert [one["content"] for one in whole["input"]] == ["Go on?.", "And now?"]
+    assert [one["content"] for one in whole["input"]] == ["Go on\ufffd.", "And now?"]
     models = [one for one in whole["events"] if one["event"] == "model"]
     assert [one["content"] for one in models[1]["input"]] == ["And now?"]  # a session of its own begins anew
     assert logs.sample("task_e", 2)["messages"] == []

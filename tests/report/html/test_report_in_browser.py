@@ -50,7 +50,7 @@ def test_it_opens_without_a_complaint_or_a_request_and_says_how_it_went(browser:
         text = watched.page.locator(".headline").inner_text()
 
         assert "mock/m1" in text
-        assert "95 % interval" in text
+        assert "95% interval" in text
         assert "1 failed for infrastructure reasons" in text
         assert "2026.9.6" in text
         assert watched.page.locator(".plot svg:visible").count() == 1

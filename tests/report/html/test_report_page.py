@@ -110,12 +110,12 @@ def test_what_went_wrong_and_why_it_costs_what_it_costs_have_sections_and_pass_k
 
     assert '<section class="card" id="wrong">' in page
     assert '<td data-label="in these tasks">task_a: 2 of 8</td>' in page
-    assert '<th scope="col" class="number">how often (95 %)</th>' in page
+    assert '<th scope="col" class="number">how often (95%)</th>' in page
     assert "What went wrong most: claimed success falsely 2 of 8." in page
     assert '<section class="card" id="why">' in page
-    assert "<td>tools 75 %, system prompt 25 %" in page
+    assert "<td>tools 75%, system prompt 25%" in page
     assert "claimed success falsely: 1 of 4" in page  # on the page of a trial
-    assert ", and both trials of 50 % of the tasks." in page
+    assert ", and both trials of 50% of the tasks." in page
 
 
 def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ def test_slots_are_lanes_and_what_is_not_used_of_them_is_idle() -> None:
     }
     assert line.length_s == 22
     assert (line.setup_s, line.agent_s, line.idle_s) == (6, 24, 14)
-    assert where_the_time_went(line) == "2 slots for 22.0 s: agents 55 %, set-up 14 %, idle 32 %"
+    assert where_the_time_went(line) == "2 slots for 22.0 s: agents 55%, set-up 14%, idle 32%"
 
 
 def test_the_slots_of_a_node_lie_below_its_name_and_one_that_moved_is_counted_once() -> None:

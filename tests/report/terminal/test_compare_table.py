@@ -44,7 +44,7 @@ def test_what_went_wrong_stands_next_to_each_other_for_the_tasks_that_are_compar
     found = _comparisons(tmp_path, {"task_0": (lied,), "task_1": (lied,)}, {"task_0": (honest,)})
 
     [sheet] = [line for line in _lines(found) if line.startswith("claimed success falsely")]
-    assert re.fullmatch(r"claimed success falsely +2 of 8 \(\d+–\d+ %\) +0 of 8 \(0–\d+ %\)", sheet)
+    assert re.fullmatch(r"claimed success falsely +2 of 8 \(\d+–\d+%\) +0 of 8 \(0–\d+%\)", sheet)
 
 
 def test_the_verdict_comes_first_and_all_it_rests_on_below(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ async def test_a_pipe_gets_the_variants_side_by_side_once_a_minute_while_they_ch
     head, low, high, same, none, legend = _rows(screen)
 
     assert _fields(head) == [
-        "variant", "done", "score (95 %)", "difference (95 %)", "excl.", "cost", "running", "tokens",
+        "variant", "done", "score (95%)", "difference (95%)", "excl.", "cost", "running", "tokens",
     ]  # fmt: skip
     assert re.fullmatch(r"low +8/20 +0\.25 \(0\.\d\d, 0\.\d\d\) +baseline +0 +\$0\.0800 +1 +8\.0k", low)
     assert re.fullmatch(
@@ -118,7 +118,7 @@ async def test_a_row_fits_into_80_columns_with_everything_that_matters(is_termin
     table = [line.strip() for line in lines[head : head + 5]]
 
     assert max(map(len, table)) <= 80
-    assert _fields(table[0]) == ["variant", "done", "score (95 %)", "difference (95 %)", "excl.", "cost"]
+    assert _fields(table[0]) == ["variant", "done", "score (95%)", "difference (95%)", "excl.", "cost"]
     assert table[1].startswith("a-variant-w")
     assert "? +0.00 (−0." in table[2]
     assert table[3:] == ["no room for: running, tokens", LEGEND]

@@ -77,7 +77,7 @@ def test_the_summary_tells_the_score_with_its_interval_and_what_it_leaves_out() 
 
     text = _summary([outcome_of(one.key) for one in grades], grades)
 
-    assert re.search(r"Score 0\.375 \(95 % interval 0\.\d+ to [01]\.\d+\), the mean of 2 tasks \(3 trials\)\.", text)
+    assert re.search(r"Score 0\.375 \(95% interval 0\.\d+ to [01]\.\d+\), the mean of 2 tasks \(3 trials\)\.", text)
     assert "Passed (score of 0.8 or more): 0% of 1 task in all 2 trials, 100% in at least one." in text
     assert "Excluded from the score: 1 ungraded; 1 task without any score." in text
     assert "Without their judge, the checks of 1 task give 0.90; not in the score." in text

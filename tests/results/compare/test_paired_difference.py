@@ -166,7 +166,7 @@ def test_the_same_model_run_once_and_five_times_is_called_different_in_at_most_o
         a, b = ALIKE.draw(source, tasks=40, runs=6, worse=0.0)
         found = difference_of(pairs_of(a[:, :1], b[:, 1:]), flips=300)
         told += verdict_of(found, found.p) is not Conclusion.CANT_TELL
-    assert told <= scipy.stats.binom.ppf(0.999, 150, 0.05)  # 13 % with turned signs alone
+    assert told <= scipy.stats.binom.ppf(0.999, 150, 0.05)  # 13% with turned signs alone
 
 
 # Several comparisons

@@ -112,7 +112,7 @@ def test_the_order_changes_nothing_and_everything_is_in_its_range(
 
 @pytest.mark.parametrize("shape", sampled(SHAPES, SHAPES[:2]), ids=lambda shape: shape.name)
 def test_the_same_model_fails_in_at_most_5_percent(shape: Shape) -> None:
-    """The seed is fixed; of 150 pairs, 5 % are 14 or fewer in 99 of 100 seeds."""
+    """The seed is fixed; of 150 pairs, 5% are 14 or fewer in 99 of 100 seeds."""
     source = np.random.default_rng(9)
     failed = missed = 0
     for _ in range(150):

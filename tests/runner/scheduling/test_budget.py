@@ -352,13 +352,13 @@ def test_that_most_of_a_limit_is_used_is_said_once_and_again_when_it_has_been_re
     assert one.nearly_used() == ()
     one.uses(key(1), cost(0.91, tokens=950))
     assert one.nearly_used() == (
-        "91 % of --max-cost $1.00 is used: $0.91 is spent.",
-        "95 % of --max-tokens 1,000 is used: 950 tokens are used.",
+        "91% of --max-cost $1.00 is used: $0.91 is spent.",
+        "95% of --max-tokens 1,000 is used: 950 tokens are used.",
     )
     one.uses(key(1), cost(0.95, tokens=960))
     assert one.nearly_used() == ()
     assert one.set_limits(max_cost=1.05) == ""
-    assert one.nearly_used() == ("90 % of --max-cost $1.05 is used: $0.95 is spent.",)
+    assert one.nearly_used() == ("90% of --max-cost $1.05 is used: $0.95 is spent.",)
     assert one.set_limits(max_cost=0.9).startswith("--max-cost $0.90 is reached")
     assert one.nearly_used() == ()
 

@@ -381,7 +381,7 @@ def test_a_budget_that_is_used_up_ends_the_run_and_a_higher_one_makes_room() -> 
     dispatcher = a_dispatcher(limits=BudgetLimits(max_cost=1.0))
     first = given(dispatcher)
     decision = dispatcher.uses(first, Usage(requests=1, total_tokens=1, cost_usd=0.9), 1.0)
-    assert decision.alerts == (BudgetNearlyUsed(text="90 % of --max-cost $1.00 is used: $0.90 is spent."),)
+    assert decision.alerts == (BudgetNearlyUsed(text="90% of --max-cost $1.00 is used: $0.90 is spent."),)
     assert dispatcher.next(1.0)[0] == math.inf
     assert dispatcher.set_limits(max_cost=10.0) == Decision()
     given(dispatcher, 1.0)
