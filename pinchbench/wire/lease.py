@@ -56,9 +56,8 @@ class TrialLease:
     ended: anyio.Event | None = None  # that all exchanges have, once the lease has been released
     written: anyio.Event = field(default_factory=anyio.Event)
     problem: str = ""
-    admission: anyio.Lock = field(
-        default_factory=partial(anyio.Lock, fast_acquire=True)
-    )  # of connections that have to be looked for
+    # of connections that have to be looked for
+    admission: anyio.Lock = field(default_factory=partial(anyio.Lock, fast_acquire=True))
     _program: Program = field(default_factory=lambda: Program(0))  # whose connections are the trial's in this turn
 
     def begin_turn(self, turn: int) -> None:
@@ -103,7 +102,7 @@ class TrialLease:
 
     def _begin_with(self, client: int, inode: int) -> None:
         self._program = Program(client)
-        self._program.has_socket(inode)  # finds what else it has open by now
+        self._program.has_socket(inode)  # so that the connection is known as its own, also once it is closed
 
     def find_foreign(self, connection: socket.socket) -> str:
         """Return the name of the process that made a connection if it is not the turn's own; else empty. Blocks.

@@ -296,10 +296,13 @@ async def connect(host: str, port: int, *, tls: ssl.SSLContext | None = None) ->
     found = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         found.setblocking(False)
+        is_connected = False
         if sys.platform == "linux":  # where it is made at once on the loopback interface, as a second call finds out
             with suppress(BlockingIOError):
                 found.connect((host, port))
-        await loop.sock_connect(found, (host, port))
+                is_connected = True
+        if not is_connected:
+            await loop.sock_connect(found, (host, port))
         _, stream = await loop.create_connection(
             TransportStream, sock=found, ssl=tls, server_hostname=host if tls else None
         )
