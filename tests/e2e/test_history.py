@@ -210,7 +210,8 @@ def test_what_real_openclaw_has_stored_is_listed_and_restored_and_scores_one(
 
     assert state.snapshot() == before
     found = {name: row for row in rows for name in ASKED if row["title"][:20] == ASKED[name][0][0][:20]}
-    assert (len(rows), found.keys()) == (len(ASKED), ASKED.keys())
+    assert found.keys() == ASKED.keys()
+    assert [row["title"] for row in rows if row not in found.values()] == []
     assert {name: row["left_out"] for name, row in found.items() if row["left_out"]} == LEFT_OUT
     assert {name for name, row in found.items() if row["suggested"]} == ASKED.keys() - LEFT_OUT.keys()
     assert found["compacted"]["notes"] == ["OpenClaw compacted it"]
