@@ -173,7 +173,7 @@ async def test_all_replies_of_a_judge_are_kept_by_their_digest_and_without_keys(
         assert sha256(job.evidence.judge_replies(digest).read_bytes()).hexdigest() == digest
     kept = json.loads(job.evidence.judge_replies(first).read_bytes())
     assert kept["mark"] == judge.asked[0].mark
-    assert kept["votes"][0]["replies"] == ["the key is [key] ?", "x" * REPLY_CHARS]
+    assert kept["votes"][0]["replies"] == ["the key is [key] \ufffd", "x" * REPLY_CHARS]
     assert (kept["votes"][1]["replies"], kept["votes"][1]["cached"]) == (["{}"], True)
 
 

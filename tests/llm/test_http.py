@@ -99,7 +99,7 @@ async def test_a_request_holds_all_that_makes_a_judge_repeatable() -> None:
     assert asked.headers["accept-encoding"] == "identity"
     assert asked.json == {
         "model": "m1",
-        "messages": [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Grüße ? 🦀"}],
+        "messages": [{"role": "system", "content": "You judge."}, {"role": "user", "content": "Grüße \ufffd 🦀"}],
         "stream": False,
         "temperature": 0,
         "max_tokens": 16384,

@@ -170,7 +170,7 @@ def test_a_transcript_says_where_the_session_works() -> None:
     lines = [record("session", cwd="/w/a"), answer()]
     assert (facts(*lines).cwds, facts(answer()).cwds) == (("/w/a",), ())
     assert facts(record("session"), record("session", cwd=None)).cwds == ()
-    assert facts(*lines, record("session", cwd="/w/\ud800"), *lines).cwds == ("/w/a", "/w/?")
+    assert facts(*lines, record("session", cwd="/w/\ud800"), *lines).cwds == ("/w/a", "/w/\ufffd")
 
 
 @pytest.mark.parametrize(
