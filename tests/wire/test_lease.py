@@ -9,7 +9,7 @@ import anyio
 import pytest
 from anyio import create_memory_object_stream
 
-from pinchbench.sandbox.socket_owner import asked_inode
+from pinchbench.sandbox.socket_owner import asked_inode, find_owner
 from pinchbench.wire import lease as lease_module
 from pinchbench.wire.exchange import Draft
 from pinchbench.wire.lease import TrialLease
@@ -91,7 +91,7 @@ async def test_a_later_connection_of_a_process_with_few_files_needs_no_thread(
 async def test_while_the_first_connection_is_looked_at_no_other_begins_the_turn(
     lease: TrialLease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease_module, "QUICK_S", -1.0)
+    monkeypatch.setattr(lease_module, "find_owner", lambda *_, **__: 0)
     found: list[socket.socket] = []
     is_searching, goes_on = anyio.Event(), threading.Event()
 
@@ -115,6 +115,7 @@ async def test_while_the_first_connection_is_looked_at_no_other_begins_the_turn(
             group.start_soon(lease.foreign_client, first)
             await is_searching.wait()
             monkeypatch.setattr(lease_module, "QUICK_S", 60.0)
+            monkeypatch.setattr(lease_module, "find_owner", find_owner)
             group.start_soon(lease.foreign_client, other)
             await anyio.wait_all_tasks_blocked()
             was_known = lease.knows(other)
