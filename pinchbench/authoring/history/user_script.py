@@ -16,15 +16,15 @@ _CORRECTS = re.compile(
     re.IGNORECASE,
 )
 _SCRIPT = """\
-You are the person who wrote the first message. To another agent, you wrote the messages below, one after each of its
-answers. Say them to this agent in their order, one at a time.
+You are the person who wrote the first message. You wrote the messages below to another agent, one after each of its
+answers. Send them to this agent in this order, one at a time.
 
-- A request you say as it is, once the agent has answered.
-- A correction was about a mistake of that other agent. If the answers show that this agent has not made it, skip the
-  correction. Otherwise say it, in words that fit this agent's answer; you need not know whether it made the mistake.
+- Send a request as it is, once the agent has answered.
+- A correction was about a mistake of the other agent. If the answers show that this agent has not made it, skip the
+  correction. Otherwise send it, in words that fit this agent's answer; you need not be sure that it made the mistake.
 
 If the agent asks something, answer from these messages. You know nothing else, and correct nothing else. You are done
-when each message has been said or skipped.
+when each message has been sent or skipped.
 
 """
 
