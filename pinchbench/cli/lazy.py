@@ -33,6 +33,29 @@ class Formatter(click.HelpFormatter):
         return folded(super().getvalue(), self._columns)
 
 
+# What other programs call it, by the command here.
+_OTHER_NAMES = {
+    "history": ("runs", "list", "ls", "results", "log", "logs"),
+    "list": ("ls",),
+    "run": ("eval", "bench", "benchmark", "test", "start", "exec"),
+    "report": ("show", "html", "summary"),
+    "serve": ("view", "ui", "web", "open", "dashboard"),
+    "compare": ("diff",),
+    "resume": ("continue", "retry"),
+    "ctl": ("stop", "pause", "cancel", "kill", "status"),
+    "regrade": ("grade", "score", "rescore"),
+    "doctor": ("check", "diagnose", "health"),
+    "check": ("validate", "lint", "verify", "test"),
+    "new": ("create", "init", "add"),
+    "publish": ("share", "bundle"),
+    "upload": ("submit", "register", "push"),
+    "demo": ("example", "quickstart"),
+    "openclaw install": ("install", "setup", "update", "upgrade"),
+    "--help": ("help",),
+    "--version": ("version",),
+}
+
+
 class _Context(click.Context):
     formatter_class = Formatter
 
@@ -72,12 +95,14 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; an unknown one is an error that names the most similar."""
+        """Find the command; an unknown one is an error that names the one of that meaning, or the most similar."""
         known = self.list_commands(ctx)
         if args[0] not in known:
             from difflib import get_close_matches  # help does not wait for it
 
-            if near := get_close_matches(args[0], known, n=1):
+            there = {*known, "--help", "--version"}
+            meant = [one for one, others in _OTHER_NAMES.items() if args[0] in others and one.split()[0] in there]
+            if near := meant or get_close_matches(args[0], known, n=1):
                 raise click.UsageError(f"No such command {args[0]!r}. Did you mean {near[0]!r}?", ctx=ctx)
         return super().resolve_command(ctx, args)
 

@@ -50,7 +50,7 @@ _OTHER_NAMES = {
     "--thinking": ("--reasoning", "--effort", "--reasoning-effort"),
     "--suite": ("--task", "--tasks", "--category", "--dataset"),
     "--suite core": ("--core",),
-    "--keyword": ("--filter", "--grep", "--match", "--pattern"),
+    "--keyword": ("--k", "--filter", "--grep", "--match", "--pattern"),
     "--limit": ("--max-samples", "--max-tasks", "--first", "--head"),
     "--last-failed": ("--lf", "--failed", "--failed-first", "--ff"),
     "--quiet": ("--silent", "--no-progress"),

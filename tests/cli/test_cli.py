@@ -313,9 +313,23 @@ def test_a_wrong_word_is_met_with_the_right_one_if_there_is_one(tmp_path: Path, 
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"), [(("runn",), "run"), (("histroy",), "history"), (("tasks", "chek"), "check"), (("xyz",), "")]
+    ("words", "meant"),
+    [
+        (("runn",), "run"),
+        (("histroy",), "history"),
+        (("tasks", "chek"), "check"),
+        (("runs",), "history"),
+        (("show",), "report"),
+        (("install",), "openclaw install"),
+        (("help",), "--help"),
+        (("tasks", "ls"), "list"),
+        (("tasks", "stop"), ""),
+        (("xyz",), ""),
+    ],
 )
-def test_an_unknown_command_is_met_with_the_most_similar_one(words: tuple[str, ...], meant: str) -> None:
+def test_an_unknown_command_is_met_with_the_one_of_that_meaning_or_the_most_similar(
+    words: tuple[str, ...], meant: str
+) -> None:
     with pytest.raises(click.UsageError) as refused:
         cli.main(words, standalone_mode=False)
 
