@@ -33,7 +33,8 @@ def remembered(root: Path, read: Callable[[], LoadedSuite]) -> LoadedSuite:
     state = _state(root)
     path = cache_dir() / FILE
     with suppress(*_NOT_USABLE), path.open("rb") as file:
-        if file.read(len(state)) == state:
+        is_own = os.fstat(file.fileno()).st_uid == os.geteuid()  # with sudo, another user's cache folder may be used
+        if is_own and file.read(len(state)) == state:
             kept: LoadedSuite = pickle.load(file)  # noqa: S301 - written below, into a folder of the user's own
             return kept
     loaded = read()
@@ -65,5 +66,5 @@ def _files(folder: str) -> Iterator[str]:
                 if entry.name != "__pycache__":
                     yield from _files(entry.path)
                 continue
-            info = entry.stat()
+            info = entry.stat(follow_symlinks=False)
             yield f"{entry.path}\0{info.st_mode}\0{info.st_size}\0{info.st_mtime_ns}\0{info.st_ctime_ns}\0"

@@ -77,6 +77,15 @@ def test_a_torn_copy_is_written_anew(folder: Path, left: int) -> None:
     assert read.times == 2
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_what_another_user_has_left_is_not_loaded(folder: Path) -> None:
+    read = Reader(folder)
+    read.shown()
+    os.chown(cache_dir() / FILE, 12345, -1)
+    read.shown()
+    assert read.times == 2
+
+
 def test_a_suite_with_problems_is_read_each_time(folder: Path) -> None:
     (folder / "task_bad.md").write_text("---\nid: [\n---\n", encoding="utf-8")
     read = Reader(folder)
