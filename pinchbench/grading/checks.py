@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 START = "from pinchbench.grading.check_child import main; main()"
 # `-I` without `-E`: the hash seed can only be set by an environment variable, and there are no others
-PYTHON = (sys.executable, "-s", "-P", "-X", "utf8", "-c")
+# A `..` in its path, as the user may have typed it, would lead through a folder that the sandbox does not have.
+PYTHON = (os.path.normpath(sys.executable), "-s", "-P", "-X", "utf8", "-c")
 # Settings that would otherwise vary with each start of Python or with the user's environment.
 FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 MAX_PROCESSES = 512  # and threads, of one check at a time

@@ -313,8 +313,8 @@ def silent_attacks(found: Attempted) -> set[str]:
     if facts is not None and not any("a connection by" in attempt for attempt in facts.attempts):
         wrong.add("task_model")
     for task in ("task_forge", "task_link", "task_shadow", "task_late", "task_model", "task_hold"):
-        if (by_task[task].reason, run.score(by_task[task].key)) != (Reason.COMPLETED, 0.0):
-            wrong.add(task)
+        if not by_task[task].reason.is_valid or run.score(by_task[task].key) != 0.0:
+            wrong.add(task)  # a release that notices that its file was changed ends with an error, and the trial counts
     return {ALONE.get(task, task) for task in wrong}
 
 

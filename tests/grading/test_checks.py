@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -636,3 +637,11 @@ async def test_a_check_that_raises_or_gives_no_number_is_a_score_of_0_where_the_
     assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_NO_SCALE)
     grade = await desk.check("import os\ndef grade(transcript, workspace_path):\n    os._exit(3)\n", rule=rule)
     assert (grade.score, grade.ungraded) == (None, Ungraded.CHECK_DIED)
+
+
+def test_a_check_runs_on_a_python_that_its_sandbox_has_whatever_the_user_has_typed() -> None:
+    python = Path(sys.executable)
+    typed = python.parent / ".." / python.parent.name / python.name
+    code = "from pinchbench.grading.checks import PYTHON; print(PYTHON[0])"
+    shown = subprocess.run([typed, "-c", code], capture_output=True, text=True, check=True, timeout=240)
+    assert shown.stdout.strip() == str(python)
