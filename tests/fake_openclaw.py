@@ -491,6 +491,11 @@ class Turn:
     def sleep(self, seconds: str = str(FOREVER_S)) -> None:
         time.sleep(float(seconds))
 
+    def wait_for(self, path: str) -> None:
+        """Go on once there is a file at this place."""
+        while not os.path.exists(path):
+            time.sleep(0.02)
+
     def think_unwritten(self) -> None:
         """Wait for the model with nothing written but a lock, as 2026.6.5 does before the first reply."""
         write_text(f"{self._jsonl()}.lock", "{}")

@@ -13,7 +13,7 @@ from msgspec import UNSET
 from pinchbench.decoding import convert
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import ResultsError
-from pinchbench.model.ending import Reason, Status
+from pinchbench.model.ending import Reason, Status, Stop
 from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.control_state import control_entry
@@ -164,8 +164,13 @@ def attempted(state: RunState) -> dict[TrialKey, TrialState]:
 
 
 def ending_of(facts: RunFacts, state: RunState) -> RunFinished | None:
-    """Return how its last runner ended a run; None if a signal or limit arrived only when everything was done."""
-    return state.finished if state.unfinished(facts.keys) or state.is_decided else None
+    """Return how its last runner ended a run; None if a signal or limit arrived only when everything was done.
+
+    A first failure ends a run, though it may be that of the last trial.
+    """
+    end = state.finished
+    counts = end is not None and end.stop in (Stop.DECIDED, Stop.FAILURE)
+    return end if counts or state.unfinished(facts.keys) else None
 
 
 def _limits(facts: RunFacts) -> Limits:

@@ -653,12 +653,16 @@ def test_a_budget_that_is_used_up_is_exit_code_8_and_the_printed_command_goes_on
 
 
 def test_a_run_to_end_at_the_first_failure_has_exit_code_11_and_can_be_resumed(tmp_path: Path) -> None:
-    args = _run_args(tmp_path, "hi", "hi", "hi")
-    make_suite(tmp_path, dict.fromkeys(("task_0", "task_1", "task_2"), "hi"), check=SCORED_BY_MODEL)
+    go = tmp_path / "go"
+    args = _run_args(tmp_path)
+    make_suite(tmp_path, {"task_0": "hi", "task_1": f"scenario: wait_for {go}"}, check=SCORED_BY_MODEL)
     failing = ["mock/bad" if one == MODEL else one for one in args]
 
+    go.touch()
     passed = _pinchbench(*args, "-x", cwd=tmp_path)
+    go.unlink()
     done = _pinchbench(*failing, "-x", cwd=tmp_path)
+    go.touch()
 
     assert passed.returncode == 0, passed.stderr
     assert done.returncode == 11, done.stderr
@@ -666,7 +670,15 @@ def test_a_run_to_end_at_the_first_failure_has_exit_code_11_and_can_be_resumed(t
     [command] = re.findall(r"go on with: pinchbench-async (.*)$", done.stderr, re.MULTILINE)
     again = _pinchbench(*command.split(), cwd=tmp_path)
     assert again.returncode == 0, "the rest is run without it"
-    assert "the mean of 3 tasks (3 trials)" in again.stderr
+    assert "the mean of 2 tasks (2 trials)" in again.stderr
+
+
+def test_a_run_to_end_at_the_first_failure_has_exit_code_11_if_that_is_its_last_trial(tmp_path: Path) -> None:
+    args = _run_args(tmp_path)
+    make_suite(tmp_path, {"task_0": "hi"}, check=SCORED_BY_MODEL)
+    done = _pinchbench(*("mock/bad" if one == MODEL else one for one in args), "-x", "--json", cwd=tmp_path)
+    assert done.returncode == 11, done.stderr
+    assert json.loads(done.stdout)["stop"] == "failure"
 
 
 def test_a_run_without_a_terminal_says_when_an_attempt_is_retried(tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def stored_config(stored: Mapping[str, object], settings: Mapping[str, object], 
 
     Raises ConfigError when they can't be used any more: an environment variable for a key is not set, above all.
     """
-    known = set(RunConfig.__dataclass_fields__)
+    known = RunConfig.__dataclass_fields__.keys() - {"exitfirst"}  # of a command: what is resumed goes on
     given = {name: _plain(value) for name, value in settings.items()}
     merged = {name: value for name, value in {**stored, **given}.items() if name in known}
     match merged.get("isolation"):
