@@ -51,10 +51,16 @@ def tasks() -> None:
 class _Listing(click.Command):
     """A command that prints a wrong use of its options as JSON too, if that is asked for."""
 
-    def make_context(self, info_name: str | None, args: list[str], *others: Any, **extra: Any) -> click.Context:  # noqa: ANN401
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # noqa: ANN401 - click's own types
+    ) -> click.Context:
         as_json = "--json" in args
         try:
-            return super().make_context(info_name, args, *others, **extra)
+            return super().make_context(info_name, args, parent, **extra)
         except click.UsageError as error:
             from pinchbench.cli.task_listing import refusals_as_json
 

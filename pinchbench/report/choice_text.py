@@ -104,8 +104,8 @@ def _number(value: float | None, text: Callable[[float], str]) -> str:
 
 def answers(choice: Choice) -> tuple[str, ...]:
     """Say which model is best, which is cheapest and which is fastest within the margin, and what would change that."""
-    told = (f"{one.question}: {one.name}, {one.why}" for one in picks(choice))
-    return (choice.refused,) if choice.refused else (*told, *_outlook(choice))
+    answers = (f"{one.question}: {one.name}, {one.why}" for one in picks(choice))
+    return (choice.refused,) if choice.refused else (*answers, *_outlook(choice))
 
 
 def picks(choice: Choice) -> tuple[Answer, ...]:
@@ -125,7 +125,7 @@ def doubts(choice: Choice) -> tuple[str, ...]:
 
 
 def _outlook(choice: Choice) -> tuple[str, ...]:
-    """Say what the cheapest and the fastest lose, why one is dearer, and how many trials more would tell."""
+    """Say what the cheapest and the fastest lose, why one is dearer, and how many more trials would decide."""
     losses = (_loss(choice, one.model) for one in picks(choice))
     dearer = why_dearer([one.side for one in choice.candidates])
     return (*dict.fromkeys(filter(None, (*losses, dearer))), *_what_would_change_it(choice))
@@ -135,8 +135,8 @@ def _best(choice: Choice) -> Answer:
     first, *others = choice.best
     rest = [one.label for one in choice.candidates[1:]]
     others_text = rest[0] if len(rest) == 1 else "each of the others"
-    told = f"can't tell it from {_named(others)}" if others else f"show it to be better than {others_text}"
-    why = f"score {first.score.mean:.3f}; the data {told}."
+    shown = f"can't tell it from {_named(others)}" if others else f"show it to be better than {others_text}"
+    why = f"score {first.score.mean:.3f}; the data {shown}."
     return Answer(question="Best", name=first.label, why=why, model=first)
 
 
@@ -187,8 +187,8 @@ def _what_would_change_it(choice: Choice) -> Iterator[str]:
     contrast = choice.against_first(others[0])
     if contrast is None or contrast.needed is None or not contrast.difference.mean:
         return
-    told = what_would_decide(contrast.needed, contrast.difference)
-    yield f"Which of {first.label} and {others[0].label} is better? {told}"
+    needed = what_would_decide(contrast.needed, contrast.difference)
+    yield f"Which of {first.label} and {others[0].label} is better? {needed}"
 
 
 def notes(choice: Choice) -> tuple[str, ...]:
