@@ -34,13 +34,11 @@ MOST_LABEL = 22  # characters of a variant's name at its point
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """An SVG path. `look` is a class of style.css; `stroke` is a line's width; one with `href` is a link."""
+    """An SVG path. `look` is a class of style.css; `stroke` is a line's width."""
 
     d: str
     look: str
     stroke: float = 0.0
-    href: str = ""
-    title: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,11 +83,6 @@ class Picture:
         """Add a line through points."""
         d = "L".join(f"{_px(x)} {_px(y)}" for x, y in points)
         self.shapes.append(Shape(d=f"M{d}", look=f"line {look}", stroke=stroke))
-
-    def boxes(self, look: str, boxes: Sequence[tuple[float, float, float, float]]) -> None:
-        """Add rectangles as one shape: each by its left and upper edge, width and height."""
-        if boxes:
-            self.shapes.append(Shape(d="".join(box_outline(*box) for box in boxes), look=look))
 
     def dot(self, look: str, x: float, y: float, size: float, *, is_diamond: bool = False) -> None:
         """Add a circle, or a diamond, that is `size` wide."""
@@ -280,7 +273,7 @@ def _spent_axis(picture: Picture, values: Sequence[float], name: str, *, is_cost
         x = _logarithmic(least, most, picture.left, picture.end)
     else:
         least, most = 0.0, (high or 1) * 1.08
-        marks = round_steps(most, 5 if picture.width > NARROW else 3)
+        marks = _round_steps(most, 5 if picture.width > NARROW else 3)
         x = _linear(least, most, picture.left, picture.end)
     shown = [mark for mark in marks if least <= mark <= most]
     picture.x_ticks([(x(mark), f"${mark:g}" if is_cost else amount(round(mark))) for mark in shown])
@@ -288,7 +281,7 @@ def _spent_axis(picture: Picture, values: Sequence[float], name: str, *, is_cost
     return x, most
 
 
-def round_steps(most: float, count: int) -> list[float]:
+def _round_steps(most: float, count: int) -> list[float]:
     """Return about `count` round numbers from 0 on."""
     if not most > 0 or not isfinite(most):
         return [0.0]
@@ -306,11 +299,6 @@ def _linear(low: float, high: float, start: float, end: float) -> Scale:
 def _logarithmic(low: float, high: float, start: float, end: float) -> Scale:
     linear = _linear(log10(low), log10(high), start, end)
     return lambda value: linear(log10(value))
-
-
-def box_outline(x: float, y: float, width: float, height: float) -> str:
-    """Return the path of a rectangle, given its left and upper edge."""
-    return f"M{_px(x)} {_px(y)}h{_px(width)}v{_px(height)}h{_px(-width)}z"
 
 
 def _dot_outline(x: float, y: float, size: float, *, is_diamond: bool) -> str:

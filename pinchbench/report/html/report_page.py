@@ -20,17 +20,15 @@ from pinchbench.report.cost_reasons import CACHES, WHY, breaking_sentence, cost_
 from pinchbench.report.html.document import PageLook, PageSection, write_document
 from pinchbench.report.html.plots import draw_bars
 from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
-from pinchbench.report.html.slot_timeline import draw_timeline, timeline, where_the_time_went
-from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, stage_of, task_rows
+from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, evidence_of, size_of, trial_json
 from pinchbench.report.model_calls import model_time_text
 from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
 from pinchbench.report.sentences import left_out_reasons, suite_sentences
-from pinchbench.report.text import date_text, duration, exact_price, many, price, words
+from pinchbench.report.text import date_text, exact_price, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
 from pinchbench.results.journal.lock import is_written
-from pinchbench.results.overview import trial_score
 from pinchbench.results.statistics import is_passed
 from pinchbench.transcripts import Role, read_conversation
 
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.report.html.plots import Drawing
-    from pinchbench.report.html.slot_timeline import Span
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.overview import Failure
     from pinchbench.results.result_json import Aggregate
@@ -84,7 +81,6 @@ def run_values(run: PastRun, prefix: str) -> dict[str, object]:
     goes_on = run.journal.state.finished is None and is_written(run.files.journal)
     tasks = task_rows(run, prefix, goes_on=goes_on)
     bars, bars_label = _bars(run)
-    line, line_label = _timeline(run, prefix)
     worked = run.data.sessions
     marked = list(marked_remarks(run.data, run.outcomes, run.grades, run.files))
     notices = [*_unfinished(run, goes_on=goes_on), *((look, text) for look, text in marked if look is not None)]
@@ -108,8 +104,6 @@ def run_values(run: PastRun, prefix: str) -> dict[str, object]:
         "categories": list(dict.fromkeys(task.category for task in tasks)),
         "bars": bars,
         "bars_label": bars_label,
-        "timeline": line,
-        "timeline_label": line_label,
         "model_time": model_time_text(run.data),
         "wrong": _what_went_wrong(run, prefix),
         "why": _why_it_costs(run.data, prefix),
@@ -247,30 +241,6 @@ def _bar_text(one: Estimate) -> str:
         return "no score"
     interval = "" if one.low is None else f", 95% interval {one.low:.2f} to {one.high:.2f}"
     return f"{one.mean:.2f}{interval}, {many(one.tasks, 'task')}"
-
-
-def _timeline(run: PastRun, prefix: str) -> tuple[Drawing | None, str]:
-    finished = run.journal.state.finished
-    grades = run.journal.state.attempt_grades
-    attempts = [
-        (one, stage_of(one, trial_score(one, grades.get((one.key, one.attempt))), run.pass_threshold))
-        for trial in run.attempts.values()
-        for one in trial.outcomes
-    ]
-    resumed = [record.at for record in run.journal.state.resumed]
-    line = timeline(attempts, grades, end=finished.at if finished is not None else None, resumed=resumed)
-    if line is None:
-        return None, ""
-
-    def url(span: Span) -> str:
-        return href(anchor_of(prefix, span.key))
-
-    def title(span: Span) -> str:
-        again = f", attempt {span.attempt}" if span.attempt > 1 else ""
-        where = f" on {safe_line(span.node)}" if span.node else ""
-        return f"{safe_line(span.key)}{again}{where}: {span.stage}, {duration(span.stop - span.agent)}"
-
-    return draw_timeline(line, url=url, title=title), where_the_time_went(line)
 
 
 def _unfinished(run: PastRun, *, goes_on: bool) -> Iterator[tuple[str, str]]:

@@ -34,7 +34,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Made(score=1.0, transcript=transcript_line({"role": "user", "content": "word " * 20_000 + "the end"})),
         ),
     }
-    run = write_run(folder, PlannedRun(trials=trials, categories={"task_apple": "fruit", "task_cedar": "<b>wood</b>"}))
+    nuts = dict.fromkeys(("task_dogwood", "task_elm"), "nuts")
+    categories = {"task_apple": "fruit", "task_cedar": "<b>wood</b>", **nuts}
+    run = write_run(folder, PlannedRun(trials=trials, categories=categories))
     path = folder / "report.html"
     write_report([read_run(run)], path)
     return path
