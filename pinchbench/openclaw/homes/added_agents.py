@@ -32,7 +32,8 @@ MADE_AGAIN = re.compile(
     r"state/openclaw\.log|tmp/node-compile-cache|state/openclaw\.json(\.bak(\.\d+)?)?|state/config-journal-fingerprint\.key"
     r"|state/logs/[^/]+\.jsonl?|state/(.*/)?[^/]+\.sqlite(-\w+)?"
 )
-LOOPBACK_PORT = re.compile(r"(?<=://127\.0\.0\.1:)\d+")
+# what an address on this machine has of its run: the port and, if it leads through the wire, the slot's token
+OF_THE_RUN = re.compile(r"(?<=://127\.0\.0\.1:)\d+(/s/[^/\"]+)?")
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,7 +106,7 @@ class AddedCache:
             "format": FORMAT,
             "release": self._release,
             "model": self._model,
-            "config": LOOPBACK_PORT.sub("0", mask(text, self._secrets(config))),
+            "config": OF_THE_RUN.sub("", mask(text, self._secrets(config))),
             "variables": sorted(self._env),
         }
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

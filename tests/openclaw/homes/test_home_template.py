@@ -77,7 +77,7 @@ async def managed_template(
     model: str = "mock/m1",
     version: str = "2026.9.6",
     user: UserState | None = None,
-    port: int = 1,
+    address: str = "127.0.0.1:1/s/one",
     key: str = "sk-0123456789abcdefABCDEF",
 ) -> PrivateHome:
     return await make_template(
@@ -86,7 +86,7 @@ async def managed_template(
         model=model,
         user=user or UserState(),
         env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "MOCK_API_KEY": key},
-        provider=("mock", {"baseUrl": f"http://127.0.0.1:{port}/v1", "apiKey": key}),
+        provider=("mock", {"baseUrl": f"http://{address}/v1", "apiKey": key}),
     )
 
 
@@ -105,11 +105,12 @@ async def test_an_installed_release_adds_the_same_agent_once_and_a_second_home_i
 ) -> None:
     program = fake_openclaw(tmp_path, store=store)
     first = await managed_template(tmp_path / "one" / "template", program)
-    second = await managed_template(tmp_path / "an other" / "template", program, port=2, key="sk-fedcba9876543210FEDC")
+    address, key = "127.0.0.1:2/s/an-other", "sk-fedcba9876543210FEDC"  # through the wire, with another slot's token
+    second = await managed_template(tmp_path / "an other" / "template", program, address=address, key=key)
     assert added(program) == 1
     old, new = str(first.root), str(second.root)
-    text = json.dumps(config_of(first)).replace(old, new).replace(":1/", ":2/")
-    assert json.loads(text.replace("sk-0123456789abcdefABCDEF", "sk-fedcba9876543210FEDC")) == config_of(second)
+    text = json.dumps(config_of(first)).replace(old, new).replace(":1/s/one", ":2/s/an-other")
+    assert json.loads(text.replace("sk-0123456789abcdefABCDEF", key)) == config_of(second)
     assert tree(first) == tree(second)
     kept = list((tmp_path / "cache" / "agents-added").iterdir())
     assert len(kept) == 1
