@@ -124,7 +124,7 @@ def leave_behind(*words: str) -> None:
 
 
 class Fake:
-    """One call of the command. `settings`: release, store, message_file, and what should go wrong."""
+    """One call of the command. `settings`: release, store, and what should go wrong."""
 
     def __init__(self, settings: Json, argv: list[str]) -> None:
         self.settings = settings
@@ -142,10 +142,6 @@ class Fake:
                 return self._list("--json" in rest)
             case ["agents", "add", name, *rest]:
                 return self._add(name, rest)
-            case ["agent", "--help"]:
-                known = "  --message-file <path>\n" if self.settings.get("message_file") else ""
-                sys.stdout.write(f"Usage: openclaw agent\n  --message <text>\n{known}")
-                return 0
             case ["agent", *rest]:
                 return Turn(self, rest).play()
             case ["models", "auth", *_, "paste-api-key", "--provider", provider]:

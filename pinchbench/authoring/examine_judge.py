@@ -223,7 +223,7 @@ async def _examine(
     sandbox = await to_thread.run_sync(check_sandbox)
     machine = None
     if config.is_openclaw:
-        machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
+        machine = await identified(await to_thread.run_sync(read_machine, openclaw))
     homes = folder / HOMES
     async with (
         open_judge(config, machine=machine, folder=homes / "judge", run_id=folder.name) as judge,

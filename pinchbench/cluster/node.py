@@ -250,7 +250,7 @@ async def _open_slots(
         open_scripted_model(config) as scripted,
         open_wire(config, machine, scripted, tell=run.observer.tell, has_budget=begin.has_budget) as wire,
     ):
-        machine = await identified(machine, takes_files=prepared.has_long_prompts)
+        machine = await identified(machine)
         run = run.settled(await ask_before_run(config, machine, tell=run.observer.tell))
         user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
         run, sandboxing = await settle(run, wire)

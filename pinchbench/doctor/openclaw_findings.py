@@ -12,9 +12,10 @@ from anyio import to_thread
 from pinchbench.defaults import JUDGE_PROVIDERS
 from pinchbench.errors import OpenClawError
 from pinchbench.model.finding import Finding, Level
+from pinchbench.openclaw.command import release_key
 from pinchbench.openclaw.find import find_openclaw, node_version, release_warning
 from pinchbench.openclaw.homes.credentials import login_providers
-from pinchbench.openclaw.install import TRIED_RELEASES, release_key
+from pinchbench.openclaw.install import TRIED_RELEASES
 from pinchbench.openclaw.model_catalogue import KEYLESS, package_of, read_json
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def of_openclaw(found: Release | OpenClawError) -> Finding:
         do = "" if INSTALL in str(found) else f"Run `{INSTALL}`, or name another with --openclaw."
         return Finding.problem("OpenClaw", str(found), do=do)
     version = found.openclaw.version
-    keeps = "a database" if release_key(version)[:2] >= SQLITE_SINCE else "files"
+    keeps = "a database" if release_key(version) >= SQLITE_SINCE else "files"
     said = f"OpenClaw {version} ({found.openclaw.program}); it keeps sessions in {keeps}."
     if warning := release_warning(version):
         return Finding.warning(

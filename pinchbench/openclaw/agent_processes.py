@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from pinchbench.files.folders import replaced_file
 from pinchbench.model.task import HOME_FOLDERS
-from pinchbench.openclaw.command import is_long, preloaded, turn_argv
+from pinchbench.openclaw.command import MESSAGE_FILES_SINCE, is_long, preloaded, release_key, turn_argv
 from pinchbench.openclaw.gateway_trial import GATEWAY_ENV, LINK_PORT, SHUT_DOWN_S, plugin_mount
 from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.process.spec import Limits, ProcessSpec
@@ -68,7 +68,7 @@ class AgentProcesses:
             folder = self.files.folder if self.home.sandbox is None else self.home.state_dir
             file = folder / f"message-{session_id}.txt"
             await to_thread.run_sync(_write_message, file, message)
-            if self.openclaw.message_file:
+            if release_key(self.openclaw.version) >= MESSAGE_FILES_SINCE:
                 argv[-1] = f"--message-file={file}"
             else:
                 argv[-1] = "--message="

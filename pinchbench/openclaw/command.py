@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # OpenClaw's own limit of a turn is later than ours by this, which time that does not count for ours may use up.
 OWN_LIMIT_MARGIN_S = 3600
+MESSAGE_FILES_SINCE = (2026, 9)  # the release in which `openclaw agent` was first seen with `--message-file`
 MAX_AGENT_ID = 64  # OpenClaw's limit (measured)
 MAX_ARGUMENT_BYTES = 120 * 1024  # Linux refuses one argument of 128 KiB and more (MAX_ARG_STRLEN)
 LONG_MESSAGE = Path(__file__).with_name("long_message.mjs")
@@ -28,15 +29,12 @@ class OpenClaw:
 
     Attributes:
         path_first: the folders that are put first on its PATH.
-        message_file: whether `openclaw agent` supports `--message-file`. False also if this is not known, because the
-            test takes seconds; older releases don't support it.
         is_managed: whether this program has installed it.
     """
 
     program: Path
     version: str
     path_first: tuple[Path, ...] = ()
-    message_file: bool = False
     is_managed: bool = field(default=False, compare=False)
 
     def path(self, inherited: str) -> str:
@@ -50,6 +48,11 @@ class OpenClaw:
         else:
             words = ["openclaw" if shutil.which("openclaw") == str(self.program) else str(self.program)]
         return shlex.join([*words, *arguments])
+
+
+def release_key(version: str) -> tuple[int, ...]:
+    """Return a sort key that compares releases numerically: 2026.10.1 comes after 2026.9.6."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def model_slug(model: str) -> str:
@@ -106,8 +109,8 @@ def is_long(message: str) -> bool:
 def preloaded(env: Mapping[str, str], message_file: Path) -> dict[str, str]:
     """Return an environment in which Node replaces the message with the text of `message_file` by `LONG_MESSAGE`.
 
-    Only for releases without `--message-file`. A respawned process would get the text as an argument, so the variables
-    that make OpenClaw's launcher respawn are changed or removed.
+    Only for releases before `MESSAGE_FILES_SINCE`. A respawned process would get the text as an argument, so the
+    variables that make OpenClaw's launcher respawn are changed or removed.
     """
     before = env.get("NODE_OPTIONS", "")
     return {

@@ -1,20 +1,16 @@
 """A cache of OpenClaw's compiled JavaScript for sandboxed turns: filled once for each release, then only read.
 
 Outside a sandbox, Node keeps that cache from turn to turn. A sandboxed turn must not write what later trials execute:
-this program plays one turn of the built-in model, in which no agent has a say, and all trials read what it left. Caches
-of builds that are no longer used, and notes of turns that failed, are removed after a while.
+this program plays one turn of the built-in model, in which no agent has a say, and all trials read what it left.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import shutil
 import tempfile
-import time
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -52,10 +48,6 @@ if TYPE_CHECKING:
 
 FOLDER = "compiled-code"
 FORMAT = 1  # of the caches; another turn that fills them needs another
-FAILED = ".failed"  # behind the name of a cache, a note of the turn that should have filled it
-DAY_S = 24 * 3600.0
-RETRY_S = DAY_S  # such a turn takes as long as a trial's: not in each run, but a busy machine has its quiet days
-UNUSED_S = 30 * DAY_S
 FILL_LIMIT_S = 300.0  # it takes 20 CPU-seconds; a loaded machine multiplies that
 MODEL = "demo/oracle"
 SLOT = "slot"
@@ -78,21 +70,16 @@ async def compiled_code(
     """Return the folder with this OpenClaw's compiled code for turns at this level, and fill it if it is missing.
 
     `env` is the user's environment; `set_up` gets the next step. None if OpenClaw has no package.json next to it or the
-    turn that fills the folder fails: then turns compile what they load, and are slower; `tell` gets that sentence, and
-    runs of the next 24 h don't try again. A cancellation ends that turn, and leaves nothing. Caches that no run has
-    used for 30 days are removed.
+    turn that fills the folder fails: then turns compile what they load, and are slower; `tell` gets that sentence. A
+    cancellation ends that turn, and leaves nothing.
     """
     base = {name: value for name, value in env.items() if name in PASSED}
     name = await to_thread.run_sync(_name, openclaw, level, base)
     if name is None:
         return None
     place = cache_dir() / FOLDER / name
-    await to_thread.run_sync(_remove_unused, place)
     if await to_thread.run_sync(place.is_dir):
         return place
-    note = place.with_name(name + FAILED)
-    if await to_thread.run_sync(_age_s, note) < RETRY_S:
-        return None
     set_up("compiling OpenClaw's code, once for each release")
     try:
         problem = await _fill(place, openclaw, level, base)
@@ -100,41 +87,11 @@ async def compiled_code(
         problem = str(error)
     if await to_thread.run_sync(place.is_dir):
         return place
-    await to_thread.run_sync(_write_note, note, problem)
     tell(
         f"OpenClaw's code could not be compiled beforehand: {problem}. Trials are the same without it, but each turn"
-        " takes 10 to 25% more CPU time. Runs that start after 24 h try again."
+        " takes 10 to 25% more CPU time. The next run tries again."
     )
     return None
-
-
-def _remove_unused(used: Path) -> None:
-    """Note that a cache is used now, and remove others that have not been used for long. Blocks."""
-    with suppress(OSError):
-        os.utime(used)
-    for one in used.parent.glob("*"):
-        if _age_s(one) > UNUSED_S:
-            with suppress(OSError):  # another run may remove it at the same time
-                if one.name.endswith(FAILED):
-                    one.unlink()
-                    continue
-                # no run may find a part of it; an install sweeps what is left
-                doomed = Path(tempfile.mkdtemp(prefix=STAGING, dir=cache_dir()))
-                one.rename(doomed)
-                remove_folder(doomed)
-
-
-def _age_s(path: Path) -> float:
-    """Return how long ago a file or folder was changed; infinity if it is not there."""
-    try:
-        return time.time() - path.stat().st_mtime
-    except OSError:
-        return math.inf
-
-
-def _write_note(note: Path, problem: str) -> None:
-    with suppress(OSError):  # without it, the next run tries again
-        note.write_text(f"{problem}\n", encoding="utf-8")
 
 
 async def play_demo_turn(

@@ -18,10 +18,10 @@ import anyio
 from anyio import fail_after, to_thread
 
 from pinchbench.errors import OpenClawError
-from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.command import OpenClaw, release_key
 from pinchbench.openclaw.homes.user_state import PASSED
-from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, release_key
-from pinchbench.openclaw.short_command import SHORT_LIMIT_S, run_short, short_lived_folder
+from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed
+from pinchbench.openclaw.short_command import SHORT_LIMIT_S, run_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +72,9 @@ def locate_openclaw(choice: str | None) -> OpenClaw:
 
 async def identify_openclaw(found: OpenClaw) -> OpenClaw:
     """Return an OpenClaw with its version. Raises OpenClawError if it does not run, or needs another Node."""
-    env = {**_env_without_keys(), "PATH": found.path(os.environ.get("PATH", ""))}
+    # without keys: it asks no provider, and other processes of the user can read its environment
+    env = {name: value for name, value in os.environ.items() if name in PASSED}
+    env["PATH"] = found.path(os.environ.get("PATH", ""))
     done = await run_short(found, ["--version"], env=env)
     version = read_version(done.stdout)
     if done.returncode != 0 or not version:
@@ -89,11 +91,6 @@ async def identify_openclaw(found: OpenClaw) -> OpenClaw:
             )
         raise OpenClawError(f"{found.program} --version failed (exit code {done.returncode}): {first}")
     return replace(found, version=version)
-
-
-def _env_without_keys() -> dict[str, str]:
-    """Return the environment for a command that asks no provider: other processes of the user can read it."""
-    return {name: value for name, value in os.environ.items() if name in PASSED}
 
 
 def read_version(output: bytes) -> str:
@@ -120,16 +117,6 @@ def release_warning(version: str) -> str:
             f" ({', '.join(TRIED_RELEASES)}); continuing with the features that it reports."
         )
     return ""
-
-
-async def ask_message_file(found: OpenClaw) -> OpenClaw:
-    """Return `found` with `message_file` set. Runs OpenClaw for some CPU-seconds, so use it only for long prompts."""
-    async with short_lived_folder() as state:  # even `--help` opens OpenClaw's state
-        path = found.path(os.environ.get("PATH", os.defpath))
-        env = {**_env_without_keys(), "PATH": path, "OPENCLAW_STATE_DIR": str(state)}
-        env["OPENCLAW_CONFIG_PATH"] = str(state / "openclaw.json")
-        done = await run_short(found, ["agent", "--help"], env=env)
-    return replace(found, message_file=b"--message-file" in done.stdout)
 
 
 def replace_process(version: str | None, arguments: Sequence[str]) -> NoReturn:

@@ -22,7 +22,7 @@ from anyio import create_task_group, open_signal_receiver
 
 from pinchbench.errors import OpenClawError, RunInterruptedError, first_error
 from pinchbench.files.user_data import cache_dir
-from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.command import OpenClaw, release_key
 from pinchbench.openclaw.short_command import last_line, run_guarded
 
 if TYPE_CHECKING:
@@ -173,11 +173,6 @@ def installed() -> tuple[OpenClaw, ...]:
     versions = [path.name.removeprefix("openclaw-") for path in cache_dir().glob("openclaw-*")]
     found = map(managed, sorted(versions, key=release_key, reverse=True))
     return tuple(one for one in found if one is not None)
-
-
-def release_key(version: str) -> tuple[int, ...]:
-    """Return a sort key that compares releases numerically: 2026.10.1 comes after 2026.9.6."""
-    return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def install(version: str = DEFAULT_RELEASE) -> OpenClaw:

@@ -67,7 +67,6 @@ class RunParts:
             _dispatcher(context.prepared, context.share, context.run_id),
             record=record,
             interrupt=context.interrupt,
-            tell=context.observer.tell,
             alert=context.observer.emit,
             share=context.share,
             done=context.prepared.done,

@@ -57,20 +57,18 @@ class RunControl:
         *,
         record: Callable[[Record], None],
         interrupt: Interrupt,
-        tell: Callable[[str], None],
         alert: Callable[[BudgetNearlyUsed], None] = lambda _: None,
         share: Share | None = None,
         done: int = 0,
     ) -> None:
-        """`record` gets what is to be written to the journal, and `tell` sentences for the user; neither ever waits.
+        """`record` gets what is to be written to the journal, and `alert` what a user who does not watch should know.
 
-        `alert` gets what a user who does not watch should know.
-        `share` is the run's part of slots that it shares with others; `done` trials have ended before.
+        Neither ever waits. `share` is the run's part of slots that it shares with others; `done` trials have ended
+        before.
         """
         self.dispatcher = dispatcher
         self._record = record
         self._interrupt = interrupt
-        self._tell = tell
         self._alert = alert
         self._changed = Event()
         self.over = Event()  # once no attempt will be given out any more, but for what a user asks for
@@ -202,8 +200,6 @@ class RunControl:
             self._alert(alert)
         for pace in decision.paces:
             self._record(PaceSet(at=time.time(), limit=pace.limit, why=pace.why, is_end=pace.is_end))
-        for notice in decision.notices:
-            self._tell(notice)
         if decision.ends_agents:
             self._interrupt.stop.set()
         if any(pace.is_end for pace in decision.paces):

@@ -13,10 +13,9 @@ from fake_openclaw import PROFILES_SCHEMA
 from fuzz.examples import examples_of
 from fuzz.mutation import data, encoded, json_texts, texts
 from pinchbench.errors import OpenClawError
-from pinchbench.openclaw.command import agent_id, model_slug
+from pinchbench.openclaw.command import agent_id, model_slug, release_key
 from pinchbench.openclaw.find import read_version, release_warning
 from pinchbench.openclaw.homes.credentials import ASSIGNMENT, CARRIED_SECTIONS, private_dotenv, read_user_state
-from pinchbench.openclaw.install import release_key
 
 CONFIGS: list[object] = [
     {

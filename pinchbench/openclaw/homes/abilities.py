@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pinchbench.json_values import object_at, texts_in
 from pinchbench.model.timeline import Ability
+from pinchbench.openclaw.command import release_key
 from pinchbench.openclaw.homes.credentials import merge
-from pinchbench.openclaw.install import release_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,7 +112,7 @@ def allowed_by(config: Json) -> tuple[str, ...]:
 
 
 def _is_renamed(release: str) -> bool:
-    return release_key(release)[: len(RENAMED_SINCE)] >= RENAMED_SINCE
+    return release_key(release) >= RENAMED_SINCE
 
 
 def _named(names: Iterable[str], release: str) -> tuple[str, ...]:

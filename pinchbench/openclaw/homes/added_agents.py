@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
 
-FORMAT = 1  # version of the entries and of the data that their names are computed from
+FORMAT = 2  # version of the entries and of the data that their names are computed from
 FOLDER = "agents-added"
 ROOT = "<root>"  # stands for the home's own folder
 MAX_ENTRY_BYTES = 1024 * 1024
@@ -41,11 +41,6 @@ class Added(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     sections: dict[str, object]
     folders: list[str]
-
-
-class _Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    digest: str
-    added: Added
 
 
 def added_sections(given: Json, written: Json) -> Json:
@@ -72,14 +67,14 @@ class AddedCache:
             return None
         try:
             with path.open("rb") as file:
-                entry = decode_json(file.read(MAX_ENTRY_BYTES), _Entry)
+                added = decode_json(file.read(MAX_ENTRY_BYTES), Added)
         except (OSError, ValueError, RecursionError):
             return None
-        if entry.digest != _digest(entry.added) or "agents" not in entry.added.sections:
+        if "agents" not in added.sections:
             return None
         root = json.dumps(str(self._root))[1:-1]
-        text = json.dumps(entry.added.sections).replace(ROOT, root)
-        return Added(sections=json.loads(text), folders=entry.added.folders)
+        text = json.dumps(added.sections).replace(ROOT, root)
+        return Added(sections=json.loads(text), folders=added.folders)
 
     def write(self, config: Json, written: Json) -> None:
         """Store the changes that OpenClaw made to `config`, unless it wrote keys or files that it does not recreate."""
@@ -96,7 +91,7 @@ class AddedCache:
         with suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replaced_file(path, mode=0o600) as file:
-                file.write(msgspec.json.encode(_Entry(digest=_digest(added), added=added)))
+                file.write(msgspec.json.encode(added))
 
     def _path(self, config: Json) -> Path | None:
         if self._release is None:
@@ -114,7 +109,3 @@ class AddedCache:
 
     def _secrets(self, config: Json) -> tuple[str, ...]:
         return (*known_secrets(self._env), *secrets_in(config))
-
-
-def _digest(added: Added) -> str:
-    return hashlib.sha256(msgspec.json.encode(added, order="sorted")).hexdigest()

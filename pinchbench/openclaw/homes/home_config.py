@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.command import release_key
 from pinchbench.openclaw.homes.abilities import tool_settings
 from pinchbench.openclaw.homes.credentials import Json, UserState, merge
-from pinchbench.openclaw.install import release_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,7 +96,7 @@ def private_config(
         "update": {"checkOnStart": False},
     }
     user_config = user.config
-    if release_key(release)[: len(LEARNS_SINCE)] >= LEARNS_SINCE:
+    if release_key(release) >= LEARNS_SINCE:
         config["memory"] = {"search": {"rememberAcrossConversations": False}}
         config["skills"] = {"workshop": {"autonomous": {"mode": "off"}}}
         user_config = merge(UNWANTED_PLUGINS, user_config)

@@ -13,10 +13,10 @@ from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import agent_id as make_agent_id
+from pinchbench.openclaw.command import release_key
 from pinchbench.openclaw.homes.credentials import user_state_dir
 from pinchbench.openclaw.homes.home_template import add_agent, failed, said
 from pinchbench.openclaw.homes.private import Home
-from pinchbench.openclaw.install import release_key
 from pinchbench.openclaw.short_command import run_short
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ async def ensure_shared(
     Must not be called concurrently: OpenClaw's own commands race on openclaw.json. Raises OpenClawError with OpenClaw's
     message if a command fails, or if the existing agent uses another model.
     """
-    remembers = release_key(openclaw.version)[: len(REMEMBERS_SINCE)] >= REMEMBERS_SINCE
+    remembers = release_key(openclaw.version) >= REMEMBERS_SINCE
     home = SharedHome(
         agent_id=make_agent_id(model, slot),
         user_state=user_state_dir(env),

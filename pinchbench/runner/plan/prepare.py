@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEMO_MODELS, ORACLE, Network
@@ -11,7 +10,7 @@ from pinchbench.errors import ConfigError
 from pinchbench.events import GradedBefore
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import Attempt
-from pinchbench.openclaw.command import is_long, model_slug
+from pinchbench.openclaw.command import model_slug
 from pinchbench.runner.plan.check_additions import check_additions, with_workspace_files
 from pinchbench.runner.plan.needed_sandbox import own_root_refused, services_refused
 from pinchbench.runner.plan.prerequisites import examine_tasks
@@ -80,13 +79,6 @@ class Prepared:
     def has_mean(self) -> bool:
         """Whether a mean over all tasks is wanted."""
         return not self.suite.parts
-
-    @property
-    def has_long_prompts(self) -> bool:
-        """Whether a prompt is too long for a command line."""
-        tasks = [attempt.trial.task for attempt in self.attempts]
-        said = [task.simulated_user.messages for task in tasks if task.simulated_user is not None]
-        return any(map(is_long, (*(turn.prompt for task in tasks for turn in task.turns), *chain(*said))))
 
     @property
     def slots(self) -> int:

@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pinchbench.runner.scheduling.meter import (
-    NO_LIMITS,
-    OUTLOOK_ATTEMPTS,
-    RESOURCES,
-    BudgetLimits,
-    Meter,
-    Typical,
-    time_text,
-)
+from pinchbench.runner.scheduling.meter import RESOURCES, BudgetLimits, Meter, Typical, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -119,9 +111,6 @@ class Budget(_Limited):
         self._mean_s = math.fsum(self._expected_s.values()) / len(self._expected_s) if self._expected_s else SHORTEST_S
         self._meters = {resource: Meter(resource) for resource in RESOURCES}
         self._busy_s = Typical()  # how long the attempts took that ended by themselves
-        self._called = 0  # those of them that made a model call
-        self._most_running = 1  # attempts at once, as far as `may_start` knows
-        self._is_outlook_shown = False
         for outcome in earlier:
             self._add(outcome)
         for grade in judged:
@@ -131,7 +120,6 @@ class Budget(_Limited):
     def set_limits(self, **limits: Any) -> str:  # noqa: ANN401 - as the fields of BudgetLimits
         """Replace limits by their names; a sentence if a new one is reached."""
         self.limits = replace(self.limits, **limits)
-        self._is_outlook_shown = False
         self._announced -= {f"--{name.replace('_', '-')}" for name in limits}
         return self._reached()
 
@@ -168,7 +156,6 @@ class Budget(_Limited):
             meter.ended(outcome, key, expected_s)
         if outcome.reason.is_attempt:
             self._busy_s.add(outcome.setup_s + outcome.execution_time_s, expected_s)
-            self._called += outcome.paid.requests > 0
 
     def judged(self, grade: Grade) -> str:
         """Take what grading a trial has used; a sentence once a limit is reached."""
@@ -190,28 +177,7 @@ class Budget(_Limited):
             coming, another = self.coming(resource, running), self.another(resource, key.task_id)
             if why := resource.no_room(self.limits, used=self.used(resource), coming=coming, another=another):
                 return why
-        if why := self._no_time(now, self.usual_s(key.task_id)):
-            return why
-        self._most_running = max(self._most_running, len(running) + 1)
-        return ""
-
-    def outlook(self, now: float, left: Mapping[str, int]) -> str:
-        """Say, once, that the whole run will not stay within its limits.
-
-        `left` says how many attempts are still to be started, by task id.
-        """
-        if self._is_outlook_shown or self._called < OUTLOOK_ATTEMPTS or self.limits == NO_LIMITS:
-            return ""
-        left_s = math.fsum(each * self._expected(task_id) for task_id, each in left.items())
-        count = sum(left.values())
-        wholes = {resource: meter.whole(left_s, count) for resource, meter in self._meters.items()}
-        passed = [why for resource, whole in wholes.items() if (why := resource.outlook(self.limits, whole))]
-        whole_s = now - self._began + self._busy_s.of_all(left_s) / self._most_running
-        if whole_s > self._limit_s:
-            whole, limit = time_text(whole_s), time_text(self._limit_s)
-            passed.append(f"At this rate the whole run would take about {whole}; --max-hours is {limit}.")
-        self._is_outlook_shown = bool(passed)
-        return " ".join(passed)
+        return self._no_time(now, self.usual_s(key.task_id))
 
     def _expected(self, task_id: str) -> float:
         return self._expected_s.get(task_id, self._mean_s)

@@ -51,7 +51,6 @@ class Decision:
 
     retried: bool = False  # whether another attempt at the trial follows
     paces: tuple[Pace, ...] = ()  # to be recorded in this order
-    notices: tuple[str, ...] = ()  # sentences for the user that change nothing
     alerts: tuple[BudgetNearlyUsed, ...] = ()  # for a user who does not watch
     ends_agents: bool = False  # whether the agents that run are to be stopped, for a limit is reached
 
@@ -93,8 +92,7 @@ class Dispatcher:
         self._noted: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
         self._probe: TrialKey | None = None
         self._is_paused = False  # by the user
-        self._paces: list[Pace] = []  # these four: what the call that runs has decided so far
-        self._notices: list[str] = []
+        self._paces: list[Pace] = []  # these three: what the call that runs has decided so far
         self._alerts: list[BudgetNearlyUsed] = []
         self._ends_agents = False
         self.stopped = ""
@@ -136,8 +134,6 @@ class Dispatcher:
         elif why:
             self._pace(self._throttle.limit if self._is_open else 0, why)
         self._cap(self.budget.ended(outcome) or self._over(now, outcome.usage))
-        if outlook := self.budget.outlook(now, self._schedule.waiting_by_task):
-            self._notices.append(outlook)
         return self._decided(retried=retried)
 
     def uses(self, attempt: Attempt, usage: Usage, now: float) -> Decision:
@@ -316,12 +312,6 @@ class Dispatcher:
 
     def _decided(self, *, retried: bool = False) -> Decision:
         """Return what the call has decided, and begin anew."""
-        decision = Decision(
-            retried=retried,
-            paces=tuple(self._paces),
-            notices=tuple(self._notices),
-            alerts=tuple(self._alerts),
-            ends_agents=self._ends_agents,
-        )
-        self._paces, self._notices, self._alerts, self._ends_agents = [], [], [], False
-        return decision
+        paces, alerts, ends_agents = tuple(self._paces), tuple(self._alerts), self._ends_agents
+        self._paces, self._alerts, self._ends_agents = [], [], False
+        return Decision(retried=retried, paces=paces, alerts=alerts, ends_agents=ends_agents)

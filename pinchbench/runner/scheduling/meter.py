@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
     from pinchbench.model.usage import Usage
 
-OUTLOOK_ATTEMPTS = 3  # that must have ended before the whole run is forecast: one or two may be far from the usual
+FEW = 3  # attempts that must have ended before their rate counts: one or two may be far from the usual
 ROUNDING = 1e-9  # of a limit: ten trials of $0.10 cost $1.00, whatever the sum of the floating-point numbers says
 NEARLY = 0.9  # of a limit
 MINUTE_S = 60
@@ -48,23 +48,21 @@ class Typical:
         self.expected_s += expected_s
         self.count += 1
 
-    def of_all(self, expected_s: float) -> float:
-        """What attempts come to that are expected to take so long in all."""
-        return self.used / self.expected_s * expected_s if self.count else 0.0
-
     def of(self, expected_s: float) -> float:
-        """What one attempt comes to.
+        """What one attempt comes to that is expected to take so long.
 
         As long as few have ended, no more than the mean of them: what a short trial costs is mostly its beginning, and
         says little about a long one.
         """
-        share = self.of_all(expected_s)
-        return share if self.count >= OUTLOOK_ATTEMPTS or not self.count else min(share, self.used / self.count)
+        if not self.count:
+            return 0.0
+        share = self.used / self.expected_s * expected_s
+        return share if self.count >= FEW else min(share, self.used / self.count)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resource:
-    """What can be used up: its limit, how it is read, and its sentences, of which `spent` and `whole` are parts."""
+    """What can be used up: its limit, how it is read, and its sentences, of which `spent` is a part."""
 
     option: str
     limit: Callable[[BudgetLimits], float | None]
@@ -72,7 +70,6 @@ class Resource:
     of_judge: Callable[[JudgeGrade], float]
     show: Callable[[float], str]
     spent: str
-    whole: str
 
     def reached(self, limits: BudgetLimits, used: float, *, whose: str = "") -> str:
         """Say that a limit is reached; empty if not. `whose` follows the limit in the sentence."""
@@ -99,14 +96,6 @@ class Resource:
             f"{self.option} {self.show(limit)}{whose}: {self._is_spent(used)},{on_its_way} and another trial would take"
             f" about {self.show(another)}."
         )
-
-    def outlook(self, limits: BudgetLimits, whole: float) -> str:
-        """Say that the whole run will use too much; empty if not."""
-        limit = self.limit(limits)
-        if limit is None or whole <= limit * (1 + ROUNDING):
-            return ""
-        sentence = self.whole.format(self.show(whole))
-        return f"At this rate the whole run would {sentence}; {self.option} is {self.show(limit)}."
 
     def _is_spent(self, used: float) -> str:
         return self.spent.format(self.show(used))
@@ -182,12 +171,6 @@ class Meter:
         """Return what one more attempt and its judge will use, if it is expected to take `expected_s`."""
         return self._usual(expected_s) + self._usual_judge
 
-    def whole(self, left_s: float, left: int) -> float:
-        """Return what the whole run will use with `left` more attempts, which take `left_s` in all."""
-        running = math.fsum(max(self._usual(live.expected_s), live.used) for live in self._live.values())
-        to_judge = len(self._live) + self._to_judge + left
-        return self._spent + running + self._typical.of_all(left_s) + to_judge * self._usual_judge
-
 
 def _tokens(usage: Usage) -> float:
     # Not every provider sums up
@@ -222,7 +205,6 @@ COST = Resource(
     of_judge=_judge_cost,
     show=_dollars,
     spent="{} is spent",
-    whole="cost about {}",
 )
 TOKENS = Resource(
     option="--max-tokens",
@@ -231,6 +213,5 @@ TOKENS = Resource(
     of_judge=lambda judge: _tokens(judge.usage),
     show="{:,.0f}".format,
     spent="{} tokens are used",
-    whole="use about {} tokens",
 )
 RESOURCES = (COST, TOKENS)

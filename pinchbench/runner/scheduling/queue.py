@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 from pinchbench.model.ending import Ending, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt, TrialKey
@@ -75,7 +75,6 @@ class AttemptQueue:
         """
         self._first = deque(attempts)
         self._retries: list[_Retry] = []  # a heap
-        self._waiting = Counter(attempt.key.task_id for attempt in attempts)
         self._running: set[TrialKey] = set()
         self._skipped: set[TrialKey] = set()
         self._used = dict(used)  # how many retries a trial has earned
@@ -86,24 +85,13 @@ class AttemptQueue:
         self._admissions = admissions
 
     @property
-    def waiting_by_task(self) -> Mapping[str, int]:
-        """How many attempts at each task are not given out yet, by task id. Changes with the schedule."""
-        return self._waiting
-
-    @property
     def waiting_keys(self) -> frozenset[TrialKey]:
         """The trials at which an attempt is to be made but not given out yet."""
-        return frozenset(attempt.key for attempt in self._waiting_attempts())
-
-    def _waiting_attempts(self) -> Iterator[Attempt]:
-        yield from self._first
-        yield from (retry.attempt for retry in self._retries)
+        return frozenset(one.key for one in (*self._first, *(retry.attempt for retry in self._retries)))
 
     def skip(self, keys: Collection[TrialKey]) -> None:
         """Give out no attempt at these trials; one that runs is the last."""
         self._skipped |= set(keys)
-        for attempt in tuple(self._waiting_attempts()):
-            self._waiting[attempt.key.task_id] -= attempt.key in self._skipped
         self._first = deque(one for one in self._first if one.key not in self._skipped)
         self._retries = [one for one in self._retries if one.attempt.key not in self._skipped]
         heapq.heapify(self._retries)
@@ -116,7 +104,6 @@ class AttemptQueue:
         self._skipped.discard(attempt.key)
         self._used.pop(attempt.key, None)
         self._first.appendleft(attempt)
-        self._waiting[attempt.key.task_id] += 1
 
     def coming(self, *, is_probe: bool = False) -> Attempt | None:
         """The attempt that `next`, or `probe`, gives out when the time has come; None when nothing waits."""
@@ -189,7 +176,6 @@ class AttemptQueue:
             self._earned += 1
             retry = _Retry(due_at=now + min(MAX_DELAY_S, delay_s), order=self._earned, attempt=again)
             heapq.heappush(self._retries, retry)
-            self._waiting[attempt.key.task_id] += 1
         return follows
 
     def _may_give_first(self, *, is_probe: bool = False) -> bool:
@@ -202,12 +188,11 @@ class AttemptQueue:
         if self._admissions.is_closed:
             self._first.clear()
             self._retries.clear()
-            self._waiting.clear()
         while self._first:
             admission = self._admissions.admits(self._first[0].key)
             if admission is not Admission.NEVER:
                 return is_probe or admission is Admission.NOW
-            self._waiting[self._first.popleft().key.task_id] -= 1
+            self._first.popleft()
         return False
 
     def _give_first(self) -> Attempt:
@@ -218,5 +203,4 @@ class AttemptQueue:
 
     def _given(self, attempt: Attempt) -> Attempt:
         self._running.add(attempt.key)
-        self._waiting[attempt.key.task_id] -= 1
         return attempt

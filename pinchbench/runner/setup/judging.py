@@ -45,7 +45,7 @@ async def open_judges(
     missing or refuses to make them, and ResultsError if a judge's certificate can't be read.
     """
     if machine is None and config is not None and config.asks_openclaw:
-        machine = await identified(await to_thread.run_sync(read_machine, openclaw), takes_files=True)
+        machine = await identified(await to_thread.run_sync(read_machine, openclaw))
     async with AsyncExitStack() as stack:
         judges = []
         for number, one in enumerate(config.each if config is not None else (), start=1):

@@ -328,7 +328,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     if config.is_demo:
         raise ConfigError(f"{config.model} plays in runs only; name a model of a provider.")
     machine = await to_thread.run_sync(read_machine_for, config)
-    machine = await identified(machine, takes_files=True)
+    machine = await identified(machine)
     async with open_work_folder(config.run_root, prefix="agent-") as folder:
         [home] = await make_homes(config, machine, folder, slots=1, scripted=None)
         yield OpenClawAgent(openclaw=machine.openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)

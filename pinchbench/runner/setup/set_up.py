@@ -224,7 +224,7 @@ async def set_up(
     run = run.settled(config)
     prepared = run.prepared
     observer.set_up("looking for OpenClaw")
-    machine = await identified(machine, takes_files=prepared.has_long_prompts)
+    machine = await identified(machine)
     openclaw = machine.openclaw
     if warning := release_warning(openclaw.version):
         observer.tell(warning)

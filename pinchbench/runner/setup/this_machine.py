@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import Isolation
 from pinchbench.model.timeline import NEED_GATEWAY, Ability
-from pinchbench.openclaw.find import ask_message_file, identify_openclaw, locate_openclaw
+from pinchbench.openclaw.command import release_key
+from pinchbench.openclaw.find import identify_openclaw, locate_openclaw
 from pinchbench.openclaw.homes.abilities import allowed_by, tool_settings, tools_of_all, with_settings
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
-from pinchbench.openclaw.install import managed, release_key
+from pinchbench.openclaw.install import managed
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
 from pinchbench.runner.setup.sandboxing import check_sandbox
 
@@ -68,7 +69,7 @@ class Machine:
             found[Ability.IMAGES] = NO_IMAGES
         if self.browser is None:
             found[Ability.BROWSER] = NO_BROWSER
-        if release_key(self.openclaw.version)[: len(GATEWAYS_SINCE)] < GATEWAYS_SINCE:
+        if release_key(self.openclaw.version) < GATEWAYS_SINCE:
             found |= dict.fromkeys(NEED_GATEWAY, OLD_GATEWAY)
         return found
 
@@ -131,10 +132,6 @@ def read_machine_for(config: RunConfig, facts: RunFacts | None = None) -> Machin
     )
 
 
-async def identified(machine: Machine, *, takes_files: bool) -> Machine:
-    """Return the machine with the version of its OpenClaw, and with `takes_files` how that takes long prompts.
-
-    Raises OpenClawError if the program does not run.
-    """
-    openclaw = await identify_openclaw(machine.openclaw)
-    return replace(machine, openclaw=await ask_message_file(openclaw) if takes_files else openclaw)
+async def identified(machine: Machine) -> Machine:
+    """Return the machine with the version of its OpenClaw. Raises OpenClawError if the program does not run."""
+    return replace(machine, openclaw=await identify_openclaw(machine.openclaw))

@@ -90,7 +90,6 @@ class Bench:
     ) -> None:
         self.interrupt = Interrupt()
         self.paces: list[tuple[float, int, str]] = []
-        self.told: list[str] = []
         self.made: list[tuple[float, str, int]] = []
         self.reasons: list[Reason] = []
         self.retried: list[bool] = []
@@ -109,7 +108,6 @@ class Bench:
             self.dispatcher,
             record=self._record,
             interrupt=self.interrupt,
-            tell=self.told.append,
             alert=self.alerts.append,
         )
 
@@ -182,7 +180,7 @@ async def test_all_attempts_are_made_as_many_at_once_as_there_are_slots() -> Non
     assert [task for _, task, _ in bench.made] == [f"task_{number}" for number in range(8)]
     assert bench.most == 4
     assert anyio.current_time() - bench.began == pytest.approx(2 * TRIAL_S)
-    assert (bench.paces, bench.told, bench.dispatcher.stopped) == ([], [], "")
+    assert (bench.paces, bench.dispatcher.stopped) == ([], "")
 
 
 async def test_a_run_that_can_not_work_is_paused_probed_once_and_given_up_as_inconclusive() -> None:
@@ -190,7 +188,6 @@ async def test_a_run_that_can_not_work_is_paused_probed_once_and_given_up_as_inc
     await bench.run()
     assert bench.dispatcher.stop is Stop.INCONCLUSIVE
     assert "is it set, valid" in bench.dispatcher.stopped
-    assert bench.told == []
     assert len(bench.made) == 5  # four at once, and one to see whether it was a bad moment
     assert [limit for _, limit, _ in bench.paces] == [0, 0]
     assert bench.paces[-1][2] == bench.dispatcher.stopped
@@ -268,7 +265,6 @@ async def test_money_is_not_spent_beyond_the_limit() -> None:
     assert len(bench.made) == 10
     assert bench.dispatcher.stop is Stop.BUDGET
     assert "--max-cost" in bench.dispatcher.stopped
-    assert any("whole run" in sentence for sentence in bench.told)
     assert not bench.interrupt.stop.is_set()
 
 

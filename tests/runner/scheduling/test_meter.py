@@ -20,7 +20,7 @@ def test_one_short_attempt_tells_no_more_than_itself_about_a_long_one() -> None:
     typical = Typical()
     assert typical.of(100) == 0
     typical.add(1.0, 10)
-    assert (typical.of(100), typical.of(5), typical.of_all(100)) == (1.0, 0.5, 10.0)
+    assert (typical.of(100), typical.of(5)) == (1.0, 0.5)
     typical.add(1.0, 10)
     typical.add(1.0, 10)
     assert typical.of(100) == 10.0
@@ -34,7 +34,6 @@ def test_a_meter_knows_what_is_used_on_its_way_and_to_come() -> None:
     assert meter.used == 1.75
     assert meter.coming({KEY: 10}) == 0.75 + 0.5  # the rest of the attempt, and its judge
     assert meter.another(10) == 1.5
-    assert meter.whole(20, 2) == 1.5 + 1.0 + 2.0 + 3 * 0.5
 
 
 def test_what_runs_counts_once_however_often_it_is_reported() -> None:
@@ -62,10 +61,7 @@ def test_the_sentences_of_a_limit_name_whose_it_is() -> None:
         "--max-tokens 5,000: 4,000 tokens are used, what is on its way will take about 500 more, and another trial"
         " would take about 501."
     )
-    assert TOKENS.outlook(limits, 6000) == (
-        "At this rate the whole run would use about 6,000 tokens; --max-tokens is 5,000."
-    )
-    assert COST.reached(BudgetLimits(), 1e9) == COST.outlook(BudgetLimits(), 1e9) == ""
+    assert COST.reached(BudgetLimits(), 1e9) == ""
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(36, "36 s"), (60, "1 min"), (5400, "1 h 30 min"), (7196, "2 h")])

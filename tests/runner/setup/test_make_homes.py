@@ -10,7 +10,7 @@ import anyio
 import pytest
 from anyio import create_task_group
 
-from fakes import calls, fake_openclaw, make_task, run_config
+from fakes import fake_openclaw, make_task, run_config
 from pinchbench import run_benchmark
 from pinchbench.defaults import Network
 from pinchbench.model.timeline import Ability
@@ -101,14 +101,6 @@ async def test_a_built_in_model_reads_nothing_of_the_users(tmp_path: Path, monke
     result = await run_benchmark(replace(config, model="demo/null"))
 
     assert len(result.outcomes) == 1
-
-
-async def test_a_prompt_too_long_for_an_argument_is_asked_about_once(tmp_path: Path) -> None:
-    program = fake_openclaw(tmp_path)
-
-    await run_benchmark(run_config(tmp_path, program, {f"task_{n}": "long " * 40_000 for n in range(2)}))
-
-    assert sum("--help" in call for call in calls(program)) == 1
 
 
 async def test_a_cancelled_setup_command_leaves_nobody_though_its_program_is_a_wrapper(tmp_path: Path) -> None:
