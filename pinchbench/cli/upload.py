@@ -41,9 +41,8 @@ def upload(
     """Send a run to the public leaderboard.
 
     RUN is a run's id, its folder, or its results file. Only a complete, graded run of the whole bundled suite goes
-    there. Numbers are sent, with the names of the model, of releases, and of the bundled tasks and their criteria;
-    no text that an agent, a judge or a check wrote. --dry-run shows all that is sent. Sending a run again makes no
-    second entry.
+    there. Numbers are sent, with the names of the model, of releases, and of the bundled tasks; no text that an agent,
+    a judge or a check wrote. --dry-run shows all that is sent. Sending a run again makes no second entry.
 
     --register gets a token first, which is kept in your config folder, for you alone, and never shown; without RUN,
     that is all. The address at which the account becomes yours is printed to stdout. PINCHBENCH_TOKEN, where it is set,

@@ -1,11 +1,12 @@
 """A run as the leaderboard takes it (pure): whether it does, and every field; what is not named is not sent.
 
 Numbers are checked to be numbers; all else is of closed sets, has a shape that holds no more than a release or an id,
-or stands word for word in a bundled task. What an agent or a judge wrote is never sent.
+or is the id or the category of a bundled task. What an agent or a judge wrote is never sent.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import re
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING
 from pinchbench.config.asked_models import stored_models
 from pinchbench.defaults import THINKING_LEVELS, Isolation
 from pinchbench.model.ending import Ending, Reason
-from pinchbench.publish.leaderboard.public_names import public_label, public_model, suite_digest
+from pinchbench.publish.leaderboard.public_names import public_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from pinchbench.model.grade import Grade
+    from pinchbench.model.task import Task
     from pinchbench.model.trial import TrialKey
-    from pinchbench.publish.leaderboard.public_names import KnownTask, PrivateNames
+    from pinchbench.publish.leaderboard.public_names import PrivateNames
     from pinchbench.results.finished_run import PastRun
 
 
@@ -40,7 +41,7 @@ def make_payload(
     run: PastRun,
     *,
     submission_id: str,
-    known: Mapping[str, KnownTask],
+    known: Mapping[str, Task],
     private: PrivateNames,
 ) -> dict[str, object]:
     """Describe a run without `obstacles` to the leaderboard. `known` are the bundled tasks.
@@ -50,7 +51,7 @@ def make_payload(
     config = run.facts.config
     own_endpoint = config.get("base_url") is not None
     model = public_model(run.model, private, own_endpoint=own_endpoint)
-    tasks = _tasks(run, known, private)
+    tasks = _tasks(run, known)
     scores = [_number(task["score"]) or 0.0 for task in tasks]
     usage = run.data.usage
     # nothing is what OpenClaw says of a model without a price
@@ -63,7 +64,7 @@ def make_payload(
         "provider": model.partition("/")[0] if "/" in model else None,
         "run_id": _shaped(_RUN_ID, run.facts.run_id),
         "client_version": release,
-        "benchmark_version": f"{release or '0'}+{suite_digest(known)}",
+        "benchmark_version": f"{release or '0'}+{_suite_digest(known)}",
         "openclaw_version": _release(run.facts.versions.get("openclaw")),
         "total_score": min(round(fsum(scores), DECIMALS), float(len(scores))),
         "max_score": float(len(scores)),
@@ -88,7 +89,7 @@ def encode(payload: Mapping[str, object]) -> bytes:
     return json.dumps(payload, indent=2).encode()
 
 
-def _tasks(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> list[dict[str, object]]:
+def _tasks(run: PastRun, known: Mapping[str, Task]) -> list[dict[str, object]]:
     """Return the tasks in the plan's order."""
     keys: dict[str, list[TrialKey]] = {}
     for key in run.facts.keys:
@@ -96,7 +97,6 @@ def _tasks(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) 
     outcomes = {outcome.key: outcome for outcome in run.outcomes}
     tasks: list[dict[str, object]] = []
     for task_id, trials in keys.items():
-        task = known[task_id]
         grades = [run.grades[key] for key in trials]
         scores = [score for key in trials if (score := run.score(key)) is not None]
         ended = [outcomes[key] for key in trials]
@@ -109,34 +109,22 @@ def _tasks(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) 
                     "grading_type": max(grades, key=lambda grade: grade.graded_at).grading_type.value,
                     "timed_out": any(one.timed_out for one in ended),
                     "execution_time_seconds": _number(fsum(one.execution_time_s for one in ended) / len(ended)),
-                    "category": task.category,
-                    "breakdown": _breakdown(grades, task, private),
-                    "frontmatter": {
-                        key: value for key, value in task.head.items() if not private.are_in(json.dumps(value))
-                    },
+                    "category": known[task_id].category,
                 }
             )
         )
     return tasks
 
 
-def _breakdown(grades: Sequence[Grade], task: KnownTask, private: PrivateNames) -> dict[str, float]:
-    """The mean points of each criterion whose name may be sent."""
-    points: dict[str, list[float]] = {}
-    for grade in grades:
-        for label, value in grade.breakdown.items():
-            part, dot, name = label.partition(".")
-            prefix = f"{part}{dot}" if part in ("automated", "llm_judge") and dot else ""
-            public = public_label(name if prefix else label, task.graded, private)
-            number = _number(value)
-            if public is not None and number is not None and number <= 1:
-                points.setdefault(prefix + public, []).append(number)
-    return {label: round(fsum(values) / len(values), DECIMALS) for label, values in points.items()}
+def _suite_digest(known: Mapping[str, Task]) -> str:
+    """Return a name for this very set of tasks: 12 hexadecimal digits."""
+    together = "\n".join(sorted(f"{task.task_id} {task.digest}" for task in known.values()))
+    return hashlib.sha256(together.encode()).hexdigest()[:12]
 
 
 def _metadata(
     run: PastRun,
-    known: Mapping[str, KnownTask],
+    known: Mapping[str, Task],
     private: PrivateNames,
 ) -> dict[str, object]:
     config = run.facts.config
@@ -223,12 +211,12 @@ NAMED_TASKS = 3  # in a sentence
 ADDITIONS = ("skills", "workspace_files", "openclaw_config", "env")  # options that give agents more than others have
 
 
-def obstacles(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> tuple[str, ...]:
+def obstacles(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -> tuple[str, ...]:
     """Return what keeps a run from the leaderboard, a clause each. `known` are the bundled tasks."""
     return tuple(_obstacles(run, known, private))
 
 
-def _obstacles(run: PastRun, known: Mapping[str, KnownTask], private: PrivateNames) -> Iterator[str]:
+def _obstacles(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -> Iterator[str]:
     if any(task.private is True for task in run.facts.tasks.values()):
         yield "it has private tasks, which are made of your own work"
     if run.model.startswith("demo/"):
@@ -287,7 +275,7 @@ def _unfinished(run: PastRun) -> Iterator[str]:
         yield f"{ungraded} of {len(keys)} trials have no score"
 
 
-def _is_bundled(run: PastRun, task_id: str, known: Mapping[str, KnownTask]) -> bool:
+def _is_bundled(run: PastRun, task_id: str, known: Mapping[str, Task]) -> bool:
     """Whether a task of a run is the bundled one, unchanged, in all trials that count."""
     task = known.get(task_id)
     facts = run.facts.tasks.get(task_id)

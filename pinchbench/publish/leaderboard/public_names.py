@@ -1,13 +1,12 @@
-"""Which names of models and criteria others may read: none that names a user or a machine."""
+"""Which names of models others may read: none that names a user or a machine."""
 
 from __future__ import annotations
 
 import getpass
-import hashlib
 import os
 import platform
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,60 +15,9 @@ from pinchbench.config.asked_models import stored_models
 from pinchbench.redaction import known_secrets, mask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from pinchbench.model.task import Suite, Task
     from pinchbench.results.finished_run import PastRun
-
-
-PUBLIC_HEAD = ("id", "name", "category", "grading_type", "timeout_seconds", "grading_weights")
-WORD = re.compile(r"[^\W_]+")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class KnownTask:
-    """A bundled task.
-
-    `head` holds those keys of its YAML head that may be sent; none of them is a fixture. `graded` are the words of what
-    it is graded by, in small letters and in a row, with a space around each.
-    """
-
-    task_id: str
-    digest: str
-    category: str
-    head: Mapping[str, object] = field(default_factory=dict)
-    graded: str = field(default="", repr=False)
-
-
-def known_tasks(suite: Suite) -> dict[str, KnownTask]:
-    """Return what is known of the tasks of the bundled suite, by id (pure)."""
-    return {task.task_id: _known(task) for task in suite.tasks}
-
-
-def suite_digest(known: Mapping[str, KnownTask]) -> str:
-    """A name for this very set of tasks: 12 hexadecimal digits."""
-    together = "\n".join(sorted(f"{task.task_id} {task.digest}" for task in known.values()))
-    return hashlib.sha256(together.encode()).hexdigest()[:12]
-
-
-def in_a_row(text: str) -> list[str]:
-    """The words of a text in small letters."""
-    return WORD.findall(text.casefold())
-
-
-def _known(task: Task) -> KnownTask:
-    parts = (task.automated_checks or "", task.llm_judge_rubric or "", task.expected_behavior, *task.grading_criteria)
-    return KnownTask(
-        task_id=task.task_id,
-        digest=task.digest,
-        category=task.category,
-        head={key: task.frontmatter[key] for key in PUBLIC_HEAD if key in task.frontmatter},
-        graded=_row(parts),
-    )
-
-
-def _row(texts: Iterable[str]) -> str:
-    return f" {' '.join(word for text in texts for word in in_a_row(text))} "
 
 
 UNNAMED = "unnamed"
@@ -103,7 +51,6 @@ _ADDRESS = re.compile(
     rf"\d{{1,3}}(?:\.\d{{1,3}}){{3}}|.*:\d{{4,5}}|.*\.(?:{_LOCAL.pattern}|com|net|org|io|dev)(?::\d+)?|localhost.*",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.,:'()% -]{0,79}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -214,14 +161,3 @@ def public_model(model: str, private: PrivateNames, *, own_endpoint: bool) -> st
         return model
     last = parts[-1] if usable[-1] else UNNAMED
     return f"{parts[0]}/{last}" if usable[0] and len(parts) > 1 else last
-
-
-def public_label(label: str, graded: str, private: PrivateNames) -> str | None:
-    """Return the name of a criterion if it may be sent: it is part of the task's grading and names no person.
-
-    `graded` is that of the task. A check or a judge chooses its labels itself: other words could tell anything.
-    """
-    own = in_a_row(label)
-    if not _LABEL.fullmatch(label) or not own or f" {' '.join(own)} " not in graded or private.are_in(label):
-        return None
-    return label

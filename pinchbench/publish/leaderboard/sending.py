@@ -19,7 +19,7 @@ from pinchbench.publish.leaderboard.account import (
 )
 from pinchbench.publish.leaderboard.leaderboard_api import USUAL, open_leaderboard
 from pinchbench.publish.leaderboard.payload import encode, make_payload, obstacles
-from pinchbench.publish.leaderboard.public_names import known_tasks, private_names
+from pinchbench.publish.leaderboard.public_names import private_names
 from pinchbench.results.paths import write_json
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def submission_id(files: RunFiles) -> str:
 class PreparedUpload:
     """A run ready to be sent: `body` is every byte of it."""
 
-    run: PastRun
     submission_id: str
     body: bytes = field(repr=False)
 
@@ -62,12 +61,11 @@ def pack(run: PastRun, bundled: Suite, env: Mapping[str, str]) -> PreparedUpload
     judge wrote. Raises NotForTheLeaderboardError, naming every reason, for a run that may not go, and ResultsError when
     its run.json can't be read.
     """
-    known = known_tasks(bundled)
     private = private_names(run, env)
-    if found := obstacles(run, known, private):
+    if found := obstacles(run, bundled.by_id, private):
         raise NotForTheLeaderboardError(f"{run.files.name} is not for the leaderboard: {'; '.join(found)}.")
-    payload = make_payload(run, submission_id=submission_id(run.files), known=known, private=private)
-    return PreparedUpload(run=run, submission_id=str(payload["submission_id"]), body=encode(payload))
+    payload = make_payload(run, submission_id=submission_id(run.files), known=bundled.by_id, private=private)
+    return PreparedUpload(submission_id=str(payload["submission_id"]), body=encode(payload))
 
 
 async def send(parcel: PreparedUpload, account: Account, *, retry_policy: RetryPolicy = USUAL) -> StoredResult:
