@@ -38,18 +38,16 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
     from pinchbench import defaults
     from pinchbench.config.served import chat_at, run_at
     from pinchbench.doctor import bounded_check as report
-    from pinchbench.doctor.examination import DoctorConfig, NamedJudge, examine
+    from pinchbench.doctor.examination import DoctorConfig, examine
 
     endpoints = read_settings().endpoints
     if options["model"] is not None and options["base_url"] is None:
         at = run_at(endpoints, options["model"])
         options |= {name: at.get(name) for name in ("base_url", "api", "api_key_env", "served") if name in at}
-    asked = [chat_at(endpoints, model, option="--judge") for model in options.pop("judge")]
-    judges = tuple(NamedJudge(**{name: value for name, value in one.items() if name != "served"}) for one in asked)
+    judges = tuple(chat_at(endpoints, model, option="--judge") for model in options.pop("judge"))
     config = DoctorConfig(**options, judges=judges, isolation=defaults.Isolation(isolation))
     show = (lambda _: None) if as_json else _show  # all are printed at the end
-    look = partial(examine, config, show=show, say=say)
-    findings = anyio.run(look)
+    findings = anyio.run(partial(examine, config, show=show, say=say))
     if as_json:
         print_result(json.dumps([report.record(finding) for finding in findings]))
     sentence = report.verdict(findings)

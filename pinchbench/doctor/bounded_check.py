@@ -11,7 +11,7 @@ from anyio import Event, from_thread
 from anyio.lowlevel import current_token
 from rich.text import Text
 
-from pinchbench.errors import PinchBenchError
+from pinchbench.errors import PinchBenchError, first_error
 from pinchbench.model.finding import Finding, Level
 from pinchbench.report.text import many, plain
 
@@ -40,17 +40,10 @@ async def find_within(subject: str, check: Check, limit_s: float) -> list[Findin
         with anyio.fail_after(limit_s):
             return await check()
     except Exception as error:  # noqa: BLE001 - one broken check must not cost the others
-        return [_of_failure(subject, _innermost(error), limit_s=limit_s)]
+        return [_of_failure(subject, first_error(error), limit_s=limit_s)]
 
 
-def _innermost(error: Exception) -> Exception:
-    """The one error that a group holds: what is raised while a server of ours runs comes out in one."""
-    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    return error
-
-
-def _of_failure(subject: str, error: Exception, *, limit_s: float) -> Finding:
+def _of_failure(subject: str, error: BaseException, *, limit_s: float) -> Finding:
     match error:
         case TimeoutError():
             said, do = f"within {limit_s:g} s.", "Is the machine overloaded, or a file system dead?"

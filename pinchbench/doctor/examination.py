@@ -6,10 +6,9 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
-from anyio import Event, create_task_group
 
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.run_config import RunConfig
@@ -38,33 +37,23 @@ from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.sandbox.levels import find_support
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from pinchbench.defaults import SuiteFormat
     from pinchbench.doctor.openclaw_findings import Release
     from pinchbench.openclaw.homes.credentials import UserState
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class NamedJudge:
-    """A judge as it is named, whether it can be asked or not."""
-
-    model: str
-    base_url: str | None = None
-    api_key_env: str | None = None
-
-    def config(self) -> JudgeConfig:
-        """The options of the judge. Raises ConfigError, as a run does."""
-        return JudgeConfig(model=self.model, base_url=self.base_url, api_key_env=self.api_key_env, cache=False)
+BoundedCheck: TypeAlias = "tuple[str, Check, float]"  # with its subject, and its limit in seconds
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DoctorConfig:
     """What to look at: the options of a run that its machine has to be fit for.
 
-    With a `model` or `judges`, each is asked one small question, unless `offline`. That a key is missing is a
-    finding, not an error. Paths become absolute. Raises ConfigError for paths that can't be used.
+    With a `model` or `judges` (the fields of each `JudgeConfig`), each is asked one small question, unless `offline`.
+    That a key is missing is a finding, not an error. Paths become absolute. Raises ConfigError for paths that can't be
+    used.
     """
 
     model: str | None = None
@@ -72,7 +61,7 @@ class DoctorConfig:
     api: str | None = None
     api_key_env: str | None = None
     served: ServedModel = ServedModel()
-    judges: tuple[NamedJudge, ...] = ()
+    judges: tuple[Mapping[str, Any], ...] = ()
     concurrency: int = 1
     isolation: Isolation = Isolation.PRIVATE
     openclaw: str | None = None
@@ -117,14 +106,13 @@ CALL_MARGIN_S = 60.0  # for the home of a call and its removal, in addition to t
 async def examine(
     config: DoctorConfig, *, show: Callable[[Finding], None], say: Callable[[str], None]
 ) -> tuple[Finding, ...]:
-    """Look at everything; the findings are always in the same order, and `show` gets each as soon as its turn comes.
+    """Look at everything, one thing after another; `show` gets each finding at once.
 
-    `say` hears what is being waited for. Checks are bounded in time and independent: one that fails is a finding. No
-    finding holds a key. A cancellation ends what was started. Needs anyio's asyncio backend for the built-in models.
+    `say` hears what is being waited for. Checks are bounded in time: one that fails is a finding. No finding holds a
+    key. A cancellation ends what was started. Needs anyio's asyncio backend for the built-in models.
     """
     doctor = _Doctor(config, show=show, say=say, user=await _user())
-    await doctor.look()
-    await doctor.ask()
+    await doctor.look_and_ask()
     return tuple(doctor.findings)
 
 
@@ -137,8 +125,13 @@ async def _user() -> UserState | None:
 
 def _secrets(config: DoctorConfig, user: UserState | None) -> tuple[str, ...]:
     """All that must not be shown: as of a run, or of the environment alone where the user's OpenClaw can't be read."""
-    names = (config.api_key_env, *(one.api_key_env for one in config.judges))
+    names = (config.api_key_env, *(one.get("api_key_env") for one in config.judges))
     return secrets_of(user, *names) if user is not None else known_secrets(os.environ, filter(None, names))
+
+
+def _judge_config(fields: Mapping[str, Any]) -> JudgeConfig:
+    """Return the options of a judge. Raises ConfigError, as a run does."""
+    return JudgeConfig(**fields, cache=False)
 
 
 class _Doctor:
@@ -158,15 +151,37 @@ class _Doctor:
         self._hear = say
         self._user = user
         self._secrets = _secrets(config, user)
-        self._known = Event()  # which OpenClaw it is, or that there is none
         self._release: Release | None = None
         self._catalogue = Catalogue()  # of that OpenClaw
         self._misnamed: set[tuple[str, str]] = set()  # options and their models that this OpenClaw does not know
 
-    async def look(self) -> None:
-        """What can be found on this machine, several at once: OpenClaw takes seconds, all else milliseconds."""
+    async def look_and_ask(self) -> None:
+        """Look at this machine; then ask the model and the judges, as far as they are named."""
         config = self._config
-        run_root = partial(machine_findings.find_run_root, config.run_root, config.concurrency)
+        await self._make(self._looks())
+        if config.model is None and not config.judges:
+            self._tell(Finding.note("model", "Not asked: no --model was named."))
+        elif config.offline:
+            self._tell(Finding.note("model", "Nobody was asked, since --offline was given."))
+        else:
+            await self._make(self._questions())
+
+    def _looks(self) -> Iterator[BoundedCheck]:
+        config = self._config
+        slots = config.concurrency
+        yield "platform", blocking_check(machine_findings.find_platform), LOOK_LIMIT_S
+        yield "sandbox", blocking_check(lambda: machine_findings.of_sandbox(find_support())), SANDBOX_LIMIT_S
+        yield "OpenClaw", self._openclaw, OPENCLAW_LIMIT_S
+        yield "model name", self._model_names, LOOK_LIMIT_S
+        yield "key", self._model_key, LOOK_LIMIT_S
+        for one in config.judges:
+            yield "judge's key", partial(self._judge_key, one), LOOK_LIMIT_S
+        yield "memory", blocking_check(partial(machine_findings.find_memory, slots)), LOOK_LIMIT_S
+        yield "limits", blocking_check(partial(machine_findings.find_limits, slots)), LOOK_LIMIT_S
+        run_root = partial(machine_findings.find_run_root, config.run_root, slots)
+        yield "run root", blocking_check(run_root), LOOK_LIMIT_S
+        yield "output", blocking_check(partial(machine_findings.find_output, config.output_dir)), LOOK_LIMIT_S
+        yield "cache", blocking_check(machine_findings.find_cache), LOOK_LIMIT_S
         tasks = partial(
             machine_findings.find_prerequisites,
             config.tasks_dir,
@@ -174,59 +189,19 @@ class _Doctor:
             suite_format=config.suite_format,
             openclaw=config.openclaw,
         )
-        looks: list[tuple[str, Check, float]] = [
-            ("platform", blocking_check(machine_findings.find_platform), LOOK_LIMIT_S),
-            ("sandbox", blocking_check(lambda: machine_findings.of_sandbox(find_support())), SANDBOX_LIMIT_S),
-            ("OpenClaw", self._openclaw, OPENCLAW_LIMIT_S),
-            ("model name", self._model_names, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
-            ("key", self._model_key, OPENCLAW_LIMIT_S + LOOK_LIMIT_S),
-            *(("judge's key", partial(self._judge_key, one), LOOK_LIMIT_S) for one in config.judges),
-            ("memory", blocking_check(partial(machine_findings.find_memory, config.concurrency)), LOOK_LIMIT_S),
-            ("limits", blocking_check(partial(machine_findings.find_limits, config.concurrency)), LOOK_LIMIT_S),
-            (
-                "run root",
-                blocking_check(run_root),
-                LOOK_LIMIT_S,
-            ),
-            ("output", blocking_check(partial(machine_findings.find_output, config.output_dir)), LOOK_LIMIT_S),
-            ("cache", blocking_check(machine_findings.find_cache), LOOK_LIMIT_S),
-            ("tasks", blocking_check(tasks), OPENCLAW_LIMIT_S),
-            ("servers", self._servers, LOOK_LIMIT_S),
-        ]
-        await self._take(looks)
+        yield "tasks", blocking_check(tasks), OPENCLAW_LIMIT_S
+        yield "servers", self._servers, LOOK_LIMIT_S
 
-    async def ask(self) -> None:
-        """One question each to the model and the judges, as far as they are named."""
-        config = self._config
-        if config.model is None and not config.judges:
-            self._tell(Finding.note("model", "Not asked: no --model was named."))
-            return
-        if config.offline:
-            self._tell(Finding.note("model", "Nobody was asked, since --offline was given."))
-            return
-        limit_s = CALL_LIMIT_S + CALL_MARGIN_S
-        calls: list[tuple[str, Check, float]] = []
-        if config.model is not None:
-            calls.append(("model", self._ask_model, limit_s))
-        calls += [("judge", partial(self._ask_judge, one), limit_s) for one in config.judges]
-        await self._take(calls)
+    def _questions(self) -> Iterator[BoundedCheck]:
+        if self._config.model is not None:
+            yield "model", self._ask_model, CALL_LIMIT_S + CALL_MARGIN_S
+        for one in self._config.judges:
+            yield "judge", partial(self._ask_judge, one), CALL_LIMIT_S + CALL_MARGIN_S
 
-    async def _take(self, checks: Sequence[tuple[str, Check, float]]) -> None:
-        """Make checks at once, and tell what they find in their order."""
-        done: dict[int, list[Finding]] = {}
-        reported = 0
-
-        async def one(place: int, subject: str, check: Check, limit_s: float) -> None:
-            nonlocal reported
-            done[place] = await find_within(subject, check, limit_s)
-            while reported in done:
-                for finding in done[reported]:
-                    self._tell(finding)
-                reported += 1
-
-        async with create_task_group() as group:
-            for place, (subject, check, limit_s) in enumerate(checks):
-                group.start_soon(one, place, subject, check, limit_s)
+    async def _make(self, checks: Iterable[BoundedCheck]) -> None:
+        for subject, check, limit_s in checks:
+            for finding in await find_within(subject, check, limit_s):
+                self._tell(finding)
 
     def _say(self, text: str) -> None:
         self._hear(mask(text, self._secrets))
@@ -243,13 +218,10 @@ class _Doctor:
             self._release = release
         except OpenClawError as error:
             return [openclaw_findings.of_openclaw(error)]
-        finally:
-            self._known.set()
         return [openclaw_findings.of_openclaw(release), openclaw_findings.of_node(release)]
 
     async def _model_names(self) -> list[Finding]:
         """What a run says before its set-up about names that its OpenClaw does not know."""
-        await self._known.wait()
         if self._release is None or self._user is None:
             return []
         named: list[tuple[str, str]] = []
@@ -257,7 +229,7 @@ class _Doctor:
             named += names_to_check(self._config.run(), None).items()
         for judge in self._config.judges:
             with suppress(ConfigError):
-                named += names_to_check(None, judge.config()).items()
+                named += names_to_check(None, _judge_config(judge)).items()
         machine = Machine(openclaw=self._release.openclaw, catalogue=self._catalogue, user=self._user)
         found = []
         for option, name in named:
@@ -282,7 +254,6 @@ class _Doctor:
         provider, slash, _ = run.model.partition("/")
         if not slash:
             return []  # the name's own check reports it
-        await self._known.wait()
         names = self._catalogue.key_names(provider)
         is_refused = False
         try:
@@ -293,8 +264,8 @@ class _Doctor:
         found = self._release.openclaw if self._release is not None else None
         return [openclaw_findings.of_key(run.model, names, places, openclaw=found, is_refused=is_refused)]
 
-    async def _judge_key(self, named: NamedJudge) -> list[Finding]:
-        judge = named.config()
+    async def _judge_key(self, named: Mapping[str, Any]) -> list[Finding]:
+        judge = _judge_config(named)
         if judge.is_openclaw and judge.base_url is None:
             said = "The judge is an OpenClaw agent, and uses OpenClaw's own keys."
         elif judge.api_key_env is not None:
@@ -320,10 +291,7 @@ class _Doctor:
         if any(one.level is Level.PROBLEM for one in found):
             return found
         if self._release is None:
-            return [
-                *found,
-                Finding.note("model", "Not asked: there is no OpenClaw to ask it."),
-            ]
+            return [*found, Finding.note("model", "Not asked: there is no OpenClaw to ask it.")]
         return [*found, await ask_model(run, self._release.openclaw)]
 
     async def _ask_directly(self, run: RunConfig) -> tuple[RunConfig, list[Finding]]:
@@ -343,9 +311,9 @@ class _Doctor:
                 return run, found
         return run, []
 
-    async def _ask_judge(self, named: NamedJudge) -> list[Finding]:
+    async def _ask_judge(self, named: Mapping[str, Any]) -> list[Finding]:
         try:
-            judge = named.config()
+            judge = _judge_config(named)
         except ConfigError:
             return [Finding.note("judge", "Not asked: see its key.")]
         if ("--judge", judge.model_id) in self._misnamed:

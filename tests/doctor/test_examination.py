@@ -8,7 +8,7 @@ from anyio import fail_after
 from fake_judge import failing, fake_judge, good, not_json
 from fakes import MODEL, calls, fake_openclaw, make_suite, with_models
 from pinchbench.doctor import machine_findings
-from pinchbench.doctor.examination import DoctorConfig, NamedJudge, examine
+from pinchbench.doctor.examination import DoctorConfig, examine
 from pinchbench.model.finding import Finding, Level
 from processes import living
 
@@ -55,7 +55,7 @@ async def test_a_fit_machine_answers_and_nothing_is_left_behind(tmp_path: Path) 
 async def test_a_built_in_model_answers_from_its_own_server_whatever_a_judge_lacks(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
 
-    judges = (NamedJudge(model="openai/gpt-5"),)
+    judges = ({"model": "openai/gpt-5"},)
     found, _ = await _examine(_config(tmp_path, model="demo/oracle", judges=judges))
 
     assert found["judge's key"].level is Level.PROBLEM
@@ -89,9 +89,7 @@ async def test_an_agent_that_does_not_start_is_reported_with_what_to_try(tmp_pat
 
 
 async def test_offline_nobody_is_asked(tmp_path: Path) -> None:
-    config = _config(
-        tmp_path, model=MODEL, judges=(NamedJudge(model="j", base_url="http://127.0.0.1:9/v1"),), offline=True
-    )
+    config = _config(tmp_path, model=MODEL, judges=({"model": "j", "base_url": "http://127.0.0.1:9/v1"},), offline=True)
 
     found, said = await _examine(config)
 
@@ -106,7 +104,7 @@ async def test_no_key_reaches_a_finding(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("JUDGE_KEY", KEY[::-1])
 
     async with fake_judge(failing(401, f"no such key: {KEY[::-1]} or {KEY}")) as judge:
-        options = {"judges": (NamedJudge(model="j1", base_url=judge.base_url, api_key_env="JUDGE_KEY"),)}
+        options = {"judges": ({"model": "j1", "base_url": judge.base_url, "api_key_env": "JUDGE_KEY"},)}
         found, said = await _examine(_config(tmp_path, program, model=MODEL, **options))
 
     assert found["model"].level is Level.PROBLEM
@@ -192,8 +190,8 @@ async def test_an_endpoint_that_refuses_is_reported_in_its_own_words_and_opencla
 async def test_a_judge_that_answers_is_well_and_a_web_page_is_no_judge(tmp_path: Path) -> None:
     program = fake_openclaw(tmp_path / "fake")
     async with fake_judge() as good, fake_judge(not_json()) as odd:
-        well, _ = await _examine(_config(tmp_path, program, judges=(NamedJudge(model="j1", base_url=good.base_url),)))
-        unwell, _ = await _examine(_config(tmp_path, program, judges=(NamedJudge(model="j1", base_url=odd.base_url),)))
+        well, _ = await _examine(_config(tmp_path, program, judges=({"model": "j1", "base_url": good.base_url},)))
+        unwell, _ = await _examine(_config(tmp_path, program, judges=({"model": "j1", "base_url": odd.base_url},)))
 
     assert well["judge"].level is Level.OK
     assert unwell["judge"].level is Level.PROBLEM
@@ -202,7 +200,7 @@ async def test_a_judge_that_answers_is_well_and_a_web_page_is_no_judge(tmp_path:
 
 
 async def test_an_openclaw_judge_is_left_to_a_run(tmp_path: Path) -> None:
-    found, _ = await _examine(_config(tmp_path, judges=(NamedJudge(model=f"openclaw:{MODEL}"),)))
+    found, _ = await _examine(_config(tmp_path, judges=({"model": f"openclaw:{MODEL}"},)))
 
     assert found["judge"].level is Level.NOTE
     assert "is an OpenClaw agent" in found["judge"].said
@@ -219,7 +217,7 @@ async def test_a_missing_openclaw_is_one_problem_and_the_other_checks_go_on(tmp_
 
 async def test_settings_that_a_run_would_refuse_are_findings(tmp_path: Path) -> None:
     options = {"model": "mock/m1", "base_url": "http://127.0.0.1:9/v1", "api_key_env": "NOT_SET_ANYWHERE"}
-    config = _config(tmp_path, None, **options, judges=(NamedJudge(model="openai/gpt-5"),))
+    config = _config(tmp_path, None, **options, judges=({"model": "openai/gpt-5"},))
 
     found, said = await _examine(config)
 
@@ -232,7 +230,7 @@ async def test_settings_that_a_run_would_refuse_are_findings(tmp_path: Path) -> 
 
 async def test_names_that_openclaw_does_not_know_are_problems_and_nobody_is_asked(tmp_path: Path) -> None:
     program = with_models(fake_openclaw(tmp_path / "fake"))
-    options = {"model": "mock/m1-larg", "judges": (NamedJudge(model="openclaw:m1-large"),)}
+    options = {"model": "mock/m1-larg", "judges": ({"model": "openclaw:m1-large"},)}
 
     found, said = await _examine(_config(tmp_path, program, **options))
     offline, _ = await _examine(_config(tmp_path, program, model="mock/m1-larg", offline=True))
@@ -267,14 +265,3 @@ async def test_a_check_that_breaks_is_a_finding_and_costs_no_other(
     assert "ZeroDivisionError: no reason" in found["limits"].said
     assert found["limits"].level is Level.PROBLEM
     assert found["run root"].level is Level.OK
-
-
-def test_a_run_and_a_judge_are_those_that_are_named() -> None:
-    named = DoctorConfig(
-        model="demo/oracle", concurrency=3, judges=(NamedJudge(model="m", base_url="http://127.0.0.1:9/v1"),)
-    )
-
-    run, judge = named.run(), named.judges[0].config()
-    assert run is not None
-    assert (run.model, run.concurrency, judge.model, judge.cache) == ("demo/oracle", 3, "m", False)
-    assert DoctorConfig().run() is None
