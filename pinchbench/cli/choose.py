@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinchbench.cli.lazy import CONTEXT
-from pinchbench.cli.options import OUTPUT_DIR, setting_option
+from pinchbench.cli.options import OUTPUT_DIR
 from pinchbench.cli.output import drawn, print_result
 from pinchbench.config.settings import absolute_path
 from pinchbench.defaults import DEFAULT_MARGIN
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
               help="The file to write.  [default: stdout]")  # fmt: skip
 @click.option("--margin", type=click.FloatRange(0, 1), default=DEFAULT_MARGIN, show_default=True, metavar="M",
               help="The difference to the highest score that does not matter.")  # fmt: skip
-@setting_option("mean-across-suites")
 def choose(
     *,
     names: tuple[str, ...],
@@ -36,7 +35,6 @@ def choose(
     form: str,
     output: Path | None,
     margin: float,
-    mean_across_suites: bool,
 ) -> None:
     """Show which model is best, which is cheapest, and which is fastest.
 
@@ -51,7 +49,7 @@ def choose(
     from pinchbench.results.paths import whole_file
 
     folder = absolute_path(output_dir, option="--output-dir")
-    choice = _choice(names, folder, margin=margin, across_suites=mean_across_suites)
+    choice = _choice(names, folder, margin=margin)
     if choice.refused:
         raise ConfigError(choice.refused)
     text = _text(choice, form)
@@ -64,7 +62,7 @@ def choose(
     print_result(path)
 
 
-def _choice(names: tuple[str, ...], folder: Path, *, margin: float, across_suites: bool) -> Choice:
+def _choice(names: tuple[str, ...], folder: Path, *, margin: float) -> Choice:
     from pinchbench.experiment.experiment_page import read_experiment_runs
     from pinchbench.experiment.experiment_record import find_experiment
     from pinchbench.results.compare.choice import choice_of
@@ -74,8 +72,8 @@ def _choice(names: tuple[str, ...], folder: Path, *, margin: float, across_suite
         files = find_experiment(names[0], folder)
         if files is None:
             raise ConfigError(f"{names[0]} is not an experiment in {folder}: name one, or at least two runs or models.")
-        return read_experiment_runs(files).choice(margin=margin, across_suites=across_suites)
-    return choice_of(find_sides(names, folder), margin=margin, across_suites=across_suites)
+        return read_experiment_runs(files).choice(margin=margin)
+    return choice_of(find_sides(names, folder), margin=margin)
 
 
 def _text(choice: Choice, form: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pinchbench.cli.lazy import CONTEXT
-from pinchbench.cli.options import OUTPUT_DIR, option, setting_option
+from pinchbench.cli.options import OUTPUT_DIR, option
 from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.config.settings import absolute_path
 from pinchbench.errors import ResultsError
@@ -27,14 +27,12 @@ if TYPE_CHECKING:
 @option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write it as one HTML page, too.")  # fmt: skip
-@setting_option("mean-across-suites")
 def compare(
     *,
     names: tuple[str, ...],
     output_dir: Path,
     as_json: bool,
     html: Path | None,
-    mean_across_suites: bool,
 ) -> None:
     """Compare B with A, paired by task, and say whether it is better.
 
@@ -61,7 +59,7 @@ def compare(
     from pinchbench.results.compare.samples import find_sides
 
     sides = find_sides(names, absolute_path(output_dir, option="--output-dir"))
-    comparisons = compare_sides(sides, across_suites=mean_across_suites)
+    comparisons = compare_sides(sides)
     memorisation = memorisation_of(sides)
     if html is not None:
         path = absolute_path(html, option="--html")

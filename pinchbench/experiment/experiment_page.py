@@ -51,9 +51,9 @@ class PastExperiment:
         """The verdict about each further variant, as the page has it."""
         return verdicts_of(self.comparisons, self.sequential, baseline=self.variants[0].name)
 
-    def choice(self, *, margin: float = DEFAULT_MARGIN, across_suites: bool = False) -> Choice:
+    def choice(self, *, margin: float = DEFAULT_MARGIN) -> Choice:
         """Rank its variants, which may differ in what its file says. Raises ResultsError if none has a run."""
-        choice = choice_between(self.variants, sequential=self.sequential, margin=margin, across_suites=across_suites)
+        choice = choice_between(self.variants, sequential=self.sequential, margin=margin)
         if choice is None:
             raise ResultsError(f"No variant of {self.name} has a run yet.")
         return choice

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from pinchbench.config.asked_models import stored_models
 from pinchbench.defaults import THINKING_LEVELS, Isolation
-from pinchbench.model.ending import Ending, Reason
 from pinchbench.publish.leaderboard.public_names import public_model
 
 if TYPE_CHECKING:
@@ -235,44 +234,25 @@ def _obstacles(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -
         {grade.key.task_id for grade in graded if grade.digest not in ("", known[grade.key.task_id].digest)}
     ):
         yield f"{len(others)} of its tasks were graded by other versions of them ({_some(others)})"
-    yield from _not_its_first(run)
-    yield from _unfinished(run)
+    yield from _of_its_trials(run)
     own_endpoint = run.facts.config.get("base_url") is not None
     if public_model(run.model, private, own_endpoint=own_endpoint) != run.model:
         yield "its model's name holds a path, an address or a name of yours"
 
 
-def _not_its_first(run: PastRun) -> Iterator[str]:
+def _of_its_trials(run: PastRun) -> Iterator[str]:
     if retried := {one.key for one in run.journal.state.control.requeued}:
         yield f"{len(retried)} of its trials were retried by hand ({_some(sorted(map(str, retried)))})"
     if reused := sum((run.data.reused or {}).values()):
         yield f"{reused} of its trials were reused from earlier runs"
-
-
-def _unfinished(run: PastRun) -> Iterator[str]:
-    keys = run.facts.keys
-    outcomes = {outcome.key: outcome for outcome in run.outcomes}
     if run.end is not None and (run.end.stop is not None or run.end.interrupted):
         yield "it was ended early"
-    if left := max(run.unfinished, sum(key not in outcomes for key in keys)):
-        yield f"{left} of {len(keys)} trials are not finished"
-    missing = sum(outcome.reason is Reason.PREREQUISITE_MISSING for outcome in outcomes.values())
-    if missing:
-        yield f"{missing} of {len(keys)} trials were not run, as a prerequisite of their tasks is missing"
-    untrusted = {key for key, outcome in outcomes.items() if outcome.reason.ending is Ending.UNTRUSTED}
-    if untrusted:
-        some = _some([str(key) for key in sorted(untrusted)])
-        yield f"the evidence of {len(untrusted)} of {len(keys)} trials can't be trusted ({some})"
-    if caused := sorted(run.caused_by_agent - untrusted):
+    keys = run.facts.keys
+    if scoreless := [str(key) for key in keys if run.score(key) is None]:
         yield (
-            f"{len(caused)} of {len(keys)} trials failed in every attempt while other trials worked, which the agent"
-            f" may have caused ({_some([str(key) for key in caused])}); `pinchbench-async resume` runs them again"
+            f"{len(scoreless)} of {len(keys)} trials have no score ({_some(scoreless)}); `report` says why of each, and"
+            " `resume` or `regrade` completes what can be completed"
         )
-    failures = {key for key, outcome in outcomes.items() if not outcome.reason.is_valid}
-    if failed := len(failures - run.caused_by_agent - untrusted) - missing:
-        yield f"{failed} of {len(keys)} trials failed for infrastructure reasons"
-    if ungraded := sum(outcome.reason.is_valid and run.score(key) is None for key, outcome in outcomes.items()):
-        yield f"{ungraded} of {len(keys)} trials have no score"
 
 
 def _is_bundled(run: PastRun, task_id: str, known: Mapping[str, Task]) -> bool:

@@ -248,14 +248,13 @@ def choice_between(
     *,
     sequential: Sequence[SequentialComparison] = (),
     margin: float = DEFAULT_MARGIN,
-    across_suites: bool = False,
 ) -> Choice | None:
     """Rank the variants that have a run, which may differ in what their file says; None if there is none."""
     sides = [one.side for one in variants if one.side is not None]
     may_differ = {SETTINGS.get(name, name) for one in variants for name in one.differs}
     if not sides:
         return None
-    return choice_of(sides, sequential=sequential, margin=margin, may_differ=may_differ, across_suites=across_suites)
+    return choice_of(sides, sequential=sequential, margin=margin, may_differ=may_differ)
 
 
 def _settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]]]:

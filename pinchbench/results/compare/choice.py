@@ -245,7 +245,6 @@ def choice_of(
     sequential: Sequence[SequentialComparison] = (),
     margin: float = DEFAULT_MARGIN,
     may_differ: Collection[str] = (),
-    across_suites: bool = False,
 ) -> Choice:
     """Rank the sides, of which there must be one, on the tasks for which all have a score in the same version.
 
@@ -259,7 +258,7 @@ def choice_of(
         for task_id, why in pair_tasks(first, other)[1].items()
     }
     common = [task_id for task_id, task in first.tasks.items() if task_id not in unpaired and task.scores]
-    refused = _why_not(sides, may_differ, across_suites=across_suites)
+    refused = _why_not(sides, may_differ)
     if not refused and not common:
         refused = "Nothing is ranked: there is no task for which all have a score in the same version."
     if refused:
@@ -290,16 +289,13 @@ def choice_of(
     )
 
 
-def _why_not(sides: Sequence[Sample], may_differ: Collection[str], *, across_suites: bool) -> str:
+def _why_not(sides: Sequence[Sample], may_differ: Collection[str]) -> str:
     """Return why the scores of the sides rank no models; empty if they do."""
     first, *others = sides
     if not others:
         return "Nothing is ranked: there is only one."
-    if not across_suites and len(suites := split_by_suite(sides)) > 1:
-        return (
-            f"Nothing is ranked: scores of several suites ({', '.join(suites)}) mean different things."
-            " --mean-across-suites ranks the mean over the tasks of all."
-        )
+    if len(suites := split_by_suite(sides)) > 1:
+        return f"Nothing is ranked: scores of several suites ({', '.join(suites)}) mean different things."
     for other in others:
         for one in unlike_settings(first, other):
             if one.setting in SAME_FOR_ALL and one.setting not in may_differ:

@@ -119,13 +119,12 @@ class Comparison:
     suite: str = ""
 
 
-def compare(sides: Sequence[Sample], *, across_suites: bool = False) -> tuple[Comparison, ...]:
+def compare(sides: Sequence[Sample]) -> tuple[Comparison, ...]:
     """Compare each further side with the first. The same sides give the same result.
 
-    Where a side has several suites, each of them is compared on its own, unless `across_suites` is set.
+    Where a side has several suites, each of them is compared on its own.
     """
-    groups = {"": tuple(sides)} if across_suites else split_by_suite(sides)
-    named = [(suite, a, b) for suite, (a, *others) in groups.items() for b in others]
+    named = [(suite, a, b) for suite, (a, *others) in split_by_suite(sides).items() for b in others]
     paired = [pair_tasks(a, b) for _, a, b in named]
     differences = [difference_of(_scores(tasks)) for tasks, _ in paired]
     adjusted = holm([one.p for one in differences])
