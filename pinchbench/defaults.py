@@ -35,12 +35,25 @@ TOOL_CALLS_REMEDY = (
     "OpenClaw works by tool calls, which the server must parse: vLLM needs --enable-auto-tool-choice and"
     " --tool-call-parser, llama.cpp --jinja; Ollama is best asked by its own API (--api ollama)."
 )
-COMPLETIONS, OLLAMA = "openai-completions", "ollama"
-APIS = (  # protocols of models, by OpenClaw's names
-    *(COMPLETIONS, "openai-responses", "anthropic-messages", "google-generative-ai", OLLAMA, "azure-openai-responses"),
-    *("openai-chatgpt-responses", "google-vertex", "github-copilot", "bedrock-converse-stream", "pi-messages"),
-)
 THINKING_LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra")
+
+
+class ProtocolName(StrEnum):
+    """A protocol of models that the wire reads, as OpenClaw's `api` setting names it."""
+
+    OPENAI_CHAT = "openai-completions"
+    OPENAI_RESPONSES = "openai-responses"
+    ANTHROPIC = "anthropic-messages"
+    GEMINI = "google-generative-ai"
+    OLLAMA = "ollama"
+
+
+COMPLETIONS, OLLAMA = ProtocolName.OPENAI_CHAT.value, ProtocolName.OLLAMA.value
+APIS = (  # protocols of models, by OpenClaw's names
+    *(one.value for one in ProtocolName),
+    *("azure-openai-responses", "openai-chatgpt-responses", "google-vertex", "github-copilot"),
+    *("bedrock-converse-stream", "pi-messages"),
+)
 
 
 class DivergencePolicy(StrEnum):

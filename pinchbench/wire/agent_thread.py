@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import object_at, parse, text_at
-from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, ReplyFacts, Role
+from pinchbench.wire.protocols.call_facts import Conversation, Message, ReplyFacts, Role
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -11,24 +11,15 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from pinchbench.decoding import decode_json
-from pinchbench.wire.exchange_facts import request_body
+from pinchbench.wire.exchange_facts import PROTOCOLS, request_body
 from pinchbench.wire.protocols.gemini import MODEL
-from pinchbench.wire.wire_messages import Api
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection
 
+    from pinchbench.defaults import ProtocolName
     from pinchbench.wire.protocols.encoding import Headers
 
-# The ends of the paths at which a model answers. What stands before them is the provider's own.
-ENDPOINTS = {
-    Api.OPENAI_COMPLETIONS: re.compile(r"/chat/completions$"),
-    Api.OPENAI_RESPONSES: re.compile(r"/responses$"),
-    Api.ANTHROPIC_MESSAGES: re.compile(r"/messages$"),
-    Api.GOOGLE_GENERATIVE_AI: re.compile(r"/models/[^/]+:(?:g|streamG)enerateContent$"),
-    Api.OLLAMA: re.compile(r"/api/chat$"),
-    Api.AZURE_OPENAI_RESPONSES: re.compile(r"/responses$"),
-}
 MODELS = re.compile(r"/models(?:/.*)?$")  # which OpenClaw may ask for their names
 LISTING_METHODS = frozenset({"GET", "HEAD"})
 UNSAFE = re.compile(r"[\x00-\x20\x7f%\\?#]|//|/\.{1,2}(?:/|$)")
@@ -63,13 +54,12 @@ def canonical_target(target: str) -> str:
     return quote(decoded, safe=SAFE_SIGNS) + mark + query
 
 
-def require_endpoint(method: str, target: str, api: Api | None) -> None:
+def require_endpoint(method: str, target: str, api: ProtocolName | None) -> None:
     """Raise NotAllowedError unless a canonical target is an endpoint of the protocol; of any protocol without one."""
     path = unquote(target.partition("?")[0])
     if method in LISTING_METHODS and MODELS.search(path):
         return
-    patterns: Iterable[re.Pattern[str]] = ENDPOINTS.values() if api is None else (ENDPOINTS[api],)
-    endpoint = any(pattern.search(path) for pattern in patterns)
+    endpoint = any(one.endpoint.search(path) for one in PROTOCOLS if api in (None, one.name))
     if endpoint and method == "POST":
         return
     # OpenClaw itself asks for a web socket at some endpoints first.

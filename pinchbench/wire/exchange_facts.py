@@ -7,10 +7,11 @@ from http import HTTPStatus
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import EMPTY, error_in, error_text, parse
 from pinchbench.wire.exchange import Chunk, ExchangeEnd
 from pinchbench.wire.protocols.anthropic import AnthropicMessages
-from pinchbench.wire.protocols.call_facts import ExchangeFacts, ProtocolName, ReplyFacts, RequestFacts
+from pinchbench.wire.protocols.call_facts import ExchangeFacts, ReplyFacts, RequestFacts
 from pinchbench.wire.protocols.encoding import Unreadable, decoded, encoding_of, events, json_lines
 from pinchbench.wire.protocols.gemini import Gemini
 from pinchbench.wire.protocols.openai_chat import Ollama, OpenAIChat
@@ -26,14 +27,7 @@ if TYPE_CHECKING:
 
 
 ANTHROPIC = AnthropicMessages()
-BY_PATH: tuple[tuple[str, Protocol], ...] = (
-    ("/chat/completions", OpenAIChat()),
-    ("/responses", OpenAIResponses()),
-    ("/messages", ANTHROPIC),
-    ("/api/chat", Ollama()),
-    (":generateContent", Gemini()),
-    (":streamGenerateContent", Gemini()),
-)
+PROTOCOLS: tuple[Protocol, ...] = (OpenAIChat(), OpenAIResponses(), ANTHROPIC, Ollama(), Gemini())
 
 
 def protocol_of(path: str, body: bytes) -> Protocol | None:
@@ -44,8 +38,8 @@ def protocol_of(path: str, body: bytes) -> Protocol | None:
         body: The body, which decides for clouds that serve Anthropic's models under paths of their own.
     """
     plain = path.partition("?")[0].rstrip("/")
-    for end, protocol in BY_PATH:
-        if plain.endswith(end):
+    for protocol in PROTOCOLS:
+        if protocol.endpoint.search(plain):
             return protocol
     if b'"anthropic_version"' in body:
         value = parse(body)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
@@ -14,7 +12,8 @@ from urllib.parse import urljoin, urlsplit
 from anyio import create_task_group
 from anyio.lowlevel import checkpoint_if_cancelled
 
-from pinchbench.redaction import known_secrets
+from pinchbench.http_client import retry_after_s
+from pinchbench.redaction import is_key
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, body_of
 from pinchbench.wire.pacing import Pacer
@@ -39,28 +38,11 @@ SAME_METHOD = frozenset({307, 308})  # the others turn a POST into a GET, which 
 MAX_REDIRECTS = 5
 
 
-def retry_after_s(headers: Iterable[Header], *, now: float) -> float | None:
-    """Return what `Retry-After-Ms` or `Retry-After` asks for, in seconds from now, which is a Unix time."""
-    values = {name.lower(): value.decode("latin-1").strip() for name, value in headers}
-    if (number := _number(values.get(b"retry-after-ms", ""))) is not None:
-        return number / 1000
-    text = values.get(b"retry-after", "")
-    if (number := _number(text)) is not None:
-        return number
-    try:
-        date = parsedate_to_datetime(text)
-    except ValueError:
-        return None
-    aware = date if date.tzinfo else date.replace(tzinfo=UTC)
-    return max(0.0, (aware - datetime.fromtimestamp(now, UTC)).total_seconds())
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if 0 <= number < float("inf") else None
+def asked_wait_s(headers: Iterable[Header], now: datetime) -> float | None:
+    """Return what `Retry-After-Ms` or `Retry-After` asks for, in seconds from now."""
+    values = {name.lower(): value.decode("latin-1") for name, value in headers}
+    wait_ms = retry_after_s(values.get(b"retry-after-ms", ""), now)
+    return wait_ms / 1000 if wait_ms is not None else retry_after_s(values.get(b"retry-after", ""), now)
 
 
 HTTP_TOO_MANY_REQUESTS = 429
@@ -77,7 +59,7 @@ class Upstream:
         """Take a provider. Raises ValueError if its base URL is not one of HTTP."""
         self.provider = provider
         self.origin = Origin.parse(provider.base_url)
-        self.secret = provider.key if known_secrets({"KEY": provider.key}) else ""
+        self.secret = provider.key if is_key(provider.key) else ""
         self.pool = ConnectionPool(self.origin)
         self.pacer = Pacer(provider.max_requests, changed=changed)
 
@@ -157,7 +139,7 @@ async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
                     targets.append(redirected(call.upstream.origin, targets, response))
                     continue
                 if response.status_code == HTTP_TOO_MANY_REQUESTS:
-                    pacer.refuse(permit, retry_after_s(response.headers, now=time.time()))
+                    pacer.refuse(permit, asked_wait_s(response.headers, datetime.now(UTC)))
                 else:
                     pacer.succeed()
                 return await _pass_on(call, connection, response)
@@ -202,7 +184,7 @@ async def _pass_on(call: Call, connection: Outbound, response: h11.Response) -> 
     secret = call.upstream.secret.encode()
     headers = end_to_end((name, masked(value, secret)) for name, value in response.headers.raw_items())
     draft.status = response.status_code
-    draft.reply_headers = recorded_headers(headers, secret=call.upstream.secret)
+    draft.reply_headers = recorded_headers(headers)
     body = body_of(call.head.method, response)
     if not body.has_end:
         headers.append((b"Connection", b"close"))

@@ -20,7 +20,6 @@ from pinchbench.wire.playback import play
 from pinchbench.wire.request_route import (
     parse_route,
     recorded_headers,
-    recorded_target,
     request_headers,
     with_key,
 )
@@ -188,9 +187,9 @@ class Proxy:
         exceed = partial(self._exceed, lease)
         draft.assign(number=lease.exchanges, trial=lease.trial, turn=lease.turn, exceed=exceed)
         target = upstream.origin.path + rest
-        draft.path = recorded_target(target, token=token, secret=upstream.secret)
+        draft.path = target
         headers = request_headers(head.headers.raw_items(), origin=upstream.origin, token=token, key=provider.key)
-        draft.request_headers = recorded_headers(headers, secret=upstream.secret)
+        draft.request_headers = recorded_headers(headers)
         stays_open = False
         with self._ending(lease, draft):
             try:

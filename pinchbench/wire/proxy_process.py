@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from anyio.abc import SocketListener, SocketStream, TaskGroup
     from anyio.streams.stapled import MultiListener
 
-    from pinchbench.wire.tunnel import Authority
+    from pinchbench.wire.tunnel import Certificate
 
 
 LOG = logging.getLogger(__name__)
@@ -117,16 +117,17 @@ class _Server:
         """Listen for clients that ask the provider at its own address, if it has one."""
         if not (host := self._configure.provider.host):
             return ready
-        authority = await to_thread.run_sync(_authority, host)
+        certificate = await to_thread.run_sync(_certificate, host)
         listener = await create_tcp_listener(local_host="127.0.0.1")
-        group.start_soon(_listen, listener, Tunnel(proxy, authority))
+        group.start_soon(_listen, listener, Tunnel(proxy, certificate))
         # The way out of an empty network leads here, so that nothing else can be reached through it.
         path = Path(self._configure.folder) / TUNNEL_SOCKET_NAME
         only_exit = await create_unix_listener(path, mode=SOCKET_MODE)
-        group.start_soon(_listen, only_exit, Tunnel(proxy, authority, refused=self._reports.send_nowait))
+        group.start_soon(_listen, only_exit, Tunnel(proxy, certificate, refused=self._reports.send_nowait))
         port: int = listener.extra(SocketAttribute.local_port)  # noqa: S610 - not of Django
-        certificate = authority.pem.decode()
-        return msgspec.structs.replace(ready, tunnel_port=port, tunnel_socket=str(path), certificate=certificate)
+        return msgspec.structs.replace(
+            ready, tunnel_port=port, tunnel_socket=str(path), certificate=certificate.pem.decode()
+        )
 
     async def _send_reports(self) -> None:
         with self._to_send:
@@ -182,10 +183,10 @@ class _Server:
         await proxy.close()
 
 
-def _authority(host: str) -> Authority:
-    from pinchbench.wire.tunnel import Authority  # noqa: PLC0415 - a library that few runs need
+def _certificate(host: str) -> Certificate:
+    from pinchbench.wire.tunnel import Certificate  # noqa: PLC0415 - a library that few runs need
 
-    return Authority(host)
+    return Certificate(host)
 
 
 async def _listen(listener: SocketListener | MultiListener[SocketStream], tunnel: Tunnel) -> None:

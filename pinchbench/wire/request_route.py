@@ -11,7 +11,6 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from pinchbench.decoding import decode_json
-from pinchbench.redaction import MASK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -135,18 +134,9 @@ def _header_value(name: bytes, value: bytes, origin: Origin, *, token: str, key:
     return value
 
 
-def recorded_headers(headers: Iterable[Header], *, secret: str) -> tuple[tuple[str, str], ...]:
-    """Return headers for the recording: names in lower case, and without a secret."""
-    return tuple((name.decode("latin-1").lower(), _without(value.decode("latin-1"), secret)) for name, value in headers)
-
-
-def recorded_target(target: str, *, token: str, secret: str) -> str:
-    """Return a target for the recording, without the token and a secret."""
-    return _without(_without(_without(target, token), quote(secret, safe="")), secret)
-
-
-def _without(text: str, secret: str) -> str:
-    return text.replace(secret, MASK) if secret else text
+def recorded_headers(headers: Iterable[Header]) -> tuple[tuple[str, str], ...]:
+    """Return headers for the recording, which masks the keys in them."""
+    return tuple((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
 
 
 ERROR_TYPES = {HTTPStatus.FORBIDDEN: "permission", HTTPStatus.NOT_FOUND: "not_found"}

@@ -39,81 +39,40 @@ VALID = timedelta(days=30)  # longer than any run
 EARLY = timedelta(days=1)  # clocks that are wrong
 
 
-class Authority:
-    """Issues a certificate for a host. No key leaves this process unencrypted."""
+class Certificate:
+    """A certificate for one host, signed by itself, so that clients who trust it trust nothing else.
+
+    Attributes:
+        host: the host.
+        pem: the certificate, without its key.
+        context: the settings of TLS for a server that stands in for the host.
+    """
 
     def __init__(self, host: str) -> None:
-        """Make the keys and certificates."""
-        self.host = host
-        self._key = ec.generate_private_key(ec.SECP256R1())
-        self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "pinchbench-async, for one run")])
-        self._certificate = self._issue_own()
-        self.context = self._context(host)  # the settings of TLS for a server that stands in for the host
-
-    @property
-    def pem(self) -> bytes:
-        """The authority's certificate, which clients have to trust."""
-        return self._certificate.public_bytes(Encoding.PEM)
-
-    def _issue_own(self) -> x509.Certificate:
-        return (
-            self._builder(self._name, self._key)
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(_usage(signs_certificates=True), critical=True)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), critical=False)
-            .sign(self._key, hashes.SHA256())
-        )
-
-    def _context(self, host: str) -> ssl.SSLContext:
+        """Make it. Its key does not leave this process unencrypted."""
         key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "pinchbench-async, for one run")])
+        now = datetime.now(UTC)
         certificate = (
-            self._builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)]), key)
+            x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+            .not_valid_before(now - EARLY)
+            .not_valid_after(now + VALID)
             .add_extension(x509.SubjectAlternativeName([x509.DNSName(host)]), critical=False)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()),
-                critical=False,
-            )
-            .sign(self._key, hashes.SHA256())
+            .sign(key, hashes.SHA256())
         )
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.set_alpn_protocols(["http/1.1"])
+        self.host = host
+        self.pem = certificate.public_bytes(Encoding.PEM)
+        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.context.set_alpn_protocols(["http/1.1"])
         # OpenSSL's binding reads keys from files only, which others may read who are the same user.
         password = secrets.token_hex()
         pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode()))
         with tempfile.NamedTemporaryFile() as file:
-            file.write(pem + certificate.public_bytes(Encoding.PEM))
+            file.write(pem + self.pem)
             file.flush()
-            context.load_cert_chain(file.name, password=password)
-        return context
-
-    def _builder(self, name: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-        now = datetime.now(UTC)
-        return (
-            x509.CertificateBuilder()
-            .subject_name(name)
-            .issuer_name(self._name)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - EARLY)
-            .not_valid_after(now + VALID)
-        )
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    return x509.KeyUsage(
-        digital_signature=not signs_certificates,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
+            self.context.load_cert_chain(file.name, password=password)
 
 
 # Of each home or gateway; more would use up the files that the wire may open.
@@ -140,7 +99,7 @@ class Tunnel:
     def __init__(
         self,
         proxy: Proxy,
-        authority: Authority,
+        certificate: Certificate,
         *,
         refused: Callable[[DestinationRefused], None] | None = None,
     ) -> None:
@@ -148,11 +107,11 @@ class Tunnel:
 
         Args:
             proxy: Answers the requests to the provider.
-            authority: Has a certificate for the provider's host.
+            certificate: That of the provider's host.
             refused: Called with each other host, to which connections are then refused; None to pass them on.
         """
         self._proxy = proxy
-        self._authority = authority
+        self._certificate = certificate
         self._refused = refused
         self._new = NewConnections()
         self._connections = Counter[str]()  # by token
@@ -179,7 +138,7 @@ class Tunnel:
     async def _connect(self, stream: TransportStream, target: Target, *, early: bytes) -> None:
         self._connections[target.token] += 1
         try:
-            if target.port == HTTPS_PORT and target.host == self._authority.host:
+            if target.port == HTTPS_PORT and target.host == self._certificate.host:
                 await self._read(stream, target, early=early)
             elif self._refused is None:
                 await _pass_on(stream, target, early=early)
@@ -197,7 +156,7 @@ class Tunnel:
         stream.pause_reading()  # until TLS reads: a client may begin with it at once
         await stream.send(response_head(200, b"Connection established", ()))
         with fail_after(HANDSHAKE_LIMIT_S):
-            inner = await stream.start_tls(self._authority.context)
+            inner = await stream.start_tls(self._certificate.context)
         await self._proxy.serve(inner, token=target.token)
 
 

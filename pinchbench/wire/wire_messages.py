@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TypeAlias
 
 import msgspec
 
 from pinchbench.decoding import json_decoder
-from pinchbench.defaults import DivergencePolicy
+from pinchbench.defaults import (
+    DivergencePolicy,
+    ProtocolName,
+)
 from pinchbench.model.usage import Usage  # noqa: TC001 - msgspec reads the annotations
-
-
-class Api(StrEnum):
-    """The protocol of a provider, by OpenClaw's names."""
-
-    OPENAI_COMPLETIONS = "openai-completions"
-    OPENAI_RESPONSES = "openai-responses"
-    ANTHROPIC_MESSAGES = "anthropic-messages"
-    GOOGLE_GENERATIVE_AI = "google-generative-ai"
-    OLLAMA = "ollama"
-    AZURE_OPENAI_RESPONSES = "azure-openai-responses"
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,7 +31,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     base_url: str
     key: str = ""
-    api: Api | None = None
+    api: ProtocolName | None = None
     max_requests: int | None = None
     serves: str = ""
     model: str = ""
@@ -124,7 +115,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
         socket: the path of its Unix socket.
         tunnel_port: the port of 127.0.0.1 for HTTPS by CONNECT; 0 if the provider has no host.
         tunnel_socket: the path of a Unix socket for the same, but to the provider alone; empty without that port.
-        certificate: the authority that clients of the tunnel have to trust, as PEM; empty without that port.
+        certificate: the one that clients of the tunnel have to trust, as PEM; empty without that port.
     """
 
     port: int

@@ -23,7 +23,7 @@ from pinchbench import RunConfig, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
 from pinchbench.runner.again.replay_run import replay
-from pinchbench.wire.tunnel import Authority
+from pinchbench.wire.tunnel import Certificate
 from real_openclaw import TaskFile, write_suite
 from scripted_provider import Asked, reply, scripted_provider
 
@@ -187,8 +187,8 @@ def _told(result: Result, asked: Iterable[Asked], key: str) -> dict[str, object]
 
 async def main(settings: Mapping[str, str]) -> None:
     folder = Path(settings["folder"])
-    authority = Authority(settings["host"])
-    (folder / "ca.pem").write_bytes(authority.pem)
+    certificate = Certificate(settings["host"])
+    (folder / "ca.pem").write_bytes(certificate.pem)
     for name in ("NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"):
         os.environ[name] = str(folder / "ca.pem")
     key = os.environ[settings["key_name"]]
@@ -199,7 +199,7 @@ async def main(settings: Mapping[str, str]) -> None:
         found = set[str]()
         listener = TLSListener(
             await create_tcp_listener(local_host="0.0.0.0", local_port=443),
-            authority.context,
+            certificate.context,
             standard_compatible=False,
         )
         async with scripted_provider(partial(_answer, key), at=listener) as host, create_task_group() as group:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.wire.allow_list import (
     Named,
     NotAllowedError,
@@ -10,7 +11,6 @@ from pinchbench.wire.allow_list import (
     require_endpoint,
     require_models,
 )
-from pinchbench.wire.wire_messages import Api
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_a_path_of_two_meanings_is_refused_and_named(target: str) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "api"),
     [
-        ("POST", "/chat/completions", Api.OPENAI_COMPLETIONS),
+        ("POST", "/chat/completions", ProtocolName.OPENAI_CHAT),
         ("POST", "/api/v1/chat/completions", None),
-        ("POST", "/v1/responses?a=b", Api.OPENAI_RESPONSES),
-        ("POST", "/v1/messages?beta=true", Api.ANTHROPIC_MESSAGES),
-        ("POST", "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse", Api.GOOGLE_GENERATIVE_AI),
+        ("POST", "/v1/responses?a=b", ProtocolName.OPENAI_RESPONSES),
+        ("POST", "/v1/messages?beta=true", ProtocolName.ANTHROPIC),
+        ("POST", "/v1beta/models/gemini-3-pro:streamGenerateContent?alt=sse", ProtocolName.GEMINI),
         ("POST", "/v1beta/models/gemini-3-pro:generateContent", None),
-        ("POST", "/api/chat", Api.OLLAMA),
-        ("POST", "/openai/v1/responses?api-version=preview", Api.AZURE_OPENAI_RESPONSES),
-        ("GET", "/v1/models", Api.OPENAI_COMPLETIONS),
+        ("POST", "/api/chat", ProtocolName.OLLAMA),
+        ("POST", "/openai/v1/responses?api-version=preview", ProtocolName.OPENAI_RESPONSES),
+        ("GET", "/v1/models", ProtocolName.OPENAI_CHAT),
         ("GET", "/v1/models/a/b", None),
     ],
 )
-def test_the_endpoints_of_a_model_are_allowed(method: str, path: str, api: Api | None) -> None:
+def test_the_endpoints_of_a_model_are_allowed(method: str, path: str, api: ProtocolName | None) -> None:
     require_endpoint(method, path, api)
 
 
@@ -73,7 +73,7 @@ def test_the_endpoints_of_a_model_are_allowed(method: str, path: str, api: Api |
 )
 def test_other_endpoints_and_methods_are_refused(method: str, path: str, named: str) -> None:
     with pytest.raises(NotAllowedError) as caught:
-        require_endpoint(method, path, Api.OPENAI_COMPLETIONS)
+        require_endpoint(method, path, ProtocolName.OPENAI_CHAT)
     assert caught.value.named == named
 
 

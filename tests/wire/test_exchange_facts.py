@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.wire.exchange import Chunk
 from pinchbench.wire.exchange_facts import facts_of, protocol_of
-from pinchbench.wire.protocols.call_facts import ProtocolName
 from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, cut, exchange, sse
 
 PATHS = (CHAT, RESPONSES, MESSAGES, GEMINI)

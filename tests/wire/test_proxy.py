@@ -87,7 +87,7 @@ async def running_proxy(
                 reports_usage=reports_usage,
                 max_recording_bytes=max_recording_bytes,
             )
-            kept = Kept()
+            kept = Kept(KEY, TOKEN)
             proxy.lease(TOKEN, trial="task/1", recorder=kept)
             proxy.set_turn(TOKEN, 2)
             group.start_soon(serve_clients, listener, proxy.serve)
@@ -123,7 +123,7 @@ async def test_a_request_arrives_unchanged_but_for_host_and_key() -> None:
     assert ("X-Custom", "Kept As Sent") in asked.headers
     assert asked.header("accept-encoding") == "br, zstd"
     assert asked.header("connection") is None
-    assert exchange.path == "/base/v1/chat/completions?a=%20b&key=other"
+    assert exchange.path == "/base/v1/chat/completions?a=%20b&key=[key]"
     assert (exchange.number, exchange.turn, exchange.status, exchange.end) == (1, 2, 200, ExchangeEnd.COMPLETE)
     assert (exchange.request, exchange.reply) == (b'{"model":"m"}', b'{"ok":true}')
     assert 0 <= exchange.sent_s <= exchange.chunks[0].at_s <= exchange.ended_s

@@ -6,8 +6,6 @@ from pinchbench.wire.request_route import (
     Origin,
     end_to_end,
     parse_route,
-    recorded_headers,
-    recorded_target,
     request_headers,
     with_key,
 )
@@ -47,8 +45,6 @@ def test_only_the_token_is_replaced_by_the_key() -> None:
     headers = [(b"Authorization", b"Bearer T"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"a")]
     sent = request_headers(headers, origin=Origin.parse("http://b"), token="T", key="K")
     assert sent == [(b"Authorization", b"Bearer K"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"b")]
-    assert recorded_headers(sent[:1], secret="K") == (("authorization", "Bearer [key]"),)
-    assert recorded_target("/v1?key=T&other=K%2F", token="T", secret="K/") == "/v1?key=[key]&other=[key]"
     path = "/v1beta/models"
     assert with_key(f"{path}?a=T&key=T&key=other", token="T", key="K/") == f"{path}?a=T&key=K%2F&key=other"
     assert with_key("/v1/models?key=T", token="T", key="K") == "/v1/models?key=T"

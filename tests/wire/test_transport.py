@@ -13,7 +13,7 @@ from anyio import BrokenResourceError, EndOfStream, connect_tcp, create_task_gro
 from anyio.abc import SocketAttribute, SocketStream
 
 from pinchbench.wire.transport import BUFFER_BYTES, NewConnections, TransportStream, connect, serve_clients
-from pinchbench.wire.tunnel import Authority
+from pinchbench.wire.tunnel import Certificate
 
 LIMIT_S = 60
 MIB = 1024 * 1024
@@ -157,12 +157,12 @@ async def test_what_was_received_before_is_forwarded_first_and_what_comes_after_
 
 
 async def test_tls_is_spoken_on_both_sides() -> None:
-    authority = Authority(HOST)
-    trusting = ssl.create_default_context(cadata=authority.pem.decode())
+    certificate = Certificate(HOST)
+    trusting = ssl.create_default_context(cadata=certificate.pem.decode())
     size = 4 * BUFFER_BYTES
 
     async def serve(outer: TransportStream) -> None:
-        async with outer, await outer.start_tls(authority.context) as stream:
+        async with outer, await outer.start_tls(certificate.context) as stream:
             await stream.send(b"x" * size + await stream.receive())
 
     with fail_after(LIMIT_S):

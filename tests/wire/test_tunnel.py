@@ -17,7 +17,7 @@ from anyio.lowlevel import checkpoint
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import TransportStream, serve_clients
-from pinchbench.wire.tunnel import Authority, Tunnel
+from pinchbench.wire.tunnel import Certificate, Tunnel
 from pinchbench.wire.wire_messages import DestinationRefused, Provider
 from scripted_provider import OK_HEAD, Asked, always, chunk, reply, scripted_provider, stall
 from wire.kept import Kept
@@ -31,14 +31,14 @@ LIMIT_S = 60
 class RunningTunnel:
     """A tunnel to a provider, whose host does not exist."""
 
-    def __init__(self, proxy: Proxy, port: int, authority: Authority, kept: Kept) -> None:
+    def __init__(self, proxy: Proxy, port: int, certificate: Certificate, kept: Kept) -> None:
         self.port = port
         self._proxy = proxy
-        self._authority = authority
+        self._certificate = certificate
         self._kept = kept
 
     def trusting(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cadata=self._authority.pem.decode())
+        return ssl.create_default_context(cadata=self._certificate.pem.decode())
 
     def client(self, token: str = TOKEN) -> httpx2.AsyncClient:
         proxy = f"http://slot:{token}@127.0.0.1:{self.port}"
@@ -58,12 +58,12 @@ async def running_tunnel(
     with fail_after(LIMIT_S):
         async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
             proxy = Proxy(provider, report=lambda _: None, group=group)
-            kept = Kept()
+            kept = Kept(KEY, TOKEN)
             proxy.lease(TOKEN, trial="task/1", recorder=kept)
-            authority = Authority(HOST)
-            tunnel = Tunnel(proxy, authority, refused=refused.append if refused is not None else None)
+            certificate = Certificate(HOST)
+            tunnel = Tunnel(proxy, certificate, refused=refused.append if refused is not None else None)
             group.start_soon(serve_clients, listener, tunnel.serve)
-            yield RunningTunnel(proxy, listener.extra(SocketAttribute.local_port), authority, kept)
+            yield RunningTunnel(proxy, listener.extra(SocketAttribute.local_port), certificate, kept)
             for token in proxy.tokens:
                 await proxy.release(token)
             await proxy.close()
@@ -230,7 +230,7 @@ def test_a_key_of_a_certificate_is_never_readable_on_disk(monkeypatch: pytest.Mo
         load(context, name, **options)
 
     monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", noting)
-    Authority(HOST)
+    Certificate(HOST)
     [content] = files
     assert b"ENCRYPTED PRIVATE KEY" in content
 
@@ -243,7 +243,7 @@ async def test_a_host_that_is_no_provider_is_refused_and_named_where_nothing_is_
     assert refused == [DestinationRefused(trial="task/1", host="elsewhere.example")]
 
 
-async def test_a_client_that_does_not_trust_the_authority_ends_only_its_own_connection() -> None:
+async def test_a_client_that_does_not_trust_the_certificate_ends_only_its_own_connection() -> None:
     async with scripted_provider(always(reply(b"ok"))) as provider, running_tunnel(provider.url) as tunnel:
         proxy = f"http://slot:{TOKEN}@127.0.0.1:{tunnel.port}"
         async with httpx2.AsyncClient(proxy=proxy, trust_env=False, timeout=LIMIT_S) as distrusting:

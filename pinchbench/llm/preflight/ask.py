@@ -15,6 +15,7 @@ import httpx2
 from anyio import create_task_group, current_effective_deadline, current_time, move_on_after
 
 from pinchbench.config.served import GUESSED_CONTEXT_TOKENS, INPUTS, ServedModel
+from pinchbench.defaults import ProtocolName
 from pinchbench.errors import ConfigError
 from pinchbench.http_client import Answer, TransientError, open_client
 from pinchbench.json_values import texts_in
@@ -27,7 +28,6 @@ from pinchbench.llm.preflight.question import (
     with_v1,
 )
 from pinchbench.model.finding import Finding, Level
-from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import TOOL_CALLS_REMEDY
+from pinchbench.defaults import TOOL_CALLS_REMEDY, ProtocolName
 from pinchbench.model.finding import Finding
 from pinchbench.redaction import is_key
-from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

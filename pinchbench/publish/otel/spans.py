@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.model.ending import Reason
-from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from pinchbench.defaults import ProtocolName
     from pinchbench.model.outcome import Outcome
     from pinchbench.results.finished_run import PastRun
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.call_facts import ProtocolName, Tool
+    from pinchbench.wire.protocols.call_facts import Tool
 
 # OpenClaw 2026.9.6 ends each request with one message of its own on running commands, which it does not send again.
 MOST_TRANSIENT = 2

@@ -14,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from anyio import to_thread
 
-from pinchbench.defaults import JUDGE_PROVIDERS, Isolation
+from pinchbench.defaults import JUDGE_PROVIDERS, Isolation, ProtocolName
 from pinchbench.errors import WireError
 from pinchbench.http_client import is_loopback
 from pinchbench.openclaw.homes.credentials import places_of_key, stored_names
@@ -23,7 +23,6 @@ from pinchbench.runner.setup.preflight import has_own_address
 from pinchbench.runner.trial.wire_facts import TrialMeter
 from pinchbench.wire.proxy_client import new_token, run_wire
 from pinchbench.wire.wire_messages import (
-    Api,
     CallUsed,
     Configure,
     PaceChanged,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 HTTPS_PORT = 443
 LOGIN = "OAUTH_TOKEN"  # the end of variables whose value is no key: requests with it have another prompt
+AZURE = "azure-"  # whose models answer at the endpoints of the same protocol without it
 NO_PROXIES = ("NO_PROXY", "no_proxy")
 LOOPBACK = "127.0.0.1,localhost,::1"
 
@@ -98,7 +98,7 @@ def native_env(
     """Return an environment in which requests to the provider go through the wire, and which has no key of it (pure).
 
     `env` is what the agents of a run get without the wire, `token` stands in for the key, and `certificates` is the
-    file with the authority of the wire and those that `env` names.
+    file with the certificate of the wire and those that `env` names.
     """
     kept = {
         name: value
@@ -251,7 +251,7 @@ def why_without(config: RunConfig) -> str:
         return "Requests to the model are not recorded, because of --no-wire."
     if config.isolation is Isolation.SHARED:
         return "Requests to the model are not recorded: the agents run in your own OpenClaw."
-    if config.api not in set(Api):
+    if config.api.removeprefix(AZURE) not in set(ProtocolName):
         return f"Requests to the model are not recorded: the wire does not read {config.api}."
     if config.base_url is not None and _needs_proxy(config.base_url):
         return "Requests to the model are not recorded: its endpoint is behind the proxy that the environment names."
@@ -349,7 +349,7 @@ def _native(config: RunConfig, machine: Machine) -> NativeProvider | str | None:
 
 
 def _certificates(folder: Path, own: str) -> str:
-    """Write the authority of the wire and those that the environment names into a file; return its path. Blocks."""
+    """Write the certificate of the wire and those that the environment names into a file; return its path. Blocks."""
     others = os.environ.get("NODE_EXTRA_CA_CERTS", "")
     path = folder / "certificates.pem"
     path.write_bytes(own.encode() + (Path(others).read_bytes() if others and Path(others).is_file() else b""))
@@ -375,7 +375,7 @@ def _provider(config: RunConfig, scripted: ScriptedModel | None, native: NativeP
         id=name,
         base_url=scripted.origin if scripted is not None else own_url or NOBODY,
         key=os.environ.get(key_env, "") if key_env is not None else "",
-        api=Api(config.api),
+        api=ProtocolName(config.api.removeprefix(AZURE)),
         max_requests=config.max_requests,
         serves=serves,
         model=replay.model.partition("/")[2] if replay is not None and replay.model is not None else "",

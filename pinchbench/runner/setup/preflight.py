@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.config.served import NO_ENDPOINTS
-from pinchbench.defaults import COMPLETIONS, JUDGE_PROVIDERS, OLLAMA, Isolation
+from pinchbench.defaults import COMPLETIONS, JUDGE_PROVIDERS, OLLAMA, Isolation, ProtocolName
 from pinchbench.errors import ConfigError, EndpointError, OpenClawError
 from pinchbench.llm.preflight.question import Target
 from pinchbench.model.finding import Finding, Level
@@ -17,7 +17,6 @@ from pinchbench.openclaw.find import locate_openclaw
 from pinchbench.openclaw.homes.credentials import UserState, places_of_key, read_user_state
 from pinchbench.openclaw.model_catalogue import KEYLESS, Catalogue, names_provider, read_catalogue
 from pinchbench.runner.setup.this_machine import Machine
-from pinchbench.wire.protocols.call_facts import ProtocolName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

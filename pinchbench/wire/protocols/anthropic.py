@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import (
     Object,
     amount_at,
@@ -15,7 +17,7 @@ from pinchbench.json_values import (
     text_at,
 )
 from pinchbench.model.usage import Usage
-from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, Tool, ToolCall
+from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, Tool, ToolCall
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
 from pinchbench.wire.protocols.reply_builder import Protocol
 
@@ -40,6 +42,7 @@ class AnthropicMessages(Protocol):
     """`POST …/messages`. Its stream ends with `message_stop`; input usage comes first and output usage last."""
 
     name = ProtocolName.ANTHROPIC
+    endpoint = re.compile(r"/messages$")
 
     def read_request(self, path: str, body: Object) -> RequestFacts:
         """Read the body of a request."""

@@ -7,17 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pinchbench.defaults import ProtocolName
     from pinchbench.model.usage import Usage
-
-
-class ProtocolName(StrEnum):
-    """A protocol, as OpenClaw's `api` setting names it."""
-
-    OPENAI_CHAT = "openai-completions"
-    OPENAI_RESPONSES = "openai-responses"
-    ANTHROPIC = "anthropic-messages"
-    GEMINI = "google-generative-ai"
-    OLLAMA = "ollama"
 
 
 class Role(StrEnum):

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import (
     EMPTY,
     Object,
@@ -18,16 +19,7 @@ from pinchbench.json_values import (
     piece_at,
     text_at,
 )
-from pinchbench.wire.protocols.call_facts import (
-    Conversation,
-    Message,
-    ProtocolName,
-    RequestFacts,
-    Role,
-    TokenLogprob,
-    Tool,
-    ToolCall,
-)
+from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
 from pinchbench.wire.protocols.openai_chat import attachment_of, read_tool
 from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
@@ -44,6 +36,7 @@ class Gemini(Protocol):
     """`POST …/models/MODEL:streamGenerateContent`. Its stream has no mark of its end but the finish reason."""
 
     name = ProtocolName.GEMINI
+    endpoint = re.compile(r"/models/[^/]+:(?:g|streamG)enerateContent$")
 
     def read_request(self, path: str, body: Object) -> RequestFacts:
         """Read path and body of a request."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import (
     EMPTY,
     Object,
@@ -22,16 +24,7 @@ from pinchbench.json_values import (
     text_at,
     writable,
 )
-from pinchbench.wire.protocols.call_facts import (
-    Conversation,
-    Message,
-    ProtocolName,
-    RequestFacts,
-    Role,
-    TokenLogprob,
-    Tool,
-    ToolCall,
-)
+from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
 from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
 if TYPE_CHECKING:
@@ -51,6 +44,7 @@ class OpenAIChat(Protocol):
     """`POST …/chat/completions`. Its stream ends with `[DONE]`; usage comes in a chunk after the finish reason."""
 
     name = ProtocolName.OPENAI_CHAT
+    endpoint = re.compile(r"/chat/completions$")
     end_mark = b"[DONE]"
 
     def read_request(self, path: str, body: Object) -> RequestFacts:
@@ -113,6 +107,7 @@ class Ollama(OpenAIChat):
     """
 
     name = ProtocolName.OLLAMA
+    endpoint = re.compile(r"/api/chat$")
     end_mark = b""
 
     def read_event(self, event: Object, reply: ReplyBuilder) -> None:

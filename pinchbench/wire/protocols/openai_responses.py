@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import (
     Object,
     amount_at,
@@ -18,7 +20,7 @@ from pinchbench.json_values import (
     text_at,
     writable,
 )
-from pinchbench.wire.protocols.call_facts import Conversation, Message, ProtocolName, RequestFacts, Role, ToolCall
+from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, ToolCall
 from pinchbench.wire.protocols.openai_chat import (
     ROLES,
     SYSTEM_ROLES,
@@ -49,6 +51,7 @@ class OpenAIResponses(Protocol):
     """`POST …/responses`. Its stream ends with `response.completed`, `.incomplete` or `.failed`."""
 
     name = ProtocolName.OPENAI_RESPONSES
+    endpoint = re.compile(r"/responses$")
 
     def read_request(self, path: str, body: Object) -> RequestFacts:
         """Read the body of a request."""

@@ -13,8 +13,11 @@ from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, Role, TokenLogprob, ToolCall
 
 if TYPE_CHECKING:
+    import re
+
+    from pinchbench.defaults import ProtocolName
     from pinchbench.json_values import Object
-    from pinchbench.wire.protocols.call_facts import ProtocolName, RequestFacts
+    from pinchbench.wire.protocols.call_facts import RequestFacts
 
 
 @dataclass(kw_only=True, slots=True)
@@ -133,10 +136,12 @@ class Protocol(ABC):
     """Reads what requests and replies say. Nothing raises: what a body does not say is empty.
 
     Attributes:
+        endpoint: the end of the paths at which a model answers. What stands before it is the provider's own.
         end_mark: the data of the event that ends a stream and is no JSON; empty if there is none.
     """
 
     name: ClassVar[ProtocolName]
+    endpoint: ClassVar[re.Pattern[str]]
     end_mark: ClassVar[bytes] = b""
 
     @abstractmethod

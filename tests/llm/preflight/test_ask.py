@@ -9,10 +9,10 @@ from anyio import fail_after
 
 from failing_endpoints import Case, endpoint, refusal, reply
 from pinchbench.config.served import ServedModel
+from pinchbench.defaults import ProtocolName
 from pinchbench.llm.preflight.ask import ask_about, of_ollama, read_answers, said_of
 from pinchbench.llm.preflight.question import Target
 from pinchbench.model.finding import Level
-from pinchbench.wire.protocols.call_facts import ProtocolName
 
 LIMIT_S = 60.0
 SEEING = ("text", "image")

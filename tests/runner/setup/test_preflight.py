@@ -15,6 +15,7 @@ from fakes import Heard, calls, fake_openclaw, run_config, with_models
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel
+from pinchbench.defaults import ProtocolName
 from pinchbench.errors import ConfigError, EndpointError
 from pinchbench.llm.preflight.ask import ask_all
 from pinchbench.llm.preflight.question import Target, request_of
@@ -24,7 +25,6 @@ from pinchbench.openclaw.model_catalogue import Catalogue, Provider
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.preflight import _of_provider, check_thinking
 from pinchbench.runner.setup.this_machine import Machine
-from pinchbench.wire.protocols.call_facts import ProtocolName
 
 KEY = "sk-the-key-itself"
 

@@ -1,9 +1,10 @@
 """Anthropic's messages: what requests and replies say."""
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.protocols.call_facts import Message, ProtocolName, Role, Tool, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, Role, Tool, ToolCall
 from wire.exchanges import MESSAGES, cut, exchange, sse
 
 REQUEST = {

@@ -2,9 +2,10 @@
 
 import json
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.protocols.call_facts import Message, ProtocolName, Role, Tool, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, Role, Tool, ToolCall
 from wire.exchanges import cut, exchange
 
 PATH = "/api/chat"

@@ -2,9 +2,10 @@
 
 import json
 
+from pinchbench.defaults import ProtocolName
 from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.protocols.call_facts import Message, ProtocolName, Role, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, Role, ToolCall
 from wire.exchanges import RESPONSES, cut, exchange, sse
 
 REQUEST = {
