@@ -23,7 +23,7 @@ from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.protocols.call_facts import ExchangeFacts
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 
 Step = tuple[str, dict[str, object]]
 
@@ -129,8 +129,8 @@ def run_config(
 
 def calls_of(result: Result, outcome: Outcome) -> list[ExchangeFacts]:
     """Return what the model was asked in a trial and what it replied, in the order of its calls."""
-    recording = read_recording(Evidence(folder=result.folder / outcome.evidence).wire)
-    return [facts_of(one) for one in sorted(recording.exchanges, key=lambda one: one.number)]
+    recording = RecordingReader(Evidence(folder=result.folder / outcome.evidence).wire)
+    return [facts_of(one) for one in sorted(recording, key=lambda one: one.number)]
 
 
 def _grading_type(task: TaskFile) -> str:

@@ -100,8 +100,6 @@ class Endpoint(Protocol):
 LONGEST_RETRY_AFTER_S = 120.0  # a run does not wait for hours
 MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_TOKENS = 16_384  # of a reply, including a model's reasoning
-FEWER_TOKENS = 4096  # if the account can't pay for MAX_TOKENS and the endpoint does not say how many it can pay for
-LEAST_TOKENS = 512  # a verdict takes a few hundred; with fewer, asking is pointless
 WORTH_A_RETRY = frozenset({408, 409, 425, 429})
 REFUSE_A_PARAMETER = frozenset({400, 404, 415, 422, 501})
 NAME_NO_PARAMETER = frozenset({400, 422})  # the generic answers, which need not name the parameter
@@ -123,29 +121,21 @@ NAMES_LIMIT = re.compile(
 )
 NAMES_LENGTH = re.compile(r"in the completion|context[\s_-]?(length|window|size|limit)", re.IGNORECASE)
 NAMES_TEMPERATURE = re.compile(r"temperature", re.IGNORECASE)
-NAMES_PRICE = re.compile(r"(fewer|lower|reduce).{0,20}max[\s_-]?(completion[\s_-]?)?tokens|only afford", re.IGNORECASE)
-AFFORDED = re.compile(r"only afford\D{0,10}(\d{1,9})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RequestOptions:
-    """The parameters an endpoint may not support: an index into `FORMATS` and `LIMITS`, and a temperature of 0.
-
-    `most` is the number of tokens that the limit allows, if there is one.
-    """
+    """The parameters an endpoint may not support: an index into `FORMATS` and `LIMITS`, and a temperature of 0."""
 
     format: int = 0
     limit: int = 0
     temperature: bool = True
-    most: int = MAX_TOKENS
 
     def lowered(self, status: int, complaint: Complaint) -> RequestOptions | None:
         """Drop the parameter that a refusal names; return None if it names none that is left.
 
         If a refusal names no parameter that we know, the format is dropped: it is the one most often unsupported.
         """
-        if status == httpx2.codes.PAYMENT_REQUIRED:
-            return self._paid_for(complaint)
         if status not in REFUSE_A_PARAMETER:
             return None
         texts = (complaint.parameter, complaint.message, complaint.whole)
@@ -168,16 +158,8 @@ class RequestOptions:
             return replace(self, temperature=False)
         return None
 
-    def _paid_for(self, complaint: Complaint) -> RequestOptions | None:
-        """Lower the limit to what the account can pay for: once, and only if that is enough for a verdict."""
-        if self.most < MAX_TOKENS or not LIMITS[self.limit] or not NAMES_PRICE.search(complaint.whole):
-            return None
-        found = AFFORDED.search(complaint.whole.replace(",", ""))
-        tokens = int(found[1]) if found is not None else FEWER_TOKENS
-        return replace(self, most=tokens) if LEAST_TOKENS <= tokens < MAX_TOKENS else None
-
     def meet(self, other: RequestOptions) -> RequestOptions:
-        """Return what both request. What an account can pay for does not depend on its endpoint, and is not kept."""
+        """Return what both request."""
         return RequestOptions(
             format=max(self.format, other.format),
             limit=max(self.limit, other.limit),
@@ -197,7 +179,7 @@ def request_body(
     if request_options.temperature:
         body["temperature"] = 0
     if limit := LIMITS[request_options.limit]:
-        body[limit] = request_options.most
+        body[limit] = MAX_TOKENS
     match FORMATS[request_options.format]:
         case "json_schema":
             named = {"name": "reply", "strict": True, "schema": schema}

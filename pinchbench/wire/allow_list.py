@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -15,7 +14,7 @@ from pinchbench.wire.exchange_facts import PROTOCOLS, request_body
 from pinchbench.wire.protocols.gemini import MODEL
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from pinchbench.defaults import ProtocolName
     from pinchbench.wire.protocols.encoding import Headers
@@ -77,34 +76,27 @@ class _Request(msgspec.Struct):
     tools: msgspec.Raw = NOTHING
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Named:
-    """The models that a request names, and whether it has tools: then the model would play the agent."""
+def named_models(target: str, body: bytes, headers: Headers) -> tuple[tuple[str, ...], bool]:
+    """Return which models a request with a canonical target names, and whether it has tools, as an agent's has.
 
-    models: tuple[str, ...]
-    has_tools: bool
-
-
-def named_models(target: str, body: bytes, headers: Headers) -> Named:
-    """Return which models a request with a canonical target names. Raises NotAllowedError if that can't be read."""
+    Raises NotAllowedError if that can't be read.
+    """
     request = _parsed(request_body(body, headers)) if body else _Request()
     others = request.models if isinstance(request.models, list) else []
     in_path = MODEL.search(target.partition("?")[0])
     named = [unquote(in_path[1]) if in_path else request.model, *others]
-    return Named(
-        models=tuple(dict.fromkeys(str(name) for name in named if name is not None)),
-        has_tools=bytes(request.tools) not in (b"null", b"[]"),
-    )
+    models = tuple(dict.fromkeys(str(name) for name in named if name is not None))
+    return models, bytes(request.tools) not in (b"null", b"[]")
 
 
-def require_models(named: Named, allowed: Collection[str]) -> None:
-    """Raise NotAllowedError if a request names a model that is not allowed."""
-    for model in named.models:
+def require_models(models: Iterable[str], allowed: Collection[str], *, has_tools: bool) -> None:
+    """Raise NotAllowedError if a request, possibly with tools, names a model that is not allowed."""
+    for model in models:
         if model not in allowed:
             # Without tools, it may be OpenClaw's own: it has small models write titles and recaps.
             raise NotAllowedError(
                 f"The wire does not pass requests for {model} on: it is not the run's model.",
-                named=f"model {model}" if named.has_tools else "",
+                named=f"model {model}" if has_tools else "",
             )
 
 

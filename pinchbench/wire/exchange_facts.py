@@ -55,6 +55,12 @@ class ReadExchange:
     exchange: Exchange
     facts: ExchangeFacts
 
+    @property
+    def error(self) -> str:
+        """What the provider, or the connection, said of a failed call; empty if a stream just ended early."""
+        has_left = self.exchange.end is ExchangeEnd.CLIENT_LEFT
+        return self.facts.reply.error or ("" if has_left else self.exchange.error)
+
 
 def read_each(exchanges: Iterable[Exchange]) -> Iterator[ReadExchange]:
     """Read exchanges one by one."""

@@ -33,21 +33,6 @@ RUN = re.compile(r"(.)\1{3,}", re.DOTALL)  # of one character, such as of spaces
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FailedCall:
-    """A call of the model without a complete reply.
-
-    `error` is what the provider, or the connection, said; empty if a stream just ended early. Others are as in
-    `ExchangeHead`.
-    """
-
-    number: int
-    turn: int
-    status: int
-    end: ExchangeEnd
-    error: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Measurements:
     """What the exchanges of a trial say.
 
@@ -66,7 +51,7 @@ class Measurements:
     """
 
     facts: WireFacts
-    failed: tuple[FailedCall, ...] = ()
+    failed: tuple[ReadExchange, ...] = ()
     first_at: float = 0.0
     last: int = 0
     last_turn: int = 0
@@ -74,9 +59,9 @@ class Measurements:
     truncated_to: int = 0
 
     @property
-    def last_failure(self) -> FailedCall | None:
+    def last_failure(self) -> ReadExchange | None:
         """Return the last call, see `last`, if its reply is not complete."""
-        return next((call for call in self.failed if call.number == self.last), None)
+        return next((call for call in self.failed if call.exchange.number == self.last), None)
 
 
 def measure(read: Sequence[ReadExchange]) -> Measurements:
@@ -90,10 +75,10 @@ def measure(read: Sequence[ReadExchange]) -> Measurements:
     asked = [one.exchange for one in calls]
     last = max((one for one in asked if not _is_given_up(one)), key=_ended_at, default=None)
     given_up = [one for one in asked if _is_given_up(one) and (last is None or _ended_at(one) > _ended_at(last))]
-    failed = tuple(_failed(call) for call in calls if not call.facts.reply.complete)
+    failed = tuple(call for call in calls if not call.facts.reply.complete)
     facts = WireFacts(
         calls=len(calls),
-        failed=tuple(call.status for call in failed),
+        failed=tuple(call.exchange.status for call in failed),
         usage=sum(used, Usage()),
         unreported=sum(reply.message is not None and not (reply.usage and reply.usage.has_tokens) for reply in replies),
         models=tuple(dict.fromkeys(reply.model for reply in replies if reply.model)),
@@ -127,12 +112,6 @@ def _is_given_up(one: Exchange) -> bool:
 
 def _ended_at(one: Exchange) -> float:
     return one.began_at + one.ended_s
-
-
-def _failed(call: ReadExchange) -> FailedCall:
-    one = call.exchange
-    error = call.facts.reply.error or ("" if one.end is ExchangeEnd.CLIENT_LEFT else one.error)
-    return FailedCall(number=one.number, turn=one.turn, status=one.status, end=one.end, error=error)
 
 
 def _sum(seconds: Iterable[float]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, assert_never
@@ -12,13 +12,13 @@ import msgspec
 from anyio import to_thread
 
 from pinchbench.defaults import DivergencePolicy
-from pinchbench.wire.exchange import Chunk, DivergenceNote, ExchangeEnd
+from pinchbench.wire.exchange import Chunk, ExchangeEnd
 from pinchbench.wire.exchange_facts import request_facts
 from pinchbench.wire.http1 import LAST_CHUNK, WITHOUT_BODY, chunked
 from pinchbench.wire.normalise import home_of, workspace_of
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 from pinchbench.wire.redact import substituted
-from pinchbench.wire.reply_matching import Divergence, Replay
+from pinchbench.wire.reply_matching import Choice, Replay
 from pinchbench.wire.request_route import response_head
 
 if TYPE_CHECKING:
@@ -30,15 +30,6 @@ if TYPE_CHECKING:
 
 FRAMING = frozenset({"transfer-encoding", "content-length"})
 NOT_RECORDED = "The recording has no reply to this request, and the replay stops at a divergence."
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Choice:
-    """What a request gets: a recorded exchange's reply, a model's with `is_live`, or none of both: a refusal."""
-
-    exchange: Exchange | None = None
-    divergence: DivergenceNote | None = None
-    is_live: bool = False
 
 
 class Playback:
@@ -56,10 +47,11 @@ class Playback:
     @classmethod
     def open(cls, source: ReplaySource) -> Self:
         """Read the recording of a trial. Blocks. Raises OSError, and ValueError if the recording is damaged."""
-        recording = read_recording(Path(source.path))
+        recording = RecordingReader(Path(source.path))
+        replay = Replay(recording, source.simulated)
         if recording.problem:
             raise ValueError(recording.problem)
-        return cls(Replay(recording.exchanges, source.simulated), source)
+        return cls(replay, source)
 
     async def choose(self, draft: Draft) -> Choice:
         """Return what a request that has been read gets. Once a model has answered, it answers all later requests."""
@@ -92,18 +84,10 @@ class Playback:
 
     def _choose(self, draft: Draft) -> Choice:
         found = self._replay.match(draft.path, b"".join(draft.request), at=draft.began_at, turn=draft.turn)
-        if not isinstance(found, Divergence):
-            return Choice(exchange=found) if not self._forks_at(found, draft.turn) else Choice(is_live=True)
-        note = found.note
-        if found.recorded is not None and self._forks_at(found.recorded, draft.turn):
-            return Choice(divergence=note, is_live=True)
-        match self._source.policy:
-            case DivergencePolicy.STOP:
-                return Choice(divergence=note)
-            case DivergencePolicy.CONTINUE:
-                return Choice(divergence=note, exchange=found.recorded)
-            case _:
-                assert_never(self._source.policy)
+        if found.exchange is not None and self._forks_at(found.exchange, draft.turn):
+            return replace(found, exchange=None, is_live=True)
+        is_refused = found.divergence is not None and self._source.policy is DivergencePolicy.STOP
+        return replace(found, exchange=None) if is_refused else found
 
     def _forks_at(self, recorded: Exchange, turn: int) -> bool:
         at, in_turn = self._source.fork_at, self._source.fork_turn

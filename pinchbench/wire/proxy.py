@@ -302,7 +302,7 @@ def _require_model(lease: TrialLease, draft: Draft, target: str, provider: Provi
     That is the configured one, or the one that the trial's first request names, which OpenClaw sends before the agent
     can do anything: it may have a name of its own for the model.
     """
-    named = named_models(target, b"".join(draft.request), draft.request_headers)
-    if named.models and not lease.model:
-        lease.model = named.models[0]
-    require_models(named, (lease.model, provider.serves))
+    named, has_tools = named_models(target, b"".join(draft.request), draft.request_headers)
+    if named and not lease.model:
+        lease.model = named[0]
+    require_models(named, (lease.model, provider.serves), has_tools=has_tools)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Self
 
@@ -166,14 +165,6 @@ class RecordingWriter:
             self._earlier.pop()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Recording:
-    """What was read. `problem` says why it is not the whole recording; empty if it is."""
-
-    exchanges: tuple[Exchange, ...]
-    problem: str = ""
-
-
 class RecordingReader:
     """Iterates over a recording. Memory is bounded by one exchange and the requests that it may repeat.
 
@@ -206,17 +197,6 @@ class RecordingReader:
             self.problem = f"{self._path}: exchange {read + 1} is cut off, as its writer ended meanwhile"
         except (zstandard.ZstdError, ValueError, IndexError) as error:
             self.problem = f"{self._path}: damaged after {read} exchanges, so that the others are lost: {error}"
-
-
-def read_recording(path: Path) -> Recording:
-    """Read a whole recording.
-
-    Raises:
-        OSError: The file can not be read.
-    """
-    reader = RecordingReader(path)
-    exchanges = tuple(reader)
-    return Recording(exchanges=exchanges, problem=reader.problem)
 
 
 def _whole_bytes(file: int) -> int:

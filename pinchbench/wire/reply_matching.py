@@ -31,14 +31,18 @@ NO_POSITION = "No request was recorded in this position of a conversation that b
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Divergence:
-    """How a request differs from the recorded one in its position, after normalising both.
+class Choice:
+    """What a request gets.
 
-    `recorded` is the exchange in the same position of the same conversation; None if none was recorded there.
+    Attributes:
+        exchange: the recorded one whose reply it gets; None for a refusal, or with `is_live`.
+        divergence: how the request differs from the recorded one in its position, after normalising both.
+        is_live: whether a model is asked.
     """
 
-    recorded: Exchange | None = None
-    note: DivergenceNote
+    exchange: Exchange | None = None
+    divergence: DivergenceNote | None = None
+    is_live: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -136,8 +140,8 @@ class Replay:
         for exchange in sorted(exchanges, key=lambda one: one.number):
             self._add(exchange)
 
-    def match(self, path: str, body: bytes, *, at: float, turn: int = 0) -> Exchange | Divergence:
-        """Return the recorded exchange of this request, or how it differs from the one in its position.
+    def match(self, path: str, body: bytes, *, at: float, turn: int = 0) -> Choice:
+        """Return the recorded exchange of this request, or the one in its position and how that differs.
 
         Equal requests get their exchanges in the order of the recording, failures included, as retries change what
         OpenClaw says next. When all were served, the last one that succeeded is served again.
@@ -153,12 +157,12 @@ class Replay:
         if equal:
             found = _next(equal, turn)
             found.served += 1
-            return found.exchange
+            return Choice(exchange=found.exchange)
         nearest = self._nearest(request, turn)
         if nearest is None:
             is_repeated = request.key in self._seen
             self._seen.add(request.key)
-            return Divergence(note=DivergenceNote(summary=NO_POSITION, repeated=is_repeated))
+            return Choice(divergence=DivergenceNote(summary=NO_POSITION, repeated=is_repeated))
         nearest.served += 1
         return _difference(nearest, request, self._seen)
 
@@ -211,16 +215,16 @@ def _shared(one: Sequence[str], other: Sequence[str]) -> int:
     return next((index for index, (a, b) in enumerate(zip_longest(one, other)) if a != b), len(one))
 
 
-def _difference(recorded: _Recorded, request: _Request, seen: set[object]) -> Divergence:
+def _difference(recorded: _Recorded, request: _Request, seen: set[object]) -> Choice:
     """Compare two requests. Differences that were `seen` before are named only if there are no others."""
     before = recorded.request
     changes = _message_changes(before.messages, request.messages)
     keys = [
         *((one, other) for one, other in zip(before.outline, request.outline, strict=True) if one != other),
-        *((change.before, change.after) for change in changes),
+        *(texts for texts, _ in changes),
     ]
     is_repeated = seen.issuperset(keys)
-    change = next((one for one in changes if (one.before, one.after) not in seen), next(iter(changes), None))
+    change = next((one for one in changes if one[0] not in seen), next(iter(changes), None))
     seen.update(keys)
     said, details = [], []
     if request.model != before.model:
@@ -236,12 +240,13 @@ def _difference(recorded: _Recorded, request: _Request, seen: set[object]) -> Di
     )
     said += [f"{what} tools: {', '.join(names)}" for what, names in tools if names]
     if change is not None:
-        role = request.roles[change.index] if change.after else "missing now"
-        said.append(f"message {change.index} ({role}) is different")
-        details.append(f"message {change.index}:\n{_diff(change.before, change.after)}")
-    return Divergence(
-        recorded=recorded.exchange,
-        note=DivergenceNote(
+        texts, index = change
+        role = request.roles[index] if texts[1] else "missing now"
+        said.append(f"message {index} ({role}) is different")
+        details.append(f"message {index}:\n{_diff(*texts)}")
+    return Choice(
+        exchange=recorded.exchange,
+        divergence=DivergenceNote(
             summary=f"Compared with request {recorded.exchange.number}: {'; '.join(said)}.",
             details="\n\n".join(details),
             repeated=is_repeated,
@@ -249,19 +254,11 @@ def _difference(recorded: _Recorded, request: _Request, seen: set[object]) -> Di
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Change:
-    """Messages that differ; `index` is that of the first now."""
-
-    index: int
-    before: str
-    after: str
-
-
-def _message_changes(before: tuple[str, ...], after: tuple[str, ...]) -> list[_Change]:
+def _message_changes(before: tuple[str, ...], after: tuple[str, ...]) -> list[tuple[tuple[str, str], int]]:
+    """Return the messages that differ, before and after, and the index of the first now."""
     codes = SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes()
     return [
-        _Change(index=start, before="\n".join(before[first:last]), after="\n".join(after[start:end]))
+        (("\n".join(before[first:last]), "\n".join(after[start:end])), start)
         for tag, first, last, start, end in codes
         if tag != "equal"
     ]

@@ -25,7 +25,7 @@ from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
 from pinchbench.suite.loading import load_suite
 from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 from real_openclaw import Step, TaskFile, UserHome, run_config, write_suite
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]
@@ -186,7 +186,7 @@ async def test_the_tools_of_abilities_work_in_tasks_that_name_them(
     )
     assert {one.key.task_id: one.score for one in result.grades.values()} == dict.fromkeys(names, 1.0)
     for one in result.outcomes:
-        exchanges = read_recording(Evidence(folder=result.folder / one.evidence).wire).exchanges
+        exchanges = [*RecordingReader(Evidence(folder=result.folder / one.evidence).wire)]
         read_by_model = any(RENT.encode() in exchange.request for exchange in exchanges)
         assert read_by_model == (one.key.task_id == "task_images")
         first = min(exchanges, key=lambda exchange: exchange.number)

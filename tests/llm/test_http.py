@@ -40,9 +40,6 @@ from pinchbench.http_client import RetryPolicy
 from pinchbench.json_values import MAX_COUNT
 from pinchbench.llm.http import HttpEndpoint, open_endpoint
 from pinchbench.llm.openai_api import (
-    FEWER_TOKENS,
-    LEAST_TOKENS,
-    MAX_TOKENS,
     ChatRefusedError,
     ChatUnreachableError,
     Complaint,
@@ -336,45 +333,6 @@ async def test_an_endpoint_that_knows_no_empty_objects_is_asked_for_none(criteri
     assert schema["required"] == ["mark", "notes", *(["scores"] if criteria else []), "total"]
 
 
-CREDITS = "This request requires more credits, or fewer max_tokens. You requested up to 16384 tokens"
-
-
-@pytest.mark.parametrize(
-    ("message", "most"),
-    [
-        (f"{CREDITS}, but can only afford 900", 900),
-        (f"{CREDITS}, but can only afford 1,900.", 1900),
-        (CREDITS, FEWER_TOKENS),
-    ],
-)
-async def test_no_more_tokens_are_asked_for_than_the_account_can_pay(message: str, most: int) -> None:
-    def choose(asked: Asked) -> Answer:
-        return failing(402, message) if asked.json["max_tokens"] > most else good()
-
-    async with judge_of(choose=choose) as (fake, judge):
-        assert (await ask(judge)).calls == 2
-        await ask(judge)
-    limits = [asked.json["max_tokens"] for asked in fake.requests]
-    assert limits == [MAX_TOKENS, most, MAX_TOKENS, most]  # the account may have been filled up meanwhile
-    assert "response_format" in fake.requests[-1].json
-
-
-@pytest.mark.parametrize(
-    ("message", "calls"),
-    [
-        (f"{CREDITS}, but can only afford {LEAST_TOKENS - 1}", 1),
-        (f"{CREDITS}, but can only afford {MAX_TOKENS}", 1),
-        (f"{CREDITS}, but can only afford 9000", 2),
-        ("Insufficient credits. Add more using your account's page.", 1),
-    ],
-)
-async def test_an_account_that_cannot_pay_for_a_verdict_has_no_credit_left(message: str, calls: int) -> None:
-    async with judge_of(failing(402, message)) as (_, judge):
-        with pytest.raises(ChatRefusedError, match="no credit left") as raised:
-            await ask(judge)
-    assert (raised.value.calls, raised.value.lasting) == (calls, True)
-
-
 async def test_all_wishes_can_be_given_up_one_after_another() -> None:
     refusals = [failing(400, name) for name in ("response_format", "json_object", "temperature", "max_tokens")]
     async with judge_of(*refusals, failing(422, "max_completion_tokens"), good()) as (fake, judge):
@@ -398,8 +356,8 @@ async def test_an_endpoint_that_refuses_whatever_is_asked_is_not_asked_for_ever(
 @given(
     complaints=st.lists(
         st.tuples(
-            st.sampled_from([400, 402, 404, 422]),
-            st.sampled_from(["response_format", "max_tokens", "temperature", "no", "json_mode", LENGTHS[0], CREDITS])
+            st.sampled_from([400, 404, 422]),
+            st.sampled_from(["response_format", "max_tokens", "temperature", "no", "json_mode", LENGTHS[0]])
             | st.text(),
         )
     )
@@ -410,7 +368,7 @@ def test_giving_up_comes_to_an_end(complaints: list[tuple[int, str]]) -> None:
         lower = request_options.lowered(status, Complaint(message=text, whole=text))
         if lower is not None:
             assert lower != request_options
-            assert lower.meet(request_options) == replace(lower, most=MAX_TOKENS)
+            assert lower.meet(request_options) == lower
             request_options, steps = lower, steps + 1
     assert steps <= 6
 
@@ -505,7 +463,7 @@ async def test_an_endpoint_that_is_too_slow_is_unreachable(retry_policy: RetryPo
     [
         (failing(400, "flagged"), False, "status 400 (flagged)."),
         (failing(401, "bad key"), True, "status 401 (bad key). Check the key in JUDGE_KEY."),
-        (failing(402, "pay"), True, "status 402 (pay). The account has no credit left."),
+        (failing(402, "or fewer max_tokens"), True, "(or fewer max_tokens). The account has no credit left."),
         (failing(403, "not yours"), False, "status 403 (not yours). Check the key in JUDGE_KEY."),
         (failing(403, "input was flagged by moderation"), False, "moderation"),
         (failing(404, "no such model"), False, "status 404 (no such model). Check --judge and its base-url."),

@@ -151,8 +151,8 @@ MUTANTS = (
     ),
     Mutant(
         "a replay goes on with what was not recorded",
-        "return Choice(divergence=note)",
-        "return Choice(divergence=note, is_live=True)",
+        "return replace(found, exchange=None) if is_refused else found",
+        "return replace(found, exchange=None, is_live=True) if is_refused else found",
         ("wire/test_playback",),
     ),
     Mutant(
@@ -229,8 +229,8 @@ MUTANTS = (
     ),
     Mutant(
         "a model is asked that is not the run's",
-        "require_models(named, (lease.model, provider.serves))",
-        "require_models(named, (*named.models, provider.serves))",
+        "require_models(named, (lease.model, provider.serves), has_tools=has_tools)",
+        "require_models(named, (*named, provider.serves), has_tools=has_tools)",
         ("wire/test_proxy",),
     ),
     Mutant(

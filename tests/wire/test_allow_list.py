@@ -4,7 +4,6 @@ import pytest
 
 from pinchbench.defaults import ProtocolName
 from pinchbench.wire.allow_list import (
-    Named,
     NotAllowedError,
     canonical_target,
     named_models,
@@ -94,7 +93,7 @@ def test_other_endpoints_and_methods_are_refused(method: str, path: str, named: 
 def test_the_models_that_a_request_names_are_read(
     target: str, body: bytes, models: tuple[str, ...], has_tools: bool
 ) -> None:
-    assert named_models(target, body, ()) == Named(models=models, has_tools=has_tools)
+    assert named_models(target, body, ()) == (models, has_tools)
 
 
 def test_a_body_that_can_not_be_read_is_refused() -> None:
@@ -104,7 +103,7 @@ def test_a_body_that_can_not_be_read_is_refused() -> None:
 
 @pytest.mark.parametrize(("has_tools", "named"), [(True, "model stronger"), (False, "")])
 def test_another_model_is_refused_and_named_if_it_would_play_the_agent(has_tools: bool, named: str) -> None:
-    require_models(Named(models=("mine",), has_tools=True), {"mine"})
+    require_models(("mine",), {"mine"}, has_tools=True)
     with pytest.raises(NotAllowedError) as caught:
-        require_models(Named(models=("mine", "stronger"), has_tools=has_tools), {"mine"})
+        require_models(("mine", "stronger"), {"mine"}, has_tools=has_tools)
     assert caught.value.named == named

@@ -16,7 +16,7 @@ from anyio.abc import SocketStream
 from pinchbench.errors import WireError
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.proxy_client import Wire, new_token, run_wire
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 from pinchbench.wire.wire_messages import CallFailed, Configure, Provider, WireEvent
 from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
 
@@ -73,9 +73,8 @@ async def test_a_lease_serves_and_records_a_trial_on_both_sockets(folder: Path) 
         assert KEY not in " ".join(process.cmdline())
         with suppress(psutil.AccessDenied):  # only root may read it
             assert KEY not in repr(process.environ())
-    recording = read_recording(path)
-    assert not recording.problem
-    assert [(one.request, one.turn, one.end) for one in recording.exchanges] == [
+    recording = [*RecordingReader(path)]
+    assert [(one.request, one.turn, one.end) for one in recording] == [
         (b'"one"', 0, ExchangeEnd.COMPLETE),
         (b'"two"', 1, ExchangeEnd.COMPLETE),
     ]
@@ -107,7 +106,7 @@ async def test_the_end_of_a_lease_cuts_and_records_what_still_streams(folder: Pa
             await anext(parts)
         await response.aclose()
         await provider.left.wait()
-    (exchange,) = read_recording(path).exchanges
+    (exchange,) = RecordingReader(path)
     assert (exchange.end, exchange.reply) == (ExchangeEnd.CLIENT_LEFT, b"data: 1\n\n")
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pinchbench.wire import recording
 from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
-from pinchbench.wire.recording import Recording, RecordingReader, RecordingWriter, read_recording
+from pinchbench.wire.recording import RecordingReader, RecordingWriter
 from wire.exchanges import CHAT, cut, exchange, sse
 
 SECRET = "sk-live-0123456789abcdef"
@@ -61,13 +61,19 @@ def record(path: Path, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
         return tuple(map(writer.append, exchanges))
 
 
+def read(path: Path) -> tuple[list[Exchange], str]:
+    """Return the exchanges, and why they are not all."""
+    reader = RecordingReader(path)
+    return [*reader], reader.problem
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(exchanges=st.lists(EXCHANGES, max_size=12))
 def test_what_is_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, exchanges: list[Exchange]) -> None:
     path = tmp_path_factory.mktemp("wire") / "wire.jsonl.zst"
 
     assert record(path, exchanges) == tuple(exchanges)
-    assert read_recording(path) == Recording(exchanges=tuple(exchanges))
+    assert read(path) == (exchanges, "")
 
 
 def conversation(turns: int, *, said: str = "Please read the file and tell me what is in it. ") -> list[Exchange]:
@@ -105,9 +111,9 @@ def test_a_cut_anywhere_loses_one_exchange_and_says_so(path: Path) -> None:
 
     for size in (before + 1, before + 5, before + 30, len(data) - 1):
         path.write_bytes(data[:size])
-        torn = read_recording(path)
-        assert torn.exchanges == tuple(whole[:2])
-        assert "exchange 3 is cut off" in torn.problem
+        exchanges, problem = read(path)
+        assert exchanges == whole[:2]
+        assert "exchange 3 is cut off" in problem
 
 
 def test_after_a_cut_a_new_writer_goes_on(path: Path) -> None:
@@ -117,7 +123,7 @@ def test_after_a_cut_a_new_writer_goes_on(path: Path) -> None:
 
     record(path, whole[3:])
 
-    assert read_recording(path) == Recording(exchanges=(*whole[:2], whole[3]))
+    assert read(path) == ([*whole[:2], whole[3]], "")
 
 
 @pytest.mark.parametrize(
@@ -132,7 +138,7 @@ def test_after_a_cut_a_new_writer_goes_on(path: Path) -> None:
 def test_a_line_that_is_no_exchange_is_a_problem(path: Path, line: bytes) -> None:
     path.write_bytes(zstandard.ZstdCompressor().compress(line))
 
-    assert "damaged after 0 exchanges" in read_recording(path).problem
+    assert "damaged after 0 exchanges" in read(path)[1]
 
 
 def test_secrets_are_masked_before_requests_are_compared(path: Path) -> None:
@@ -142,7 +148,7 @@ def test_secrets_are_masked_before_requests_are_compared(path: Path) -> None:
 
     masked = tuple(replace(one, request=one.request.replace(SECRET.encode(), b"*" * len(SECRET))) for one in whole)
     assert written == masked
-    assert read_recording(path).exchanges == masked
+    assert read(path)[0] == [*masked]
 
 
 @pytest.mark.parametrize("cut_at", range(1, len(SECRET)))
@@ -153,7 +159,7 @@ def test_a_secret_that_goes_on_where_an_earlier_request_ended_is_masked(path: Pa
         written = writer.append(exchange(CHAT, begin + SECRET[cut_at:].encode() + b"y" * 200))
 
     assert written.request == b"x" * 200 + b"*" * len(SECRET) + b"y" * 200
-    assert read_recording(path).exchanges[1] == written
+    assert read(path)[0][1] == written
 
 
 def write_a_piece_until_the_disk_is_full() -> Callable[[int, bytes], int]:
@@ -180,7 +186,7 @@ def test_a_full_disk_leaves_what_was_written_before(path: Path, monkeypatch: pyt
                 writer.append(whole[1])
         writer.append(whole[2])
 
-    assert read_recording(path) == Recording(exchanges=(whole[0], whole[2]))
+    assert read(path) == ([whole[0], whole[2]], "")
 
 
 def test_the_memory_for_earlier_requests_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,4 +197,4 @@ def test_the_memory_for_earlier_requests_is_bounded(path: Path, monkeypatch: pyt
             writer.append(one)
             assert sum(map(len, writer._earlier)) <= 1000
 
-    assert read_recording(path).exchanges == tuple(whole)
+    assert read(path)[0] == whole

@@ -5,8 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from pinchbench.wire.exchange import Exchange, ExchangeEnd
-from pinchbench.wire.reply_matching import Divergence, Replay
+from pinchbench.wire.exchange import DivergenceNote, Exchange, ExchangeEnd
+from pinchbench.wire.reply_matching import Choice, Replay
 from wire.exchanges import CHAT, MESSAGES, RESPONSES, exchange, sse
 
 RECORDED_AT = 1_795_398_600.0  # 2026-11-23 01:50 UTC
@@ -52,18 +52,20 @@ def recorded(*requests: dict[str, object], turns: Sequence[int] = ()) -> list[Ex
     ]
 
 
-def match(replay: Replay, asked: object, *, turn: int = 0, path: str = CHAT) -> Exchange | Divergence:
+def match(replay: Replay, asked: object, *, turn: int = 0, path: str = CHAT) -> Choice:
     return replay.match(path, exchange(path, asked).request, at=LATER, turn=turn)
 
 
-def number(matched: Exchange | Divergence) -> int:
-    assert isinstance(matched, Exchange), matched.note.summary
-    return matched.number
+def number(found: Choice) -> int:
+    assert found.divergence is None
+    assert found.exchange is not None
+    return found.exchange.number
 
 
-def diverged(matched: Exchange | Divergence) -> Divergence:
-    assert isinstance(matched, Divergence)
-    return matched
+def diverged(found: Choice) -> tuple[int | None, DivergenceNote]:
+    """Return the number of the exchange with which a request is compared, and how it differs."""
+    assert found.divergence is not None
+    return found.exchange.number if found.exchange is not None else None, found.divergence
 
 
 def test_the_requests_of_a_conversation_get_their_replies() -> None:
@@ -96,27 +98,26 @@ def test_equal_requests_get_their_exchanges_in_order_and_the_last_success_again(
 def test_a_different_message_is_named_with_its_difference() -> None:
     replay = Replay(recorded(request(), request("a"), request("a", "b")))
 
-    found = diverged(match(replay, request("a", results=["one\ntwo\nthree"])))
+    compared, found = diverged(match(replay, request("a", results=["one\ntwo\nthree"])))
 
-    assert found.recorded is not None
-    assert found.recorded.number == 2
-    assert found.note.details.startswith("message 2:\n")
-    assert "-result of a" in found.note.details
-    assert "+two" in found.note.details
-    assert not found.note.repeated
-    assert found.note.summary == "Compared with request 2: message 2 (tool) is different."
+    assert compared == 2
+    assert found.details.startswith("message 2:\n")
+    assert "-result of a" in found.details
+    assert "+two" in found.details
+    assert not found.repeated
+    assert found.summary == "Compared with request 2: message 2 (tool) is different."
 
 
 def test_changes_of_system_prompt_tools_and_model_are_named() -> None:
     replay = Replay(recorded(request(tools={"exec": "run", "read": "read it", "old": ""})))
 
-    found = diverged(
+    _, found = diverged(
         match(replay, request(system="Be very kind.", model="n", tools={"exec": "run", "read": "read", "new": "n"}))
     )
 
-    assert "+Be very kind." in found.note.details
-    assert "-Be kind." in found.note.details
-    assert found.note.summary == (
+    assert "+Be very kind." in found.details
+    assert "-Be kind." in found.details
+    assert found.summary == (
         "Compared with request 1: asks for the model n; the system prompt changed (+5 characters); "
         "new tools: new; removed tools: old; changed tools: read."
     )
@@ -129,9 +130,9 @@ def test_a_difference_that_stays_is_repeated_and_a_new_one_is_not() -> None:
     second = diverged(match(replay, request("a", system="Other.")))
     third = diverged(match(replay, request("a", "b", system="Other.", results=["result of a", "new"])))
 
-    assert [one.recorded.number for one in (first, second, third) if one.recorded] == [1, 2, 3]
-    assert [one.note.repeated for one in (first, second, third)] == [False, True, False]
-    assert "message 4 " in third.note.summary
+    assert [compared for compared, _ in (first, second, third)] == [1, 2, 3]
+    assert [found.repeated for _, found in (first, second, third)] == [False, True, False]
+    assert "message 4 " in third[1].summary
 
 
 def test_an_inserted_message_does_not_shift_those_after_it() -> None:
@@ -140,22 +141,22 @@ def test_an_inserted_message_does_not_shift_those_after_it() -> None:
     assert isinstance(asked["messages"], list)
     asked["messages"].insert(4, {"role": "user", "content": "a note"})
 
-    found = diverged(match(replay, asked))
+    _, found = diverged(match(replay, asked))
 
-    assert "message 3 (user)" in found.note.summary
-    assert "+a note" in found.note.details
-    assert "result" not in found.note.details
+    assert "message 3 (user)" in found.summary
+    assert "+a note" in found.details
+    assert "result" not in found.details
 
 
 def test_what_goes_further_than_the_recording_and_what_is_alien_to_it_have_no_exchange() -> None:
     replay = Replay(recorded(request()))
 
-    further = diverged(match(replay, request("a")))
-    alien = diverged(match(replay, request(system="Recap.", user="Summarise.")))
+    further, why = diverged(match(replay, request("a")))
+    alien, why_alien = diverged(match(replay, request(system="Recap.", user="Summarise.")))
 
-    assert further.recorded is alien.recorded is None
-    assert (further.note.repeated, diverged(match(replay, request("a"))).note.repeated) == (False, True)
-    assert "No request was recorded" in alien.note.summary
+    assert further is alien is None
+    assert (why.repeated, diverged(match(replay, request("a")))[1].repeated) == (False, True)
+    assert "No request was recorded" in why_alien.summary
 
 
 def test_a_conversation_that_the_provider_keeps_is_completed() -> None:
@@ -179,10 +180,9 @@ def test_a_conversation_that_the_provider_keeps_is_completed() -> None:
     )
 
     assert [number(match(replay, one, path=RESPONSES)) for one in (third, second, first)] == [3, 2, 1]
-    found = diverged(match(replay, {**third, "input": [item("else")]}, path=RESPONSES))
-    assert found.recorded is not None
-    assert found.recorded.number == 3
-    assert "message 4 " in found.note.summary
+    compared, found = diverged(match(replay, {**third, "input": [item("else")]}, path=RESPONSES))
+    assert compared == 3
+    assert "message 4 " in found.summary
 
 
 def test_requests_of_no_protocol_match_by_the_end_of_the_path_and_the_body() -> None:
@@ -190,11 +190,10 @@ def test_requests_of_no_protocol_match_by_the_end_of_the_path_and_the_body() -> 
 
     assert number(match(replay, b"x", path="/v1/embeddings")) == 2
     assert number(match(replay, b"", path="/v1/models?a=2")) == 1
-    found = diverged(match(replay, b"y", path="/v1/embeddings"))
-    assert found.recorded is not None
+    compared, found = diverged(match(replay, b"y", path="/v1/embeddings"))
     details = "message 0:\n@@ -2,2 +2,2 @@\n embeddings\n-x\n+y"
-    assert (found.recorded.number, found.note.details) == (2, details)
-    assert diverged(match(replay, b"y", path="/v1/else")).recorded is None
+    assert (compared, found.details) == (2, details)
+    assert diverged(match(replay, b"y", path="/v1/else"))[0] is None
 
 
 @pytest.mark.parametrize("body", [b"", b"[", b"\xff\0", b"[" * 10_000, b'{"messages":{"a":1}}', b'{"messages":[1]}'])
@@ -203,13 +202,13 @@ def test_hostile_requests_are_matched_or_diverge(path: str, body: bytes) -> None
     replay = Replay([exchange(path, body, number=1), *recorded(request())])
 
     assert number(match(replay, body, path=path)) == 1
-    assert isinstance(match(replay, b"other" + body, path="/y"), Divergence)
+    assert match(replay, b"other" + body, path="/y").divergence is not None
 
 
 def test_large_texts_that_differ_are_compared_in_bounded_time() -> None:
     replay = Replay(recorded(request("a", results=["\n".join(f"line {n}" for n in range(50_000))])))
 
-    found = diverged(match(replay, request("a", results=["\n".join(f"Line {n}" for n in range(50_000))])))
+    _, found = diverged(match(replay, request("a", results=["\n".join(f"Line {n}" for n in range(50_000))])))
 
-    assert len(found.note.details) < 15_000
-    assert "more lines" in found.note.details
+    assert len(found.details) < 15_000
+    assert "more lines" in found.details

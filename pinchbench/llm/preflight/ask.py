@@ -7,7 +7,6 @@ import re
 import socket
 import ssl
 from contextlib import suppress
-from dataclasses import replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -25,9 +24,8 @@ from pinchbench.llm.preflight.question import (
     not_reached,
     request_of,
     silent,
-    with_v1,
 )
-from pinchbench.model.finding import Finding, Level
+from pinchbench.model.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
 LIMIT_S = 2.0  # for an answer; with the program's start before it, a diagnosis takes about 3 s
 REST_S = 0.1  # of the limit, for reporting what has come of a slow reply
-SECOND_LIMIT_S = 0.4  # for trying the address that was probably intended
 MAX_BODY_BYTES = 64 * 1024  # of an answer: an error's message is near its beginning
 FAILED = "the connection failed ({})"
 
@@ -62,10 +59,7 @@ async def ask(target: Target) -> Finding:
     """Ask one target; see `ask_all`."""
     try:
         async with open_client(target.base_url, whose=target.model, secrets=[target.secret]) as client:
-            finding = await _ask(client.raw, target)
-            if finding.level is Level.PROBLEM and target.url_option and with_v1(target):
-                return await _with_address(client, target, finding)
-            return finding
+            return await _ask(client.raw, target)
     except ConfigError as error:
         return not_reached(target, FAILED.format(str(error).removesuffix(".")))
 
@@ -103,17 +97,6 @@ async def _send(client: httpx2.AsyncClient, target: Target) -> Answer | None:
             content_type=response.headers.get("content-type", ""),
             location=response.headers.get("location", ""),
         )
-
-
-async def _with_address(client: HttpClient, target: Target, finding: Finding) -> Finding:
-    """Check whether the address works with `/v1` appended, which is the most common omission."""
-    headers = {"Authorization": f"Bearer {target.key}"} if target.key else {}
-    url = with_v1(target)
-    with suppress(TransientError):
-        answer = await client.send(f"{url}/models", most_bytes=MAX_LIST_BYTES, limit_s=SECOND_LIMIT_S, headers=headers)
-        if httpx2.codes.is_success(answer.status) and "json" in answer.content_type:
-            return replace(finding, do=f"The API answers at {url}: use {target.url_option} {url}.")
-    return finding
 
 
 def _of_error(target: Target, error: httpx2.RequestError) -> Finding:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pinchbench.defaults import TOOL_CALLS_REMEDY, ProtocolName
+from pinchbench.json_values import error_text
 from pinchbench.model.finding import Finding
 from pinchbench.redaction import is_key
+from pinchbench.wire.exchange import Chunk, Exchange
+from pinchbench.wire.exchange_facts import facts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from pinchbench.http_client import Answer
 
@@ -152,33 +155,21 @@ def _of_success(target: Target, answer: Answer) -> Finding:
     start = answer.body.lstrip()[:1]
     if "html" in answer.content_type.lower() or start == b"<":
         return _problem(target, "a web page came back, not the answer of an API", _address_advice(target))
-    if target.is_agents and (call := UNPARSED_CALL.search("".join(_texts(answer.body)))):
+    if target.is_agents and (call := UNPARSED_CALL.search(_text_of(target, answer))):
         what = f"the reply has a tool call as text, which the server did not parse ({_line(call[0])})"
         return _problem(target, what, TOOL_CALLS_REMEDY)
     return Finding.ok(target.subject, f"{target.who} answered.")
 
 
-def _texts(body: bytes) -> Iterator[str]:
-    """Yield the text of a reply, one JSON value or a stream of events, in any of the protocols."""
-    lines = [line.removeprefix(b"data:") for line in body.split(b"\n")]
-    for piece in [body] if body.lstrip()[:1] in (b"{", b"[") else lines:
-        try:
-            yield "".join(_texts_in(json.loads(piece)))
-        except (ValueError, RecursionError):
-            continue
-
-
-def _texts_in(value: object) -> Iterator[str]:
-    """Yield the strings that stand under `content` or `text`, in order."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _texts_in(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if isinstance(item, str) and name in ("content", "text"):
-                yield item
-            else:
-                yield from _texts_in(item)
+def _text_of(target: Target, answer: Answer) -> str:
+    """Return the text of a reply, of which a part may be missing."""
+    chunks = (Chunk(at_s=0.0, data=answer.body),)
+    path = urlsplit(request_of(target).url).path
+    exchange = Exchange(
+        number=1, began_at=0.0, provider="", method="POST", path=path, status=answer.status, chunks=chunks
+    )
+    message = facts_of(exchange).reply.message
+    return "" if message is None else message.text
 
 
 def not_reached(target: Target, what: str, do: str = "") -> Finding:
@@ -193,24 +184,10 @@ def silent(target: Target, after_s: float) -> Finding:
     return _warning(target, what, "The run starts: a server that loads its model is slow at first.")
 
 
-def with_v1(target: Target) -> str:
-    """Return the address that was probably intended; empty if it already ends in a version."""
-    is_meant = target.api is not ProtocolName.OLLAMA and not re.search(r"/v\d+(beta)?$", target.base_url)
-    return f"{target.base_url}/v1" if is_meant else ""
-
-
 def _message(answer: Answer) -> str:
-    """Return the endpoint's own message, from any of the usual places."""
-    value = answer.json()
-    if value is None:
-        return "" if answer.text.lstrip().startswith("<") else _line(answer.text)
-    if isinstance(value, list) and value:
-        value = value[0]
-    error = value.get("error", value) if isinstance(value, dict) else value
-    if isinstance(error, dict):
-        parts = [str(error[name]) for name in ("message", "detail", "code", "type") if error.get(name)]
-        return _line(" ".join(dict.fromkeys(parts[:2])))
-    return _line(str(error))
+    """Return the endpoint's own message."""
+    is_page = answer.body.lstrip()[:1] in (b"", b"<")
+    return "" if is_page else _line(error_text(answer.body, answer.status))
 
 
 def _line(text: str) -> str:
@@ -231,7 +208,8 @@ def _address_advice(target: Target) -> str:
         return "Check the provider's base URL in your OpenClaw."
     if target.api is ProtocolName.OLLAMA:
         return f"Check {target.url_option}: Ollama's own API is at the root of its server."
-    return f"Check {target.url_option}: the address of an OpenAI-compatible API usually ends in /v1."
+    example = "" if re.search(r"/v\d+(beta)?$", target.base_url) else f", such as {target.base_url}/v1"
+    return f"Check {target.url_option}: the address of an OpenAI-compatible API usually ends in /v1{example}."
 
 
 def _problem(target: Target, what: str, do: str) -> Finding:

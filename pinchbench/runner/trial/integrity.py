@@ -11,7 +11,7 @@ from pinchbench.model.facts import Integrity, SandboxFacts
 from pinchbench.sandbox.ledger import examine
 from pinchbench.suite.check_code import find_canary
 from pinchbench.transcripts import read_conversation
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -81,6 +81,6 @@ def _transcript(path: Path) -> Iterator[bytes]:
 
 def _requests(recording: Path) -> Iterator[bytes]:
     if recording.is_file():
-        for exchange in read_recording(recording).exchanges:
+        for exchange in RecordingReader(recording):
             yield exchange.request
             yield b"\n"  # no canary goes from one request to the next

@@ -20,7 +20,7 @@ from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.measure import DIGITS, measure
 from pinchbench.wire.provider_fault import situation_of
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 from pinchbench.wire.wire_messages import (
     CallFailed,
     CallUsed,
@@ -33,7 +33,7 @@ from pinchbench.wire.wire_messages import (
 from pinchbench.wire.witnessed_transcript import witnessed_transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from pinchbench.model.facts import Finding
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from pinchbench.transcript_lines import Event
     from pinchbench.wire.agent_thread import Thread
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.measure import FailedCall, Measurements
+    from pinchbench.wire.exchange_facts import ReadExchange
+    from pinchbench.wire.measure import Measurements
     from pinchbench.wire.wire_messages import WireEvent
 
 
@@ -67,9 +68,9 @@ def read_wire(evidence: Evidence, session_ids: Collection[str] = (), replayed: P
 
     Raises OSError if a file can't be read or written.
     """
-    exchanges = read_recording(evidence.wire).exchanges
+    exchanges = tuple(RecordingReader(evidence.wire))
     read = read_all(exchanges)
-    replay = _replay_facts(exchanges, read_recording(replayed).exchanges) if replayed is not None else None
+    replay = _replay_facts(exchanges, RecordingReader(replayed)) if replayed is not None else None
     reading = WireReading(found=measure(read), replay=replay)
     thread = read_thread(read, session_ids)
     return _witness(evidence, thread, reading) if thread.steps else reading
@@ -146,7 +147,7 @@ def witnessed(
     if found.truncated_to and (reason.is_valid or reason in JUDGED):
         return Reason.PROMPT_TRUNCATED, f"of each long prompt, the server read at most {found.truncated_to:,} tokens"
     # where several sessions called, the last call need not be that of the one that failed
-    situations = (situation_of(failure.error, failure.status) for failure in found.failed)
+    situations = (situation_of(failure.error, failure.exchange.status) for failure in found.failed)
     is_seen = is_concurrent and reason is Reason.PROVIDER_ERROR and not all(one.is_models for one in situations)
     if reason not in JUDGED or not found.facts.calls or is_seen:
         return reason, note
@@ -154,7 +155,7 @@ def witnessed(
         silence = f"not one byte of a reply came to {found.facts.calls} requests"
         return (Reason.NO_REPLY if timed_out else Reason.PROVIDER_ERROR), silence
     failure = found.last_failure
-    if failure is not None and (failure.error or failure.end is not ExchangeEnd.CLIENT_LEFT):
+    if failure is not None and (failure.error or failure.exchange.end is not ExchangeEnd.CLIENT_LEFT):
         return _after_failure(reason, note, failure, timed_out=timed_out)
     is_silent = found.silent_s >= SILENCE_S and not timed_out
     if (reason is Reason.PROVIDER_ERROR and not is_silent) or (
@@ -178,11 +179,12 @@ def with_start(outcome: Outcome, found: Measurements) -> Outcome:
     return replace(outcome, wire=replace(outcome.wire, start_s=start_s), note=note)
 
 
-def _after_failure(reason: Reason, note: str, failure: FailedCall, *, timed_out: bool) -> tuple[Reason, str]:
-    situation = situation_of(failure.error, failure.status)
-    status = f"{failure.status} " if failure.status >= HTTPStatus.BAD_REQUEST else ""
+def _after_failure(reason: Reason, note: str, failure: ReadExchange, *, timed_out: bool) -> tuple[Reason, str]:
+    code = failure.exchange.status
+    situation = situation_of(failure.error, code)
+    status = f"{code} " if code >= HTTPStatus.BAD_REQUEST else ""
     said = f"{status}{failure.error or 'the reply had no end'}"
-    if failure.end is ExchangeEnd.NOT_REACHED or not situation.is_models:
+    if failure.exchange.end is ExchangeEnd.NOT_REACHED or not situation.is_models:
         late = " (still so when the time was up)" if timed_out else ""
         return Reason.PROVIDER_ERROR, note if reason is Reason.PROVIDER_ERROR else f"{said}{late}"
     if reason in (Reason.TIMED_OUT, Reason.MODEL_ERROR):
@@ -190,7 +192,7 @@ def _after_failure(reason: Reason, note: str, failure: FailedCall, *, timed_out:
     return Reason.MODEL_ERROR, note if reason is Reason.PROVIDER_ERROR else f"{situation.name}: {said}"
 
 
-def _replay_facts(exchanges: Sequence[Exchange], recorded: Sequence[Exchange]) -> ReplayFacts:
+def _replay_facts(exchanges: Sequence[Exchange], recorded: Iterable[Exchange]) -> ReplayFacts:
     notes = [(one.number, one.divergence) for one in exchanges if one.divergence and not one.divergence.repeated]
     served = {one.served for one in exchanges if one.served is not None}
     refused = [one for one in exchanges if one.served is None and one.end is ExchangeEnd.NOT_REACHED and one.divergence]

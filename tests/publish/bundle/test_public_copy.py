@@ -12,7 +12,7 @@ from pinchbench.publish.bundle.taken_out import TextRemover
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.verification import State, check_run
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 from published_runs import KEY, published_run, with_digests
 
 
@@ -24,7 +24,7 @@ def _bytes(folder: Path) -> dict[str, bytes]:
             name = path.relative_to(folder).as_posix()
             found[name] = b"".join(unpacked(path)) if name.endswith("workspace.tar.zst") else path.read_bytes()
             if name.endswith("wire.jsonl.zst"):
-                found[name] = repr(read_recording(path)).encode()
+                found[name] = repr([*RecordingReader(path)]).encode()
     return found
 
 
@@ -35,7 +35,7 @@ def test_neither_names_nor_keys_are_left_and_the_copy_verifies(tmp_path: Path) -
     for name, content in _bytes(files.output_dir).items():
         assert b"zelda" not in content, name
         assert KEY.encode() not in content, name
-    [recorded] = read_recording(Evidence(folder=files.folder / "trials/task_a/1").wire).exchanges
+    [recorded] = RecordingReader(Evidence(folder=files.folder / "trials/task_a/1").wire)
     assert (
         recorded.reply
         == b'data: {"content":"Hello **"}\n\ndata: {"content":"***, how"}\n\ndata: {"content":" are you?"}\n\n'

@@ -39,7 +39,7 @@ from pinchbench.runner.setup.model_wire import (
 from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.runner.trial.wire_facts import read_wire
 from pinchbench.wire.proxy_client import TrialWire
-from pinchbench.wire.recording import read_recording
+from pinchbench.wire.recording import RecordingReader
 
 MACHINE = Machine(openclaw=OpenClaw(program=Path("openclaw"), version=""), catalogue=read_catalogue(None))
 TRIAL = TrialKey(task_id="task_a", repetition=1)
@@ -134,7 +134,7 @@ async def test_the_wire_puts_the_key_into_requests_and_records_them_by_trial(
     assert (facts.calls, facts.failed, facts.models, facts.usage.total_tokens) == (1, (), ("m-1",), 7)
     assert read.replay is None
     assert (read.events, [one.kind for one in read.findings]) == (1, [FindingKind.MISSING])  # OpenClaw has no store
-    [recorded] = read_recording(recording).exchanges
+    [recorded] = RecordingReader(recording)
     assert dict(recorded.request_headers)["authorization"] == "Bearer [key]"
     # a word that stands for no key is one that a model may say
     assert json.loads(recorded.reply)["choices"][0]["message"]["content"] == f"The key is {kept or '*' * len(key)}."
