@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,14 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
 from pinchbench.model.task import Turn
 from pinchbench.model.trial import TrialEvents
-from pinchbench.openclaw.agent_processes import AgentProcesses
+from pinchbench.openclaw.agent_processes import AgentProcesses, TaskExecution
 from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.conversation_user import ConversationUser, UserReply, after_user, ask_user
-from pinchbench.openclaw.gateway_trial import GatewayPlace, run_in_gateway
+from pinchbench.openclaw.gateway_trial import run_in_gateway
 from pinchbench.openclaw.session_export import Export, export_sessions
 from pinchbench.openclaw.sessions import AnyStore, TranscriptLimitError
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
-from pinchbench.openclaw.trial_clock import NOTHING_SIMULATED
 from pinchbench.process.capacity import find_full, is_disk_full
 from pinchbench.process.follow import Follower, Output, next_look_s
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Task
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.private import Home
-    from pinchbench.openclaw.trial_clock import Simulation
+    from pinchbench.openclaw.trial_clock import TrialClock
     from pinchbench.process.spec import ProcessEnd
     from pinchbench.sandbox.sandbox_spec import Forward
 
@@ -45,18 +44,6 @@ if TYPE_CHECKING:
 LINGER_S = 15.0  # OpenClaw exits 1 to 2 s after its answer (measured); after this time it never will
 MUCH_BYTES = 32 * 1024  # after a larger transcript read, the next one follows immediately
 CLOSE_LIMIT_S = 1.0  # closing a file only needs a worker thread
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Execution:
-    """What the steps of one `execute_task` share, as described there."""
-
-    processes: AgentProcesses
-    progress: Progress
-    timeout_s: float
-    stop_signal: StopSignal
-    before_turn: Callable[[int], Awaitable[None]] | None
-    outputs: list[Output] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,7 +73,8 @@ class OpenClawAgent:
         held_s: Callable[[], float] = never_held,
         services: tuple[Forward, ...] = (),
         user: ConversationUser | None = None,
-        simulation: Simulation = NOTHING_SIMULATED,
+        clock: TrialClock | None = None,
+        socket: Path | None = None,
     ) -> TaskResult:
         """Run every turn of `task` and read its transcript.
 
@@ -98,7 +86,8 @@ class OpenClawAgent:
             marker: the name of the trial, which is in the environment of every process it starts.
             stop_signal: its `stop` ends the task with the reason `interrupted`.
             events: receives what is seen of the task while it runs.
-            simulation: the clock of the trial and a folder for its gateway, where the task needs one.
+            clock: the simulated one of the trial; None for the real one.
+            socket: the Unix socket with which the trial's gateway connects, where the task needs one.
             before_turn: awaited with the index of each turn before its process starts.
             held_s: returns for how many seconds the task has waited for others so far, which is not its own time.
             services: what the agent can connect to besides the model, for a home that allows it.
@@ -119,7 +108,6 @@ class OpenClawAgent:
         began = anyio.current_time()
         await self.home.prepare(workspace)
         setup_s = anyio.current_time() - began
-        clock = simulation.clock
         now = None if clock is None else partial(clock.shown, task.timezone)
         progress = Progress(events=events or TrialEvents(), held_s=held_s, now=now)
         # stderr always: many failures are reported only there
@@ -127,7 +115,7 @@ class OpenClawAgent:
         said = UserReply()
         try:
             async with AsyncExitStack() as stack:
-                execution = _Execution(
+                execution = TaskExecution(
                     processes=AgentProcesses(
                         openclaw=self.openclaw,
                         home=self.home,
@@ -148,8 +136,8 @@ class OpenClawAgent:
                 for path in shown:
                     follower = await stack.enter_async_context(Follower(path))
                     execution.outputs.append(Output(path, follower, partial(progress.output, path)))
-                if task.needs_gateway:
-                    await self._run_in_gateway(execution, simulation.socket)
+                if socket is not None and task.needs_gateway:
+                    await self._run_in_gateway(execution, socket)
                 else:
                     said = await self._run_turns(execution, user, f"{name}_{time.time_ns() // 1_000_000}")
         finally:
@@ -159,7 +147,7 @@ class OpenClawAgent:
         result = self._result(task, progress, exported, full, workspace=workspace, files=files)
         return replace(after_user(said, result), setup_s=setup_s)
 
-    async def _run_turns(self, run: _Execution, user: ConversationUser | None, base: str) -> UserReply:
+    async def _run_turns(self, run: TaskExecution, user: ConversationUser | None, base: str) -> UserReply:
         """Run each turn in a process of its own; return what the user said last. `base` begins the sessions' ids."""
         progress, workspace = run.progress, run.processes.workspace
         turns, said, is_over = list(run.processes.task.turns), UserReply(), False
@@ -206,30 +194,13 @@ class OpenClawAgent:
         home = self.home.state_dir.parent
         return None if self.home.sandbox is None else home.with_name(f"{home.name}.sessions")
 
-    async def _run_in_gateway(self, run: _Execution, socket: Path) -> None:
+    async def _run_in_gateway(self, run: TaskExecution, socket: Path) -> None:
         """Let the agent live in a gateway of the trial's own until the task's timeline is over."""
-        processes, links = run.processes, self._links()
-        place = GatewayPlace(
-            spec=processes.of_gateway(socket),
-            socket=socket,
-            seen_as=processes.seen_workspace,
-            files=processes.files,
-            store=lambda session: AnyStore(self.home.state_dir, self.home.agent_id, session, links=links),
-            clock=processes.clock,
-            services=processes.services,
-            before_turn=run.before_turn,
-        )
-        await run_in_gateway(
-            processes.task,
-            place,
-            run.progress,
-            timeout_s=run.timeout_s,
-            stop_signal=run.stop_signal,
-            outputs=run.outputs,
-        )
-        run.progress.changed += await self.home.restore(processes.workspace)
+        store = partial(AnyStore, self.home.state_dir, self.home.agent_id, links=self._links())
+        await run_in_gateway(run, run.processes.of_gateway(socket), socket=socket, store=store)
+        run.progress.changed += await self.home.restore(run.processes.workspace)
 
-    async def _turn(self, run: _Execution, spec: ProcessSpec, left_s: float) -> None:
+    async def _turn(self, run: TaskExecution, spec: ProcessSpec, left_s: float) -> None:
         """Run one turn's process, and follow its session and its output meanwhile."""
         progress, stop_signal, outputs = run.progress, run.stop_signal, run.outputs
         own = StopSignal(hurry=stop_signal.hurry)

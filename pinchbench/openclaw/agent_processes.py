@@ -1,8 +1,10 @@
-"""The processes of a task's agent: a turn's or its gateway's, in the home's sandbox."""
+"""The processes of a task's agent: a turn's, or its gateway's and the settings of that, in the home's sandbox."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import secrets
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -10,20 +12,39 @@ from anyio import to_thread
 from pinchbench.files.folders import replaced_file
 from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.command import MESSAGE_FILES_SINCE, is_long, preloaded, release_key, turn_argv
-from pinchbench.openclaw.gateway_trial import GATEWAY_ENV, LINK_PORT, SHUT_DOWN_S, plugin_mount
 from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.process.spec import Limits, ProcessSpec
 from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable, Mapping
 
     from pinchbench.model.task import Task, Turn
+    from pinchbench.openclaw.agent_progress import Progress
     from pinchbench.openclaw.command import OpenClaw
+    from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.trial_clock import TrialClock
+    from pinchbench.process.follow import Output
+    from pinchbench.process.spec import StopSignal
     from pinchbench.results.evidence_files import Evidence
+
+
+MESSENGER = Path(__file__).with_name("messenger")  # our chat channel, a plugin of OpenClaw
+SEEN_AS = "/opt/messenger"  # in the sandbox
+CHANNEL = "messenger"
+# In the sandbox's own network namespace, so that they can be the same for all trials.
+GATEWAY_PORT = 18789  # OpenClaw's default
+LINK_PORT = 18790
+SHUT_DOWN_S = 5.0  # OpenClaw needs 0.3 s (measured, idle)
+GATEWAY_ENV = {
+    # Services that a gateway starts and no trial needs.
+    "OPENCLAW_SKIP_GMAIL_WATCHER": "1",
+    "OPENCLAW_DISABLE_BONJOUR": "1",
+    # Its timers go on in real time when days pass, as on a computer that has slept: else whatever it is doing times
+    # out, and a worker that is ended then can leave OpenClaw's state locked for good.
+    "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +122,7 @@ class AgentProcesses:
         if sandbox is None:
             return spec
         clock_mounts = () if clock is None else (clock.mount,)
-        plugins = () if link is None else (plugin_mount(),)
+        plugins = () if link is None else (Mount(source=str(MESSENGER), target=SEEN_AS),)
         extras = TurnExtras(
             places=(*task_places(self.task, self.workspace), *clock_mounts, *plugins),
             services=self.services,
@@ -109,6 +130,18 @@ class AgentProcesses:
             files={} if clock is None else clock.files,
         )
         return sandbox.enter(spec, state=self.home.state_dir, extras=extras)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskExecution:
+    """What the steps of one `OpenClawAgent.execute_task` share, as described there."""
+
+    processes: AgentProcesses
+    progress: Progress
+    timeout_s: float
+    stop_signal: StopSignal
+    before_turn: Callable[[int], Awaitable[None]] | None = None
+    outputs: list[Output] = field(default_factory=list)
 
 
 def _write_message(path: Path, message: str) -> None:
@@ -126,3 +159,39 @@ def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, .
         for name in task.home_folders
     )
     return (*([own] if task.workspace_path else []), *shown, *kept)
+
+
+def gateway_settings(task: Task, agent_id: str) -> Json:
+    """Return what the config of a trial's home has in addition, for a gateway with our chat channel."""
+    return {
+        "gateway": {
+            "mode": "local",
+            "port": GATEWAY_PORT,
+            "bind": "loopback",
+            "auth": {"mode": "token", "token": secrets.token_hex(16)},
+            "controlUi": {"enabled": False},
+        },
+        "plugins": {
+            "load": {"paths": [SEEN_AS]},
+            "entries": {
+                CHANNEL: {
+                    "enabled": True,
+                    "config": {"port": LINK_PORT},
+                    "hooks": {"allowConversationAccess": True},
+                },
+                # It would call the model every night.
+                "memory-core": {"config": {"dreaming": {"enabled": False}}},
+            },
+        },
+        "channels": {CHANNEL: {"enabled": True}},
+        "bindings": [{"agentId": agent_id, "match": {"channel": CHANNEL}}],
+        "commands": {"ownerAllowFrom": [f"{CHANNEL}:{owner_of(task)}"]},
+        "agents": {"defaults": {"userTimezone": task.timezone or "UTC"}},
+    }
+
+
+def owner_of(task: Task) -> str:
+    """Return the name of the person that a task's agent works for: who sends its prompt."""
+    return next(
+        (turn.event.sender for turn in task.turns if turn.event is not None and hasattr(turn.event, "sender")), ""
+    )

@@ -24,8 +24,10 @@ from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import cache_dir
 from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
+from pinchbench.model.ending import Reason
+from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialKey
-from pinchbench.openclaw.command import turn_argv
+from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
@@ -33,9 +35,6 @@ from pinchbench.openclaw.homes.private import clone
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.user_state import PASSED
 from pinchbench.openclaw.install import STAGING
-from pinchbench.openclaw.short_command import last_line
-from pinchbench.process.spec import EndReason, ProcessSpec
-from pinchbench.process.supervise import supervise
 from pinchbench.sandbox.levels import Level
 from pinchbench.suite.solution import ToolStep
 
@@ -44,13 +43,20 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
-    from pinchbench.process.spec import ProcessEnd
 
 FOLDER = "compiled-code"
 FORMAT = 1  # of the caches; another turn that fills them needs another
-FILL_LIMIT_S = 300.0  # it takes 20 CPU-seconds; a loaded machine multiplies that
 MODEL = "demo/oracle"
 SLOT = "slot"
+TASK = Task(
+    task_id=FOLDER,
+    name=FOLDER,
+    category="",
+    grading_type=GradingType.AUTOMATED,
+    prompt="Do it.",
+    turns=(Turn(prompt="Do it."),),
+    timeout_s=300.0,  # it takes 20 CPU-seconds; a loaded machine multiplies that
+)
 # Most trials use these tools, whose code is loaded with the first call of each.
 STEPS = (
     ToolStep(tool="write", args={"path": "note.txt", "content": "Hello.\n"}),
@@ -96,10 +102,11 @@ async def compiled_code(
 
 async def play_demo_turn(
     openclaw: OpenClaw, level: Level, folder: Path, *, base: Mapping[str, str], compiled: Path
-) -> ProcessEnd:
-    """Play one turn of the built-in model, in a sandbox of this level and a home below `folder`; return how it ended.
+) -> str:
+    """Play one turn of the built-in model, in a sandbox of this level and a home below `folder`.
 
-    It fills the folder `compiled`. Raises OSError and OpenClawError.
+    It fills the folder `compiled`. Return why it did not come to its end, else an empty text. Raises OSError and
+    OpenClawError.
     """
     from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server
 
@@ -110,31 +117,20 @@ async def play_demo_turn(
         template = await make_template(
             folder / "template", openclaw=openclaw, model=MODEL, user=UserState(), env=base, provider=provider
         )
-        root, workspace = folder / "home", folder / "workspace"
-        await to_thread.run_sync(partial(workspace.mkdir, exist_ok=True))
+        root, workspace, evidence = (folder / name for name in ("home", "workspace", "evidence"))
+        for place in (workspace, evidence):
+            await to_thread.run_sync(partial(place.mkdir, exist_ok=True))
         sandbox: TurnSandbox = HomeSandbox(openclaw=openclaw, base=base, network=Network.OPEN)
         if level is Level.LANDLOCK:
             sandbox = LandlockSandbox(root=root, openclaw=openclaw, base=base, network=Network.OPEN)
         sandbox = replace(sandbox, compiled=compiled, fills_compiled=True)
-        home = replace(clone(template, root, provider), sandbox=sandbox)
-        await home.prepare(workspace)
-        argv = turn_argv(
-            openclaw.program,
-            agent_id=home.agent_id,
-            session_id="session",
-            message="Do it.",
-            timeout_s=FILL_LIMIT_S,
-            local=True,
+        agent = OpenClawAgent(openclaw=openclaw, home=replace(clone(template, root, provider), sandbox=sandbox))
+        ended = await agent.execute_task(
+            TASK, workspace=workspace, evidence=evidence, marker=f"setup/{os.getpid()}/{folder.name}"
         )
-        spec = ProcessSpec(
-            argv=argv,
-            cwd=workspace,
-            env=home.env,
-            stdout=folder / "stdout",
-            stderr=folder / "stderr",
-            marker=f"setup/{os.getpid()}/{folder.name}",
-        )
-        return await supervise(sandbox.enter(spec, state=home.state_dir), timeout_s=FILL_LIMIT_S)
+    if ended.reason is Reason.COMPLETED:
+        return ""
+    return f"a turn of the built-in model ended as {ended.reason.value}" + (f" ({ended.note})" if ended.note else "")
 
 
 async def _fill(place: Path, openclaw: OpenClaw, level: Level, base: Mapping[str, str]) -> str:
@@ -146,20 +142,11 @@ async def _fill(place: Path, openclaw: OpenClaw, level: Level, base: Mapping[str
     try:
         compiled = folder / "compiled"
         await to_thread.run_sync(compiled.mkdir)
-        end = await play_demo_turn(openclaw, level, folder, base=base, compiled=compiled)
-        if end.reason is EndReason.EXITED and end.exit_code == 0:
-            return await to_thread.run_sync(_put, compiled, place)
-        return await to_thread.run_sync(_problem, end, folder / "stderr")
+        problem = await play_demo_turn(openclaw, level, folder, base=base, compiled=compiled)
+        return problem or await to_thread.run_sync(_put, compiled, place)
     finally:
         with CancelScope(shield=True):
             await to_thread.run_sync(remove_folder, folder)
-
-
-def _problem(end: ProcessEnd, stderr: Path) -> str:
-    if end.reason is not EndReason.EXITED:
-        return f"a turn of the built-in model ended as {end.reason}" + (f" ({end.error})" if end.error else "")
-    last = last_line(stderr.read_bytes() if stderr.exists() else b"")
-    return f"a turn of the built-in model ended with exit code {end.exit_code} ({last})"
 
 
 def _put(compiled: Path, place: Path) -> str:

@@ -1,13 +1,11 @@
-"""A trial whose agent lives in a gateway of its own in its sandbox, until the timeline is over; its settings."""
+"""A trial whose agent lives in a gateway of its own in its sandbox, until the timeline is over."""
 
 from __future__ import annotations
 
 import re
-import secrets
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
@@ -19,20 +17,15 @@ from pinchbench.openclaw.play_timeline import ASSISTANT, ChatLog, TimelinePlayer
 from pinchbench.process.follow import next_look_s
 from pinchbench.process.spec import EndReason, StopSignal
 from pinchbench.process.supervise import supervise
-from pinchbench.sandbox.sandbox_spec import Mount
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
-    from pinchbench.model.task import Task
+    from pinchbench.openclaw.agent_processes import TaskExecution
     from pinchbench.openclaw.agent_progress import Progress
-    from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.sessions import AnyStore
-    from pinchbench.openclaw.trial_clock import TrialClock
-    from pinchbench.process.follow import Output
     from pinchbench.process.spec import ProcessEnd, ProcessSpec
-    from pinchbench.results.evidence_files import Evidence
-    from pinchbench.sandbox.sandbox_spec import Forward
 
 
 EXIT_LIMIT_S = 20.0
@@ -40,25 +33,6 @@ LAST_WORDS_S = 2.0  # to read what the gateway has reported before its end
 MAX_SESSIONS = 500
 MAX_SHOWN = 400  # characters of a message that a live view shows
 SESSION_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,127}", re.ASCII)  # as OpenClaw makes them, and safe as a file's name
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GatewayPlace:
-    """What a gateway's trial needs besides its task.
-
-    `spec` starts the gateway in its sandbox, with a link that leads to `socket`. `seen_as` is the workspace, as the
-    agent names it; `store` makes the store of a session from its id; `services` are the ways to the task's services, in
-    their order. `clock` is None for the real one. `before_turn` is awaited before each step, with its index.
-    """
-
-    spec: ProcessSpec
-    socket: Path
-    seen_as: Path
-    files: Evidence
-    store: Callable[[str], AnyStore]
-    clock: TrialClock | None
-    services: tuple[Forward, ...]
-    before_turn: Callable[[int], Awaitable[None]] | None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -112,36 +86,32 @@ class _Watcher:
 
 
 async def run_in_gateway(
-    task: Task,
-    place: GatewayPlace,
-    progress: Progress,
-    *,
-    timeout_s: float,
-    stop_signal: StopSignal,
-    outputs: list[Output],
+    run: TaskExecution, spec: ProcessSpec, *, socket: Path, store: Callable[[str], AnyStore]
 ) -> None:
-    """Run the gateway while the task's timeline is played, and note how it ended in `progress`.
+    """Run the gateway while the task's timeline is played, and note how it ended in the run's progress.
 
-    The gateway's start does not count for `timeout_s`, nor does the time in which an automation did not
-    fire. On return and on cancellation all its processes are dead.
+    `spec` starts it in its sandbox, with a link that leads to `socket`; `store` makes the store of a session from its
+    id. The gateway's start does not count for the time limit, nor does the time in which an automation did not fire.
+    On return and on cancellation all its processes are dead.
     Raises GatewayError if it is not ready in time, ServiceError if a service does not take an event, and OSError.
     """
+    progress, processes, stop_signal = run.progress, run.processes, run.stop_signal
     own = StopSignal(hurry=stop_signal.hurry)
-    chat = ChatLog(path=place.files.chat)
+    chat = ChatLog(path=processes.files.chat)
     began = anyio.current_time()
     failures: list[BaseException] = []
-    watcher = _Watcher(progress=progress, chat=chat, store=place.store, own=own)
+    watcher = _Watcher(progress=progress, chat=chat, store=store, own=own)
     with _by_itself():
-        async with open_link(place.socket, watcher) as link:
-            names = (service.name for service in task.services)
-            ways = ((way.port, way.socket) for way in place.services)
+        async with open_link(socket, watcher) as link:
+            names = (service.name for service in processes.task.services)
+            ways = ((way.port, way.socket) for way in processes.services)
             player = TimelinePlayer(
                 link=link,
-                clock=place.clock,
+                clock=processes.clock,
                 chat=chat,
-                turns=task.turns,
-                workspace=place.seen_as,
-                before_turn=place.before_turn,
+                turns=processes.task.turns,
+                workspace=processes.seen_workspace,
+                before_turn=run.before_turn,
                 sockets=dict(zip(names, ways, strict=False)),
             )
 
@@ -152,9 +122,9 @@ async def run_in_gateway(
                 group.start_soon(stop_signal.pass_on, own)
                 group.start_soon(_follow, progress)
                 group.start_soon(_play, player, own, failures)
-                for output in outputs:
+                for output in run.outputs:
                     group.start_soon(output.follow)
-                end = await supervise(place.spec, timeout_s=timeout_s, held_s=held_s, stop_signal=own)
+                end = await supervise(spec, timeout_s=run.timeout_s, held_s=held_s, stop_signal=own)
                 group.cancel_scope.cancel()
             is_lost = player.is_lost
             if link.ready.is_set():
@@ -166,10 +136,10 @@ async def run_in_gateway(
                 end = _as_ended(end, watcher, is_finished=player.finished)
             progress.note(end, began, held_s=held_s())
     if not progress.sessions:
-        progress.begin_session("none", place.store("none"))
+        progress.begin_session("none", store("none"))
     while [size for session in list(progress.sessions) if (size := await progress.read_on(session))]:
         pass
-    for output in outputs:
+    for output in run.outputs:
         await output.finish()
 
 
@@ -213,61 +183,3 @@ async def _follow(progress: Progress) -> None:
         for session in list(progress.sessions):
             await progress.read_on(session)
         await anyio.sleep(next_look_s())
-
-
-MESSENGER = Path(__file__).with_name("messenger")  # our chat channel, a plugin of OpenClaw
-SEEN_AS = "/opt/messenger"  # in the sandbox
-CHANNEL = "messenger"
-# In the sandbox's own network namespace, so that they can be the same for all trials.
-GATEWAY_PORT = 18789  # OpenClaw's default
-LINK_PORT = 18790
-SHUT_DOWN_S = 5.0  # OpenClaw needs 0.3 s (measured, idle)
-GATEWAY_ENV = {
-    # Services that a gateway starts and no trial needs.
-    "OPENCLAW_SKIP_GMAIL_WATCHER": "1",
-    "OPENCLAW_DISABLE_BONJOUR": "1",
-    # Its timers go on in real time when days pass, as on a computer that has slept: else whatever it is doing times
-    # out, and a worker that is ended then can leave OpenClaw's state locked for good.
-    "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-}
-
-
-def gateway_settings(task: Task, agent_id: str) -> Json:
-    """Return what the config of a trial's home has in addition, for a gateway with our chat channel."""
-    return {
-        "gateway": {
-            "mode": "local",
-            "port": GATEWAY_PORT,
-            "bind": "loopback",
-            "auth": {"mode": "token", "token": secrets.token_hex(16)},
-            "controlUi": {"enabled": False},
-        },
-        "plugins": {
-            "load": {"paths": [SEEN_AS]},
-            "entries": {
-                CHANNEL: {
-                    "enabled": True,
-                    "config": {"port": LINK_PORT},
-                    "hooks": {"allowConversationAccess": True},
-                },
-                # It would call the model every night.
-                "memory-core": {"config": {"dreaming": {"enabled": False}}},
-            },
-        },
-        "channels": {CHANNEL: {"enabled": True}},
-        "bindings": [{"agentId": agent_id, "match": {"channel": CHANNEL}}],
-        "commands": {"ownerAllowFrom": [f"{CHANNEL}:{owner_of(task)}"]},
-        "agents": {"defaults": {"userTimezone": task.timezone or "UTC"}},
-    }
-
-
-def owner_of(task: Task) -> str:
-    """Return the name of the person that a task's agent works for: who sends its prompt."""
-    return next(
-        (turn.event.sender for turn in task.turns if turn.event is not None and hasattr(turn.event, "sender")), ""
-    )
-
-
-def plugin_mount() -> Mount:
-    """Return where the sandbox sees the plugin of our chat channel."""
-    return Mount(source=str(MESSENGER), target=SEEN_AS)

@@ -6,21 +6,19 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
-from anyio import create_task_group, open_signal_receiver
 
-from pinchbench.errors import OpenClawError, RunInterruptedError, first_error
+from pinchbench.errors import OpenClawError
 from pinchbench.files.user_data import cache_dir
 from pinchbench.openclaw.command import OpenClaw, release_key
 from pinchbench.openclaw.short_command import last_line, run_guarded
@@ -179,10 +177,10 @@ def install(version: str = DEFAULT_RELEASE) -> OpenClaw:
     """Install a release and the Node.js for it, unless they are installed already. Blocks for about a minute.
 
     OpenClaw is installed into a staging folder that is then renamed, so that a failure or Ctrl-C leaves no partial
-    install. npm and all processes it started have ended when this returns.
+    install. npm and all processes it started have ended when this returns, or this process ends.
 
     Raises OpenClawError if the version is not a release, the network is unavailable, the cache can't be written, or npm
-    or pip fails. In the main thread, raises RunInterruptedError on SIGTERM and SIGHUP.
+    or pip fails.
     """
     if not RELEASE.fullmatch(version):
         raise OpenClawError(f"{version!r} is not an OpenClaw release; they look like {DEFAULT_RELEASE}.")
@@ -271,28 +269,4 @@ def _npm_install(package: str, stage: Path) -> None:
 
 def _run_to_its_end(argv: list[str], folder: Path, env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
     """Run an installer, of which nothing is left however the wait ends. Raises TimeoutError, and other OSErrors."""
-    try:
-        return anyio.run(_run_until_interrupted, argv, folder, env)
-    except ExceptionGroup as errors:
-        raise first_error(errors) from None
-
-
-async def _run_until_interrupted(
-    argv: list[str], folder: Path, env: Mapping[str, str]
-) -> subprocess.CompletedProcess[bytes]:
-    async with create_task_group() as group:
-        if threading.current_thread() is threading.main_thread():
-            # one that is ignored stays so: with `nohup`, an install outlives its terminal
-            heard = [one for one in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(one) is not signal.SIG_IGN]
-            group.start_soon(_raise_interrupts, heard)
-        done = await run_guarded(argv, env=env, limit_s=INSTALL_LIMIT_S, cwd=folder)
-        group.cancel_scope.cancel()
-    return done
-
-
-async def _raise_interrupts(numbers: list[signal.Signals]) -> None:
-    with open_signal_receiver(*numbers) as received:
-        async for came in received:
-            raise RunInterruptedError(
-                came, f"{came.name} came during the install; nothing half-done is left. Run this again."
-            )
+    return anyio.run(partial(run_guarded, argv, env=env, limit_s=INSTALL_LIMIT_S, cwd=folder))

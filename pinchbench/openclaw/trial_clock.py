@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -86,23 +85,6 @@ class TrialClock:
     def _text(self) -> bytes:
         # A plain number of seconds moves all processes alike; a date would restart the clock of each at its own start.
         return f"{self._offset_s:+0{WIDTH - 1}d}\n".encode()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Simulation:
-    """What is simulated for a trial: its `clock`, and in `folder`, with a short path, the way of its gateway."""
-
-    clock: TrialClock | None = None
-    folder: Path | None = None
-
-    @property
-    def socket(self) -> Path:
-        """The Unix socket that the trial's gateway connects with. There must be a folder."""
-        assert self.folder is not None  # noqa: S101
-        return self.folder / "link.sock"
-
-
-NOTHING_SIMULATED = Simulation()
 
 
 def as_iso(at: float) -> str:

@@ -15,7 +15,7 @@ from fuzz.mutation import data, encoded, json_texts, texts
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import agent_id, model_slug, release_key
 from pinchbench.openclaw.find import read_version, release_warning
-from pinchbench.openclaw.homes.credentials import ASSIGNMENT, CARRIED_SECTIONS, private_dotenv, read_user_state
+from pinchbench.openclaw.homes.credentials import ASSIGNMENT, CARRIED_SECTIONS, kept_dotenv, read_user_state
 
 CONFIGS: list[object] = [
     {
@@ -111,7 +111,7 @@ DOTENVS = [
 @given(texts(DOTENVS))
 @examples_of("dotenv")
 def test_no_env_file_points_openclaw_at_the_users_own_state(text: str) -> None:
-    private = private_dotenv(text)
+    private = kept_dotenv(text, lambda _: True)
     names = [found[1] for found in ASSIGNMENT.finditer(private)]
     assert not [name for name in names if name.startswith(("OPENCLAW_", "PINCHBENCH_"))]
 

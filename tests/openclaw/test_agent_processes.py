@@ -5,7 +5,17 @@ from pathlib import Path
 from fakes import fake_openclaw, make_task
 from home_templates import template_of
 from pinchbench.model.task import Task, Turn
-from pinchbench.openclaw.agent_processes import AgentProcesses, task_places
+from pinchbench.model.timeline import Ability, ChatMessage
+from pinchbench.openclaw.agent_processes import (
+    CHANNEL,
+    LINK_PORT,
+    MESSENGER,
+    SEEN_AS,
+    AgentProcesses,
+    gateway_settings,
+    owner_of,
+    task_places,
+)
 from pinchbench.openclaw.homes.private import clone
 from pinchbench.process.spec import Limits
 from pinchbench.results.evidence_files import Evidence
@@ -63,3 +73,28 @@ def test_a_folder_of_the_home_that_is_kept_lies_in_the_workspace(tmp_path: Path)
         Mount(source=str(tmp_path), target="/work", writable=True),
         Mount(source=f"{tmp_path}/.home/skills", target="/home/agent/skills", writable=True),
     )
+
+
+def chat(sender: str = "ana") -> Task:
+    turn = Turn(prompt="Hi", event=ChatMessage(sender=sender, is_owner=True))
+    return make_task(turn, abilities=(Ability.CHAT,), timezone="Europe/Berlin")
+
+
+def test_the_plugin_is_loaded_from_where_the_sandbox_sees_it_and_knows_the_way_to_the_runner() -> None:
+    plugins = gateway_settings(chat(), "bench")["plugins"]
+    assert isinstance(plugins, dict)
+    assert plugins["load"] == {"paths": [SEEN_AS]}
+    assert plugins["entries"][CHANNEL]["config"] == {"port": LINK_PORT}
+    assert {path.name for path in MESSENGER.iterdir()} >= {"index.mjs", "openclaw.plugin.json", "package.json"}
+
+
+def test_the_owner_sends_the_prompt_and_messages_go_to_the_slot_s_agent() -> None:
+    settings = gateway_settings(chat("ben"), "bench")
+    assert owner_of(chat("ben")) == "ben"
+    assert settings["commands"] == {"ownerAllowFrom": ["messenger:ben"]}
+    assert settings["bindings"] == [{"agentId": "bench", "match": {"channel": "messenger"}}]
+    assert settings["agents"] == {"defaults": {"userTimezone": "Europe/Berlin"}}
+
+
+def test_every_trial_has_a_token_of_its_own() -> None:
+    assert gateway_settings(chat(), "bench")["gateway"] != gateway_settings(chat(), "bench")["gateway"]

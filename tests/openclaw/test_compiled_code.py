@@ -8,7 +8,6 @@ import pytest
 from pinchbench.openclaw import compiled_code as module
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.compiled_code import compiled_code
-from pinchbench.process.spec import EndReason, ProcessEnd
 from pinchbench.sandbox.levels import Level
 
 
@@ -24,16 +23,16 @@ def openclaw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenClaw:
 
 
 @pytest.fixture
-def turns(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[Path]]:
-    """Return a function that lets turns end with an exit code; its list gets the folder that each of them filled."""
+def turns(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[Path]]:
+    """Return a function that lets turns end with a problem; its list gets the folder that each of them filled."""
 
-    def let_end(exit_code: int) -> list[Path]:
+    def let_end(problem: str) -> list[Path]:
         filled: list[Path] = []
 
-        async def play(_openclaw: OpenClaw, _level: Level, _folder: Path, *, compiled: Path, **_: object) -> ProcessEnd:
+        async def play(_openclaw: OpenClaw, _level: Level, _folder: Path, *, compiled: Path, **_: object) -> str:
             (compiled / "module").write_bytes(b"compiled")
             filled.append(compiled)
-            return ProcessEnd(reason=EndReason.EXITED, exit_code=exit_code)
+            return problem
 
         monkeypatch.setattr(module, "play_demo_turn", play)
         return filled
@@ -52,9 +51,9 @@ async def _found(
 
 
 async def test_one_turn_fills_the_cache_of_a_release_for_all_later_runs(
-    openclaw: OpenClaw, turns: Callable[[int], list[Path]]
+    openclaw: OpenClaw, turns: Callable[[str], list[Path]]
 ) -> None:
-    filled = turns(0)
+    filled = turns("")
 
     first, second = await _found(openclaw), await _found(openclaw)
 
@@ -70,24 +69,24 @@ async def test_one_turn_fills_the_cache_of_a_release_for_all_later_runs(
 
 
 async def test_a_turn_that_fails_is_reported_and_leaves_nothing_so_that_the_next_run_tries_again(
-    openclaw: OpenClaw, turns: Callable[[int], list[Path]], tmp_path: Path
+    openclaw: OpenClaw, turns: Callable[[str], list[Path]], tmp_path: Path
 ) -> None:
-    turns(1)
+    turns("exit code 1")
     told = list[str]()
 
     assert await _found(openclaw, tell=told.append) is None
 
     [sentence] = told
-    assert "exit code 1 (no message)" in sentence
+    assert "exit code 1" in sentence
     assert [path for path in (tmp_path / "cache").rglob("*") if path.is_file()] == []
-    turns(0)
+    turns("")
     assert await _found(openclaw) is not None
 
 
 async def test_a_run_that_comes_second_takes_what_the_first_has_put_there(
-    openclaw: OpenClaw, turns: Callable[[int], list[Path]], monkeypatch: pytest.MonkeyPatch
+    openclaw: OpenClaw, turns: Callable[[str], list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turns(0)
+    turns("")
     put = module._put
 
     def put_late(compiled: Path, place: Path) -> None:

@@ -2,7 +2,10 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -13,17 +16,11 @@ from pinchbench.model.timeline import Ability, ChatMessage
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw import gateway_link, gateway_trial, play_timeline
+from pinchbench.openclaw.agent_processes import AgentProcesses, TaskExecution
 from pinchbench.openclaw.agent_progress import Progress
-from pinchbench.openclaw.gateway_trial import (
-    CHANNEL,
-    LINK_PORT,
-    MESSENGER,
-    SEEN_AS,
-    GatewayPlace,
-    gateway_settings,
-    owner_of,
-    run_in_gateway,
-)
+from pinchbench.openclaw.command import OpenClaw
+from pinchbench.openclaw.gateway_trial import run_in_gateway
+from pinchbench.openclaw.homes.private import Home
 from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
 from pinchbench.results.evidence_files import Evidence
@@ -91,17 +88,16 @@ async def run(folder: Path, how: str, progress: Progress) -> Evidence:
         marker="test/gateway",
         limits=Limits(grace_s=5.0),
     )
-    place = GatewayPlace(
-        spec=spec,
-        socket=socket,
-        seen_as=folder,
+    processes = AgentProcesses(
+        openclaw=OpenClaw(program=folder / "openclaw", version="2026.9.6"),
+        home=cast("Home", SimpleNamespace(sandbox=None)),
+        task=chat("one", "two"),
+        workspace=folder,
         files=files,
-        store=lambda session: AnyStore(folder / "state", "a", session),
-        clock=None,
-        services=(),
-        before_turn=None,
+        marker="test/gateway",
     )
-    await run_in_gateway(chat("one", "two"), place, progress, timeout_s=300, stop_signal=StopSignal(), outputs=[])
+    running = TaskExecution(processes=processes, progress=progress, timeout_s=300, stop_signal=StopSignal())
+    await run_in_gateway(running, spec, socket=socket, store=partial(AnyStore, folder / "state", "a"))
     return files
 
 
@@ -156,23 +152,3 @@ async def test_a_gateway_that_never_gets_ready_is_a_failure_of_the_infrastructur
     monkeypatch.setattr(play_timeline, "START_LIMIT_S", 0.5)
     with pytest.raises(GatewayError, match="not ready"):
         await run(folder, "mute", Progress(events=TrialEvents()))
-
-
-def test_the_plugin_is_loaded_from_where_the_sandbox_sees_it_and_knows_the_way_to_the_runner() -> None:
-    plugins = gateway_settings(chat("Hi"), "bench")["plugins"]
-    assert isinstance(plugins, dict)
-    assert plugins["load"] == {"paths": [SEEN_AS]}
-    assert plugins["entries"][CHANNEL]["config"] == {"port": LINK_PORT}
-    assert {path.name for path in MESSENGER.iterdir()} >= {"index.mjs", "openclaw.plugin.json", "package.json"}
-
-
-def test_the_owner_sends_the_prompt_and_messages_go_to_the_slot_s_agent() -> None:
-    settings = gateway_settings(chat("Hi", sender="ben"), "bench")
-    assert owner_of(chat("Hi", sender="ben")) == "ben"
-    assert settings["commands"] == {"ownerAllowFrom": ["messenger:ben"]}
-    assert settings["bindings"] == [{"agentId": "bench", "match": {"channel": "messenger"}}]
-    assert settings["agents"] == {"defaults": {"userTimezone": "Europe/Berlin"}}
-
-
-def test_every_trial_has_a_token_of_its_own() -> None:
-    assert gateway_settings(chat("Hi"), "bench")["gateway"] != gateway_settings(chat("Hi"), "bench")["gateway"]

@@ -33,7 +33,7 @@ HISTORY = "usageStats"
 # One assignment, which may span several lines, in the grammar of npm's dotenv, which OpenClaw uses for these files.
 ASSIGNMENT = re.compile(
     r"""^\s*(?:export\s+)?([A-Za-z0-9_.-]+)(?:\s*=\s*?|:\s+?)"""
-    r"""(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\n]+)?\s*(?:#.*)?$""",
+    r"""(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\n]+)?\s*(?P<comment>#.*)?$""",
     re.MULTILINE,
 )
 
@@ -45,7 +45,7 @@ class UserState:
     Attributes:
         config: the provider settings, by section of openclaw.json.
         logins: OpenClaw's store of auth profiles: `profiles`, `order` and so on; empty if there are no profiles.
-        dotenv: the text of the home's `.env`: the user's keys, without variables that refer to the user's own state.
+        dotenv: the text of the user's `.env` files, of which a home gets `kept_dotenv`.
     """
 
     config: Json = field(default_factory=dict)
@@ -183,8 +183,7 @@ def _read_dotenv(env: Mapping[str, str]) -> str:
     if not chosen or folder.absolute() == default.absolute():
         # first, because the last of two assignments to a name in one file wins
         paths.insert(0, _home(env) / ".config" / "openclaw" / "gateway.env")
-    texts = [private_dotenv(_dotenv_text(path)) for path in paths]
-    return "\n".join(text for text in texts if text.strip())
+    return "\n".join(text for text in map(_dotenv_text, paths) if text.strip())
 
 
 def _dotenv_text(path: Path) -> str:
@@ -192,16 +191,6 @@ def _dotenv_text(path: Path) -> str:
         return path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
     except OSError as error:
         raise OpenClawError(f"Your {path} can't be read ({error.strerror}); fix it and run this again.") from error
-
-
-def private_dotenv(text: str) -> str:
-    """Return the text of a `.env` file without variables that refer OpenClaw to the user's own state and gateway."""
-    while True:
-        # replaced with a comment, so that the text around it is not parsed as one assignment
-        private = ASSIGNMENT.sub(lambda found: "#" if points_home(found[1]) else found[0], text)
-        if private == text:
-            return private
-        text = private  # removing a quote may reveal another assignment; the text gets shorter each time
 
 
 def _file(path: Path) -> Iterator[str]:
@@ -232,12 +221,13 @@ def points_home(name: str) -> bool:
 
 
 def kept_dotenv(text: str, is_kept: Callable[[str], bool]) -> str:
-    """Return the assignments of a `.env` file whose names satisfy `is_kept`.
+    """Return the assignments of a `.env` file whose names satisfy `is_kept`, and never those that `points_home`.
 
     Everything else is removed, since comments may contain keys too.
     """
     while True:
-        kept = "\n".join(found[0].strip() for found in ASSIGNMENT.finditer(text) if is_kept(found[1]))
+        found = (one for one in ASSIGNMENT.finditer(text) if is_kept(one[1]) and not points_home(one[1]))
+        kept = "\n".join(one[0].removesuffix(one["comment"] or "").strip() for one in found)
         if kept == text:
             return kept
         text = kept  # joined lines may parse differently; the text gets shorter each time
@@ -275,22 +265,6 @@ def _config_names(section: object) -> set[str]:
 # Below the state folder, OpenClaw looks for skills that all agents have. They go before those that it brings, and, as
 # part of the state, are the same for each slot and in a sandbox.
 SKILLS = "skills"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HomeAdditions:
-    """A folder of skills, None for none, and settings to be merged into openclaw.json."""
-
-    skills: Path | None = None
-    settings: Json = field(default_factory=dict)
-
-    def copy_skills(self, state: Path) -> None:
-        """Copy the skills into a state folder; links are replaced by what they lead to. Blocks. Raises OSError."""
-        if self.skills is not None:
-            shutil.copytree(self.skills, state / SKILLS, dirs_exist_ok=True)
-
-
-NO_ADDITIONS = HomeAdditions()
 
 
 # By default, OpenClaw ends a call that is silent for 120 s (300 s for self-hosted models) and retries it with another

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from functools import partial
+from shutil import copytree
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -16,9 +17,8 @@ from pinchbench.openclaw.command import agent_id as make_agent_id
 from pinchbench.openclaw.homes.abilities import FILES_AND_SHELL, with_settings
 from pinchbench.openclaw.homes.added_agents import AddedCache, added_sections
 from pinchbench.openclaw.homes.credentials import (
-    NO_ADDITIONS,
     NO_OVERLAY,
-    HomeAdditions,
+    SKILLS,
     Json,
     UserState,
     with_model_timeout,
@@ -49,19 +49,20 @@ async def make_template(
     provider: tuple[str, Json] | None = None,
     tools: Sequence[str] = FILES_AND_SHELL,
     trial_s: float | None = None,
-    additions: HomeAdditions = NO_ADDITIONS,
+    skills: Path | None = None,
+    settings: Json | None = None,
 ) -> PrivateHome:
     """Create the home that all slots are cloned from, with `openclaw agents add`.
 
     `tools` are those of OpenClaw's that its agents have. `trial_s` is the limit of a model call in seconds; None keeps
-    OpenClaw's default. `additions` are the run's own. Costs 6 to 20 CPU-seconds of OpenClaw, or almost nothing if
-    the result is cached (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's message if the
-    command fails.
+    OpenClaw's default. `skills`, a folder, and `settings` are the run's own. Costs 6 to 20 CPU-seconds of OpenClaw, or
+    almost nothing if the result is cached (`AddedCache`, managed installs only). Raises OpenClawError with OpenClaw's
+    message if the command fails.
     """
     home = PrivateHome(root=root, agent_id=make_agent_id(model), openclaw=openclaw, base_env=env, provider=provider)
     config = private_config(model, user, provider, root / "workspace", release=openclaw.version, tools=tools)
-    if additions.settings:
-        config = with_settings(config, additions.settings)
+    if settings:
+        config = with_settings(config, settings)
     if trial_s is not None:
         config = with_model_timeout(config, model, trial_s)
     cache = None if user.logins else AddedCache(openclaw, home.env, root, model=model)  # logins need the databases
@@ -76,7 +77,8 @@ async def make_template(
     if user.logins:
         await _store_logins(home, user.logins)
     await to_thread.run_sync(_end_template, home, config, user)
-    await to_thread.run_sync(additions.copy_skills, home.state_dir)
+    if skills is not None:  # links are replaced by what they lead to
+        await to_thread.run_sync(partial(copytree, skills, home.state_dir / SKILLS, dirs_exist_ok=True))
     return home
 
 

@@ -100,7 +100,7 @@ def needed_for(
         user=UserState(
             config=_with_env(user.config.get("env"), kept.config, is_credential),
             logins=kept.logins,
-            dotenv=kept_dotenv(user.dotenv, lambda name: is_credential(name) and not points_home(name)),
+            dotenv=kept_dotenv(user.dotenv, is_credential),
         ),
     )
 

@@ -18,7 +18,7 @@ from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.compiled_code import compiled_code
-from pinchbench.openclaw.homes.credentials import LONGEST_S, HomeAdditions
+from pinchbench.openclaw.homes.credentials import LONGEST_S
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
 from pinchbench.openclaw.homes.private import PrivateHome, clone
@@ -189,7 +189,8 @@ async def make_homes(
             provider=making.provider(1),
             tools=machine.tools(config),
             trial_s=longest_s,
-            additions=HomeAdditions(skills=config.skills, settings=dict(config.openclaw_config)),
+            skills=config.skills,
+            settings=dict(config.openclaw_config),
         )
         if sandboxing.level is not Level.NONE:
             compiled = await compiled_code(machine.openclaw, sandboxing.level, env=os.environ, set_up=set_up, tell=tell)

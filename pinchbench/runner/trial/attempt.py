@@ -21,7 +21,7 @@ from pinchbench.files.workspace import fill_workspace, unnamed
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.facts import Finding, FindingKind
 from pinchbench.model.outcome import Outcome
-from pinchbench.openclaw.trial_clock import NOTHING_SIMULATED, Simulation, TrialClock, find_libfaketime
+from pinchbench.openclaw.trial_clock import TrialClock, find_libfaketime
 from pinchbench.process.capacity import is_disk_full, oom_kills
 from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence_files import Evidence, digests_of
@@ -195,14 +195,14 @@ class _Making:
         await set_up_workspace(
             trial.task, self.workspace, seen_as=self.seen_as, sandbox=place.check_sandbox, marker=self.marker
         )
-        async with _simulated(trial.task) as simulation:
+        async with _simulated(trial.task) as (clock, socket):
             service_place = ServicePlace(
                 workspace=self.workspace,
                 evidence=self.evidence,
                 sandbox=place.check_sandbox,
                 marker=self.marker,
                 limits=place.agent.limits,
-                clock=simulation.clock,
+                clock=clock,
             )
             # where the agent sees another path, it must not recognise the real one, either
             with nullcontext() if self.seen_as == self.workspace else unnamed(self.workspace):
@@ -224,7 +224,8 @@ class _Making:
                         held_s=meter.held_s if meter is not None else never_held,
                         services=services.forwards,
                         user=self.user,
-                        simulation=simulation,
+                        clock=clock,
+                        socket=socket,
                     )
         outcome = _outcome(self.blank, result, setup_s=prepared - began + result.setup_s)
         outcome = replace(outcome, services=tuple(services.ended))
@@ -361,18 +362,18 @@ def _killed(outcome: Outcome, sandbox: TurnSandbox | None, *, is_memory: bool) -
 
 
 @asynccontextmanager
-async def _simulated(task: Task) -> AsyncGenerator[Simulation]:
-    """Give a trial the clock and the folder for its gateway that its task needs. Raises OSError."""
+async def _simulated(task: Task) -> AsyncGenerator[tuple[TrialClock | None, Path | None]]:
+    """Give a trial the clock and the gateway's socket, with a short path, that its task needs. Raises OSError."""
     library = await to_thread.run_sync(find_libfaketime) if task.starts_at is not None else None
     if library is None and not task.needs_gateway:
-        yield NOTHING_SIMULATED
+        yield None, None
         return
     async with open_scratch() as folder:
         clock = None
         if task.starts_at is not None and library is not None:
             make = partial(TrialClock, folder / "clock", starts_at=task.starts_at, library=library)
             clock = await to_thread.run_sync(make)
-        yield Simulation(clock=clock, folder=folder)
+        yield clock, folder / "link.sock"
 
 
 def _keep(workspace: Path, evidence: Evidence) -> tuple[Kept, str]:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from pinchbench.model.timeline import Ability
-from pinchbench.openclaw.gateway_trial import gateway_settings
+from pinchbench.openclaw.agent_processes import gateway_settings
 from pinchbench.openclaw.homes.abilities import tools_of
 from pinchbench.openclaw.homes.private import Home, PrivateHome
 from pinchbench.process.spec import StopSignal
