@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -20,29 +19,25 @@ Work: TypeAlias = "Callable[..., Coroutine[Any, Any, T]]"
 RAY = "ray"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ChosenCluster:
-    """The Ray cluster with this head, as HOST:PORT; empty for the one that this machine is part of."""
+def take_cluster(cluster: str | None) -> str | None:
+    """Return the head of the Ray cluster that --cluster names, as HOST:PORT; None without a cluster.
 
-    head: str = ""
-
-
-def take_cluster(cluster: str | None) -> ChosenCluster | None:
-    """Take --cluster; None without a cluster. Raises ConfigError."""
+    It is empty for the cluster that this machine is part of. Raises ConfigError.
+    """
     if cluster is None:
         return None
     engine, _, head = cluster.partition("://")
     if engine != RAY or ("://" in cluster) != bool(head):
         raise ConfigError(f"--cluster {cluster} is neither `ray` nor `ray://HOST:PORT`.")
-    return ChosenCluster(head=head)
+    return head
 
 
-def on_cluster(work: Work[T], cluster: ChosenCluster | None, *, runs: int | None = None) -> Work[T]:
-    """Return the work of a run with its slots on the nodes of a cluster; as it is without one.
+def on_cluster(work: Work[T], head: str | None, *, runs: int | None = None) -> Work[T]:
+    """Return the work of a run with its slots on the nodes of the cluster with this head; as it is without one.
 
     With `runs`, it is the work of so many runs, which share the nodes. Raises ClusterError when Ray is not installed.
     """
-    if cluster is None:
+    if head is None:
         return work
     require_ray()
 
@@ -50,7 +45,7 @@ def on_cluster(work: Work[T], cluster: ChosenCluster | None, *, runs: int | None
         from pinchbench.cluster.pool import ClusterPool, SharedNodes  # with a cluster only
         from pinchbench.cluster.ray_cluster import connect  # Ray takes 0.3 s and 69 MB
 
-        async with connect(cluster.head) as nodes:
+        async with connect(head) as nodes:
             if runs is None:
                 return await work(pool=ClusterPool(nodes), **how)
             return await work(pools=partial(ClusterPool, nodes, SharedNodes(runs)), **how)

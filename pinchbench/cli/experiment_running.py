@@ -41,7 +41,6 @@ from pinchbench.runner.setup.set_up import planned_reuse
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from pinchbench.cli.cluster import ChosenCluster
     from pinchbench.cli.running import Listeners
     from pinchbench.experiment.experiment_record import ExperimentFiles
     from pinchbench.experiment.experiment_spec import Experiment, Variant
@@ -166,7 +165,7 @@ def run(
     as_json: bool,
     gate: Gate | None,
     listeners: Listeners,
-    cluster: ChosenCluster | None,
+    cluster: str | None,
 ) -> None:
     """Run an experiment, or show what would be run."""
     if dry_run:
@@ -183,7 +182,7 @@ def go_on(
     as_json: bool,
     gate: Gate | None = None,
     listeners: Listeners = NO_LISTENERS,
-    cluster: ChosenCluster | None = None,
+    cluster: str | None = None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Resume an unfinished experiment."""
@@ -204,55 +203,58 @@ def carry_out(
 
     `gate` is applied to the run of each variant; `listeners` hear of all of them.
     """
-    with listeners.ending_with_errors(), stderr_writer() as writer:
-        console = report_console(writer)
-        view = ExperimentView(console, names, draws=can_draw(console, os.environ), is_full=writer.is_full)
+    with listeners.sending():
+        with stderr_writer() as writer:
+            console = report_console(writer)
+            view = ExperimentView(console, names, draws=can_draw(console, os.environ), is_full=writer.is_full)
 
-        def observe(name: str) -> Observer:
-            return listeners.joined_to(view.observe(name), name)
+            def observe(name: str) -> Observer:
+                return listeners.joined_to(view.observe(name), name, warn=view.say)
 
-        async def show() -> ExperimentResult:
-            async with listeners.listening(warn=view.say), create_task_group() as group:
-                group.start_soon(view.draw)
-                result = await work(observe=observe, tell=view.say, decided=view.decided, handle_signals=True)
-                group.cancel_scope.cancel()
-            return result
+            async def show() -> ExperimentResult:
+                async with create_task_group() as group:
+                    group.start_soon(view.draw)
+                    result = await work(observe=observe, tell=view.say, decided=view.decided, handle_signals=True)
+                    group.cancel_scope.cancel()
+                return result
 
-        result = anyio.run(show)
-        # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        writer.be_patient(END_LIMIT_S)
-        verdicts, gate_lines = _apply_gate(gate, result)
-        experiment = read_experiment_runs(result.files)
-        comparisons = experiment.comparisons
-        sequential = result.record.sequential
-        print_experiment(
-            console,
-            experiment.choice() if experiment.sides else None,
-            {name: one.sentence for name, one in experiment.verdicts.by_variant.items()},
-            result.failed,
-            soundness=disturbance_warnings(experiment.disturbances),
+            result = anyio.run(show)
+            # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            writer.be_patient(END_LIMIT_S)
+            verdicts, gate_lines = _apply_gate(gate, result)
+            experiment = read_experiment_runs(result.files)
+            comparisons = experiment.comparisons
+            sequential = result.record.sequential
+            print_experiment(
+                console,
+                experiment.choice() if experiment.sides else None,
+                {name: one.sentence for name, one in experiment.verdicts.by_variant.items()},
+                result.failed,
+                soundness=disturbance_warnings(experiment.disturbances),
+            )
+            for line in gate_lines:
+                say(line)
+            for variant in experiment.variants:
+                if variant.run is not None:
+                    write_run_page(variant.run.files, view.say)
+            write_experiment(experiment, result.files.page)
+            for line in _ended_early(result):
+                say(line)
+            if any(one.unfinished for one in result.results.values()) or result.failed:
+                limits = [one.stopped for one in result.results.values() if one.stop is Stop.BUDGET]
+                say(resume_hint("Trials are left", str(result.files.folder), next(iter(limits), "")))
+        data = {
+            "experiment": result.files.name,
+            "comparison": record(comparisons) if comparisons else None,
+            "sequential": msgspec.to_builtins(sequential),
+        }
+        print_result(
+            json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder
         )
-        for line in gate_lines:
-            say(line)
-        for variant in experiment.variants:
-            if variant.run is not None:
-                write_run_page(variant.run.files, view.say)
-        write_experiment(experiment, result.files.page)
-        for line in _ended_early(result):
-            say(line)
-        if any(one.unfinished for one in result.results.values()) or result.failed:
-            limits = [one.stopped for one in result.results.values() if one.stop is Stop.BUDGET]
-            say(resume_hint("Trials are left", str(result.files.folder), next(iter(limits), "")))
-    data = {
-        "experiment": result.files.name,
-        "comparison": record(comparisons) if comparisons else None,
-        "sequential": msgspec.to_builtins(sequential),
-    }
-    print_result(json.dumps(data, allow_nan=False) if as_json else result.files.folder, stands_in=result.files.folder)
-    every = list(result.results.values())
-    code = exit_code(every, verdicts, interrupted=result.interrupted, is_whole=not result.failed)
-    listeners.end({name: run.data.score.mean for name, run in result.results.items()}, code)
+        every = list(result.results.values())
+        code = exit_code(every, verdicts, interrupted=result.interrupted, is_whole=not result.failed)
+        listeners.end({name: run.data.score.mean for name, run in result.results.items()}, code)
     if code:
         sys.exit(code)
 

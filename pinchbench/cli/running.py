@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import sys
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run_context import with_listeners
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Collection, Coroutine, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Generator, Mapping, Sequence
 
     from pinchbench.publish.otel.exporter import TraceExporter
     from pinchbench.results.finished_run import Result
@@ -43,32 +43,32 @@ class Listeners:
         """Traces go to where `exporter` sends them."""
         self._exporter = exporter
 
-    def joined_to(self, observer: Observer, variant: str = "") -> Observer:
-        """Return an observer of a run that shows its events to `observer` too; `variant` names it in an experiment."""
-        return observer if self._exporter is None else with_listeners(observer, [self._exporter.listener(variant)])
+    def joined_to(self, observer: Observer, variant: str = "", *, warn: Callable[[str], None]) -> Observer:
+        """Return an observer of a run that shows its events to `observer` too; `variant` names it in an experiment.
 
-    @asynccontextmanager
-    async def listening(self, *, warn: Callable[[str], None]) -> AsyncGenerator[None]:
-        """Send what is heard within the block. `warn` shows a sentence."""
+        `warn` shows a sentence.
+        """
+        if self._exporter is None:
+            return observer
+        return with_listeners(observer, [self._exporter.listener(variant, warn=warn)])
+
+    @contextmanager
+    def sending(self) -> Generator[None]:
+        """Send what is heard within the block, and that there is no result if an error ends it."""
         if self._exporter is None:
             yield
             return
-        async with self._exporter.sending(warn=warn):
-            yield
+        with self._exporter.sending(warn=say):
+            try:
+                yield
+            except (PinchBenchError, ExceptionGroup, KeyboardInterrupt) as error:
+                self._exporter.end({}, exit_code_of(error))
+                raise
 
     def end(self, scores: Mapping[str, float | None], exit_code: int) -> None:
-        """Send how it has ended, when everything is saved and printed; `scores` are by variant. Blocks for seconds."""
+        """Send how it has ended; `scores` are by variant."""
         if self._exporter is not None:
-            anyio.run(partial(self._exporter.send_last, scores=scores, exit_code=exit_code, warn=say))
-
-    @contextmanager
-    def ending_with_errors(self) -> Generator[None]:
-        """Send that there is no result if an error ends the block, and raise it all the same."""
-        try:
-            yield
-        except (PinchBenchError, ExceptionGroup, KeyboardInterrupt) as error:
-            self.end({}, exit_code_of(error))
-            raise
+            self._exporter.end(scores, exit_code)
 
 
 NO_LISTENERS = Listeners()
@@ -79,12 +79,12 @@ def take_listeners(otlp: str | None) -> Listeners:
     if otlp is None:
         return NO_LISTENERS
     try:
-        from pinchbench.publish.otel.exporter import TraceExporter, read_collector  # with --otlp only
+        from pinchbench.publish.otel.exporter import TraceExporter  # with --otlp only
     except ModuleNotFoundError as error:
         raise ConfigError(
             "--otlp needs OpenTelemetry's SDK, which is not installed: pip install 'pinchbench-async[otel]'."
         ) from error
-    return Listeners(TraceExporter(read_collector(otlp)))
+    return Listeners(TraceExporter(otlp))
 
 
 INCOMPLETE = 5  # some trials failed for infrastructure reasons
@@ -106,42 +106,39 @@ def carry_out(
     `listeners` hear of the run, of its end, and of an error that ends it. `is_quiet` shows none of it.
     """
     verdict = None
-    with listeners.ending_with_errors(), stderr_writer() as writer:
-        console = report_console(writer)
-        console.quiet = is_quiet
-        view = LiveView(console, is_full=writer.is_full, draws=can_draw(console, os.environ))
-
-        async def show() -> Result:
-            async with listeners.listening(warn=view.say):
-                return await work(observer=listeners.joined_to(view.watch), handle_signals=True)
-
-        result = anyio.run(show)
-        # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        writer.be_patient(END_LIMIT_S)
-        view.say_left_out()
-        said: list[str] = []
-        files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
-        if result.unfinished:
-            left = left_text(result.unfinished, result.planned)
-            said.append(resume_hint(left, files.argument, result.stopped if result.stop is Stop.BUDGET else ""))
-        if gate is not None and result.interrupted is None:
-            verdict = apply_gate(gate, result, said.append)
-        # a user who stopped the run wants to leave
-        if page and result.interrupted is None:
-            write_run_page(files, said.append)
-        print_summary(
-            console,
-            result.data,
-            result.outcomes,
-            result.grades,
-            folder=result.folder,
-            titles=result.titles,
-            follow_up=said,
-        )
-    print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
-    code = exit_code([result], {verdict} if verdict else (), interrupted=result.interrupted)
-    listeners.end({"": result.data.score.mean}, code)
+    with listeners.sending():
+        with stderr_writer() as writer:
+            console = report_console(writer)
+            console.quiet = is_quiet
+            view = LiveView(console, is_full=writer.is_full, draws=can_draw(console, os.environ))
+            observer = listeners.joined_to(view.watch, warn=view.say)
+            result = anyio.run(partial(work, observer=observer, handle_signals=True))
+            # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            writer.be_patient(END_LIMIT_S)
+            view.say_left_out()
+            said: list[str] = []
+            files = RunFiles(output_dir=result.path.parent, name=result.folder.name)
+            if result.unfinished:
+                left = left_text(result.unfinished, result.planned)
+                said.append(resume_hint(left, files.argument, result.stopped if result.stop is Stop.BUDGET else ""))
+            if gate is not None and result.interrupted is None:
+                verdict = apply_gate(gate, result, said.append)
+            # a user who stopped the run wants to leave
+            if page and result.interrupted is None:
+                write_run_page(files, said.append)
+            print_summary(
+                console,
+                result.data,
+                result.outcomes,
+                result.grades,
+                folder=result.folder,
+                titles=result.titles,
+                follow_up=said,
+            )
+        print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
+        code = exit_code([result], {verdict} if verdict else (), interrupted=result.interrupted)
+        listeners.end({"": result.data.score.mean}, code)
     if code:
         sys.exit(code)
 

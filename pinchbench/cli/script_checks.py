@@ -15,12 +15,13 @@ from pinchbench.authoring import check_results as report
 from pinchbench.authoring.attack import attack_results as findings
 from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks
 from pinchbench.authoring.check import check_tasks
-from pinchbench.authoring.check_results import forms_verdict, same_answers
+from pinchbench.authoring.check_results import same_answers
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.running import INCOMPLETE
 from pinchbench.cli.selected_tasks import raise_problems, with_solutions
 from pinchbench.errors import SuiteError
 from pinchbench.model.task import GradingType
+from pinchbench.report.text import many
 from pinchbench.suite.form import FormTasks, tasks_of_form, write_form
 
 if TYPE_CHECKING:
@@ -125,7 +126,9 @@ def check_forms(
     records = [{"form": form, **report.record(one)} for form in checked for one in checked[form]]
     wrong = "\n".join(filter(None, (report.wrong_tasks(every), same_answers(checked))))
     _print_records(records, wrong, as_json=as_json)
-    _end(report.untried_lines(every), forms_verdict(checked))
+    tasks = {one.task_id for one in every}
+    verdict = f"{many(len(checked), 'form')} of {many(len(tasks), 'task')}: all as they should be."
+    _end(report.untried_lines(every), verdict)
 
 
 def _show(line: str, problems: str, *, as_json: bool) -> None:

@@ -1,27 +1,19 @@
-"""Traces on their way to a collector: taken at once, sent by a task of their own, and never waited for by a run."""
+"""Traces on their way to a collector: taken at once, sent by a thread of their own, and never waited for by a run."""
 
 from __future__ import annotations
 
 import logging
 import secrets
 import time
-from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from queue import SimpleQueue
+from threading import Thread
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from anyio import (
-    CapacityLimiter,
-    EndOfStream,
-    WouldBlock,
-    create_memory_object_stream,
-    create_task_group,
-    current_time,
-    move_on_after,
-    to_thread,
-)
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
@@ -33,31 +25,21 @@ from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.recording import RecordingReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from opentelemetry.sdk.trace import ReadableSpan
 
     from pinchbench.events import Event
 
 HELD = 2_000  # ended and graded attempts on their way
-TOGETHER = 50  # of them in one request
 MOST_CALLS = 1_000  # of an attempt
 MOST_RECORDED_BYTES = 20_000_000  # of a recording, as it lies on the disk: reading more takes long
 LIMIT_S = 5.0  # for a collector to take a request, and for what is on its way when the run is over
 TRACES_PATH = "/v1/traces"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Collector:
-    """A collector: `url` takes traces and may hold a key, and `host` is for sentences."""
-
-    url: str = field(repr=False)
-    host: str
-
-
-def read_collector(url: str) -> Collector:
-    """Return the collector at a base URL, to which `/v1/traces` is added unless it ends so. Raises ConfigError."""
+def _endpoint(url: str) -> tuple[str, str]:
+    """Return where a collector takes traces, a URL that may hold a key, and its host. Raises ConfigError."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -69,43 +51,36 @@ def read_collector(url: str) -> Collector:
         )
     path = parts.path.rstrip("/")
     path = path if path.endswith(TRACES_PATH) else path + TRACES_PATH
-    return Collector(url=urlunsplit(parts._replace(path=path, fragment="")), host=host)
+    return urlunsplit(parts._replace(path=path, fragment="")), host
 
 
 @dataclass(slots=True)
 class _RunTrace:
-    """The trace of a run in this session; `began` is in seconds since the epoch."""
+    """The trace of a run in this session; times are in seconds since the epoch, `ended` that of its last event."""
 
     context: TraceContext
     run: RunBegan
     began: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Item:
-    """What spans are to be made of."""
-
-    trace: _RunTrace
-    event: TrialEnded | TrialGraded
+    ended: float
 
 
 class TraceExporter:
-    """Sends traces to a collector."""
+    """Sends traces to a collector, from a thread that nothing waits for longer than a few seconds."""
 
-    def __init__(self, collector: Collector) -> None:
-        """Nothing is sent before `sending`."""
-        self._collector = collector
-        self._exporter: SpanExporter = OTLPSpanExporter(
-            collector.url, timeout=LIMIT_S
-        )  # reads OTEL_EXPORTER_OTLP_HEADERS
+    def __init__(self, url: str) -> None:
+        """`url` is the collector's; `/v1/traces` is added unless it ends so. Raises ConfigError."""
+        endpoint, self._host = _endpoint(url)
+        self._exporter: SpanExporter = OTLPSpanExporter(endpoint, timeout=LIMIT_S)  # reads OTEL_EXPORTER_OTLP_HEADERS
         self._traces: list[_RunTrace] = []
-        self._way: MemoryObjectSendStream[_Item] | None = None
-        self._dropped = 0
+        self._waiting: SimpleQueue[Callable[[], Iterable[ReadableSpan]] | None] = SimpleQueue()
+        self._problem = ""
         self._has_warned = False
-        self._ended = 0.0
 
-    def listener(self, variant: str = "") -> Callable[[Event], None]:
-        """Return what takes the events of a run, and never waits; `variant` names the run in an experiment."""
+    def listener(self, variant: str = "", *, warn: Callable[[str], None]) -> Callable[[Event], None]:
+        """Return what takes the events of a run, and never waits; `variant` names the run in an experiment.
+
+        `warn` gets a sentence, once, when something is lost.
+        """
         trace: _RunTrace | None = None
 
         def hear(event: Event) -> None:
@@ -116,80 +91,60 @@ class TraceExporter:
                     self._traces.append(trace)
                 case TrialEnded() if event.outcome.reused_from:
                     pass  # it was sent by the run that made it
-                case TrialEnded() | TrialGraded() if trace is not None and self._way is not None:
-                    try:
-                        self._way.send_nowait(_Item(trace=trace, event=event))
-                    except WouldBlock:
-                        self._dropped += 1
+                case TrialEnded() | TrialGraded() if trace is not None:
+                    trace.ended = time.time()
+                    if self._waiting.qsize() < HELD:
+                        self._waiting.put(partial(_spans_of, trace, event))
+                    else:
+                        self._problem = self._problem or "outcomes and grades came faster than they could be sent"
                 case _:
                     pass
+            self._warn(warn)
 
         return hear
 
-    @asynccontextmanager
-    async def sending(self, *, warn: Callable[[str], None]) -> AsyncGenerator[None]:
-        """Send what is heard within the block; at its end, wait a little for what is on its way.
-
-        `warn` gets a sentence, once, when something is lost.
-        """
-        self._way, waiting = create_memory_object_stream[_Item](HELD)
-        async with create_task_group() as group:
-            group.start_soon(self._export, waiting, warn)
-            try:
-                yield
-            finally:
-                self._way.close()
-                self._way = None
-                self._ended = time.time()
-                group.cancel_scope.deadline = current_time() + LIMIT_S
-        if self._dropped:
-            self._warn(f"{self._dropped} outcomes and grades came faster than they could be sent", warn)
-
-    async def send_last(
-        self, *, scores: Mapping[str, float | None], exit_code: int | None, warn: Callable[[str], None]
-    ) -> None:
-        """Send the span of each run, whose end is the end of its trace; `scores` are by variant, `""` without any."""
-        spans = [_run_span(one, self._ended, scores.get(one.context.variant), exit_code) for one in self._traces]
+    @contextmanager
+    def sending(self, *, warn: Callable[[str], None]) -> Generator[None]:
+        """Send what is heard within the block; at its end, wait a little for what is on its way."""
+        sender = Thread(target=self._send_all, name="otlp", daemon=True)
+        sender.start()
         try:
-            if spans:
-                with move_on_after(LIMIT_S) as limit:
-                    await self._send(lambda: spans, CapacityLimiter(1), warn)
-                if limit.cancelled_caught:
-                    self._warn("it takes too long", warn)
+            yield
         finally:
-            self._exporter.shutdown()
+            self._waiting.put(None)
+            sender.join(LIMIT_S)
+            if sender.is_alive():
+                self._problem = self._problem or "it takes too long"
+            self._warn(warn)
 
-    async def _export(self, waiting: MemoryObjectReceiveStream[_Item], warn: Callable[[str], None]) -> None:
-        reading = CapacityLimiter(1)
-        with waiting:
-            async for first in waiting:
-                items = [first]
-                with suppress(WouldBlock, EndOfStream):
-                    while len(items) < TOGETHER:
-                        items.append(waiting.receive_nowait())
-                await self._send(partial(_spans, items), reading, warn)
+    def end(self, scores: Mapping[str, float | None], exit_code: int) -> None:
+        """Send the span of each run, whose end is the end of its trace; `scores` are by variant, `""` without any."""
+        spans = [_run_span(one, scores.get(one.context.variant), exit_code) for one in self._traces]
+        if spans:
+            self._waiting.put(lambda: spans)
 
-    async def _send(
-        self, make: Callable[[], list[ReadableSpan]], limiter: CapacityLimiter, warn: Callable[[str], None]
-    ) -> None:
-        def send() -> SpanExportResult:
-            with _quiet():
-                return self._exporter.export(make())
+    def _send_all(self) -> None:
+        with _quiet():
+            for make in iter(self._waiting.get, None):
+                problem = self._send(make)
+                self._problem = self._problem or problem
+        self._exporter.shutdown()
 
+    def _send(self, make: Callable[[], Iterable[ReadableSpan]]) -> str:
+        """Send spans; return what has gone wrong, empty if nothing."""
         try:
-            result = await to_thread.run_sync(send, limiter=limiter, abandon_on_cancel=True)
+            result = self._exporter.export(list(make()))
         except Exception as error:  # noqa: BLE001 - a recording that can't be read, or a bug here, must not end a run
-            self._warn(f"they can't be made ({type(error).__name__})", warn)
-        else:
-            if result is not SpanExportResult.SUCCESS:
-                self._warn("it can't be reached, refuses them or takes too long", warn)
+            return f"they can't be made ({type(error).__name__})"
+        is_sent = result is SpanExportResult.SUCCESS
+        return "" if is_sent else "it can't be reached, refuses them or takes too long"
 
-    def _warn(self, problem: str, warn: Callable[[str], None]) -> None:
-        if not self._has_warned:
+    def _warn(self, warn: Callable[[str], None]) -> None:
+        if self._problem and not self._has_warned:
             self._has_warned = True
             warn(
-                f"Spans have not arrived at the collector {self._collector.host}: {problem}. They are dropped; the run"
-                " does not depend on it."
+                f"Spans have not arrived at the collector {self._host}: {self._problem}. They are dropped; the run does"
+                " not depend on it."
             )
 
 
@@ -211,15 +166,16 @@ def _began(event: RunBegan, variant: str) -> _RunTrace:
     context = TraceContext(
         trace_id=trace_of(event.run_id), run_span=secrets.randbits(64) or 1, model=event.model, variant=variant
     )
-    return _RunTrace(context=context, run=event, began=time.time() - event.ago_s)
+    now = time.time()
+    return _RunTrace(context=context, run=event, began=now - event.ago_s, ended=now)
 
 
-def _run_span(trace: _RunTrace, ended: float, score: float | None, exit_code: int | None) -> ReadableSpan:
+def _run_span(trace: _RunTrace, score: float | None, exit_code: int) -> ReadableSpan:
     return trace.context.span(
         "pinchbench run",
         trace.context.run_span,
         began=trace.began,
-        ended=ended,
+        ended=trace.ended,
         error=str(exit_code) if exit_code else "",
         attributes={
             "gen_ai.request.model": trace.context.model,
@@ -232,19 +188,15 @@ def _run_span(trace: _RunTrace, ended: float, score: float | None, exit_code: in
     )
 
 
-def _spans(items: list[_Item]) -> list[ReadableSpan]:
-    return [span for item in items for span in _spans_of(item)]
-
-
-def _spans_of(item: _Item) -> Iterator[ReadableSpan]:
+def _spans_of(trace: _RunTrace, event: TrialEnded | TrialGraded) -> Iterator[ReadableSpan]:
     """Yield the spans of an ended attempt, its recorded calls included, or of a grade. Blocks."""
-    context, event = item.trace.context, item.event
+    context = trace.context
     if isinstance(event, TrialGraded):
         yield grade_span(context, event.grade)
         return
     outcome = event.outcome
     yield attempt_span(context, outcome)
-    recording = Evidence(folder=item.trace.run.folder / outcome.evidence).wire
+    recording = Evidence(folder=trace.run.folder / outcome.evidence).wire
     with suppress(OSError):  # not recorded, or gone
         if outcome.evidence and recording.stat().st_size <= MOST_RECORDED_BYTES:
             for exchange in islice(RecordingReader(recording), MOST_CALLS):

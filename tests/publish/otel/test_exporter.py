@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from anyio import fail_after
+from anyio import fail_after, to_thread
 from google.protobuf.json_format import MessageToDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -15,7 +15,7 @@ from pinchbench.errors import ConfigError
 from pinchbench.events import Event
 from pinchbench.model.ending import Reason
 from pinchbench.publish.otel import exporter as module
-from pinchbench.publish.otel.exporter import Collector, TraceExporter, read_collector
+from pinchbench.publish.otel.exporter import TraceExporter
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.journal.tail import EventReplay
 from pinchbench.results.manifest import read_facts
@@ -58,15 +58,20 @@ def events_of(folder: Path) -> list[Event]:
     return [replay.begin(0.0), *(event for record in records for event in replay.tell(record, 0.0))]
 
 
-async def export(events: list[Event], collector: Collector) -> list[str]:
+async def export(folder: Path, port: int) -> list[str]:
+    """Send the events of a run as it is made; return the warnings."""
     told: list[str] = []
-    exporter = TraceExporter(collector)
-    with fail_after(30):
-        async with exporter.sending(warn=told.append):
-            hear = exporter.listener()
-            for event in events:
+    exporter = TraceExporter(f"http://127.0.0.1:{port}")
+
+    def send() -> None:
+        with exporter.sending(warn=told.append):
+            hear = exporter.listener(warn=told.append)
+            for event in events_of(folder):
                 hear(event)
-        await exporter.send_last(scores={"": 0.75}, exit_code=0, warn=told.append)
+            exporter.end({"": 0.75}, 0)
+
+    with fail_after(60):
+        await to_thread.run_sync(send)
     return told
 
 
@@ -75,7 +80,7 @@ async def test_a_collector_gets_the_run_its_attempts_their_calls_and_scores_as_o
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc")
     async with running(FakeCollector(Response())) as collector:
-        told = await export(events_of(tmp_path), read_collector(f"http://127.0.0.1:{collector.port}"))
+        told = await export(tmp_path, collector.port)
 
     assert told == []
     assert {(one.path, one.headers["api-key"]) for one in collector.requests} == {("/v1/traces", "abc")}
@@ -101,10 +106,9 @@ async def test_a_collector_gets_the_run_its_attempts_their_calls_and_scores_as_o
 async def test_a_collector_that_takes_nothing_is_named_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, response: Response, limit_s: float
 ) -> None:
-    monkeypatch.setattr(module, "TOGETHER", 1)
     monkeypatch.setattr(module, "LIMIT_S", limit_s)
     async with running(FakeCollector(response)) as collector:
-        told = await export(events_of(tmp_path), read_collector(f"http://127.0.0.1:{collector.port}"))
+        told = await export(tmp_path, collector.port)
 
     assert len(told) == 1
     assert "at the collector 127.0.0.1: it " in told[0]
@@ -117,9 +121,8 @@ async def test_a_recording_that_can_not_be_read_costs_its_spans_and_not_the_run(
         raise ValueError("damaged")
 
     monkeypatch.setattr(module, "RecordingReader", fail)
-    monkeypatch.setattr(module, "TOGETHER", 1)
     async with running(FakeCollector(Response())) as collector:
-        told = await export(events_of(tmp_path), read_collector(f"http://127.0.0.1:{collector.port}"))
+        told = await export(tmp_path, collector.port)
 
     assert len(told) == 1
     assert "they can't be made (ValueError)" in told[0]
@@ -132,12 +135,12 @@ async def test_a_collector_that_is_not_there_and_more_than_can_be_held_are_repor
 ) -> None:
     monkeypatch.setattr(module, "HELD", 1)
     with nobody_listening() as port:
-        told = await export(events_of(tmp_path), read_collector(f"http://127.0.0.1:{port}"))
+        told = await export(tmp_path, port)
 
     assert len(told) == 1
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:4318", "grpc://host", "http://", "http://[::1"])
-async def test_what_is_no_url_of_http_is_refused(url: str) -> None:
+def test_what_is_no_url_of_http_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match="--otlp needs the URL"):
-        read_collector(url)
+        TraceExporter(url)
