@@ -116,13 +116,15 @@ class Session:
         """The whole lines on stderr so far."""
         return self._stderr.read_bytes().decode("utf-8").split("\n")[:-1]
 
-    def wait(self, condition: Callable[[], bool] = lambda: False, *, limit_s: float = LIMIT_S) -> bool:
+    def wait(
+        self, condition: Callable[[], bool] = lambda: False, *, limit_s: float = LIMIT_S, look_s: float = LOOK_S
+    ) -> bool:
         """Wait until the condition holds or the runner is dead; false when neither comes in time."""
         due = time.monotonic() + limit_s
         while time.monotonic() < due:
             if self.code is not None or condition():
                 return True
-            time.sleep(LOOK_S)
+            time.sleep(look_s)
         return False
 
     def hit(self, number: signal.Signals) -> bool:

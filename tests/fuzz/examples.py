@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 P = ParamSpec("P")
 
 ENVIRONMENT = "PINCHBENCH_FUZZ"
-USUAL_TOTAL = 2_000
+USUAL_TOTAL = 1_000
 TOTAL = int(os.environ.get(ENVIRONMENT) or USUAL_TOTAL)
 # Of all properties together, and no name twice: so that the total is what was asked for. The weight of a property
 # follows from how much hostile text its parser sees, and from what an example costs.
