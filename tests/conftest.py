@@ -21,6 +21,7 @@ import pytest
 from anyio import fail_after
 from hypothesis import HealthCheck, settings
 
+from pinchbench.process.supervise import supervise
 from pinchbench.runner.plan import needed_sandbox
 from pinchbench.runner.setup import sandboxing
 from pinchbench.sandbox.levels import Support
@@ -248,6 +249,21 @@ def marked_processes() -> Callable[[str], list[psutil.Process]]:
         return found
 
     return find
+
+
+@pytest.fixture(scope="module")
+def checks_in_process() -> Iterator[None]:
+    """Run the checks of a module's tests in the process of the tests; see `checks_here`."""
+    from checks_here import checks_here  # noqa: PLC0415 - few tests need it
+
+    with checks_here():
+        yield
+
+
+@pytest.fixture
+def checks_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give checks processes of their own nevertheless, in a module that uses `checks_in_process`."""
+    monkeypatch.setattr("pinchbench.grading.checks.supervise", supervise)
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ from pinchbench.suite.solution import load_solution
 from sampling import sampled
 from suite_packs import put, write_claw_bench, write_harbor, write_wildclaw
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 REFUSED = find_support().reason(Level.NAMESPACES)
 
 CHECK = """
@@ -211,6 +213,7 @@ async def test_the_solutions_of_other_formats_are_played_and_their_scores_report
     assert not list((tmp_path / "pack").rglob("*beside*"))
 
 
+@pytest.mark.usefixtures("checks_apart")
 @pytest.mark.skipif(bool(REFUSED), reason=f"needs namespaces: {REFUSED}")
 @pytest.mark.parametrize(
     ("write", "scores"), [(write_harbor, [0.5, 0.0]), (write_wildclaw, [0.75, 0.0])], ids=["harbor", "wildclaw"]

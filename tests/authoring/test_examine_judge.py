@@ -25,6 +25,8 @@ from pinchbench.model.timeline import Ability
 from pinchbench.results.judge_certificate import Probe, certificate_path
 from pinchbench.suite.loading import load_suite
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 TASKS = 5  # the fewest on which a fault is called one
 TASK = """\
     ---

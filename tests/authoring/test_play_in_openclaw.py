@@ -16,6 +16,8 @@ from pinchbench.defaults import Sandbox
 from pinchbench.suite.loading import load_suite
 from suite_packs import put
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 CHECK = """
     def grade(transcript, workspace_path):
         return {"said": float(any(one.get("message", {}).get("role") == "assistant" for one in transcript))}

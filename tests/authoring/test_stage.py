@@ -17,6 +17,8 @@ from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import SolutionTurn, ToolStep, load_solution
 from suite_packs import put
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 
 def new_stage(folder: Path) -> Stage:
     write_skeleton(folder / "suite", "task_a", grading=GradingType.AUTOMATED, category="mine")

@@ -12,16 +12,19 @@ from command_line import Completed, call
 from fakes import MODEL, fake_openclaw
 from made_tasks import task_text
 from past_runs import Made, PlannedRun, write_run
+from pinchbench.suite.loading import load_suite
 from suite_packs import put
+
+pytestmark = pytest.mark.usefixtures("checks_in_process")
 
 FAILED = 11
 A = "20260102-030000-000a"
 CHECK = "def grade(transcript, workspace_path): return {'a': 0.5}"
-TASKS = 6
+TASKS = 3
 
 
 class Place:
-    """A folder with a suite of six tasks, of which each trial scores 0.5."""
+    """A folder with a suite of a few tasks, of which each trial scores 0.5."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,11 +58,12 @@ class Place:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, str]:
     """A place with its baseline, and the path of the result of one repetition."""
     place = Place(tmp_path_factory.mktemp("gate"))
-    first = place.run("--runs", "2")
-    assert first.returncode == 0, first.stderr
-    saved = place.call("baseline", first.stdout.strip(), "-o", "baseline.json", "--min-trials", "2")
+    trials = {task.task_id: (Made(score=0.5),) * 2 for task in load_suite(place.suite).suite.tasks}
+    digests = {task.task_id: task.digest for task in load_suite(place.suite).suite.tasks}
+    write_run(place.folder / "results", PlannedRun(trials=trials, run_id=A, digests=digests))
+    saved = place.call("baseline", A, "-o", "baseline.json", "--min-trials", "2")
     assert (saved.returncode, saved.stdout.strip()) == (0, str(place.baseline)), saved.stderr
-    assert saved.stderr == "6 tasks to compare with, 0 in quarantine\n"
+    assert saved.stderr == f"{TASKS} tasks to compare with, 0 in quarantine\n"
     place.raise_baseline(0.5)
     done = place.run("--baseline", "baseline.json", "--fail-under", "0.5")
     assert done.returncode == 0, done.stderr

@@ -22,6 +22,8 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli.program import cli
 from pinchbench.cli.run import run
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 FULL = Path("/dev/full")
 
 
@@ -568,6 +570,7 @@ def _give_check(folder: Path, code: str) -> None:
     path.write_text(f"{text}\n## Automated Checks\n\n```python\n{code}```\n", encoding="utf-8")
 
 
+@pytest.mark.usefixtures("checks_apart")
 def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_again(tmp_path: Path) -> None:
     args = _run_args(tmp_path)
     _give_check(tmp_path, "import os\ndef grade(transcript, workspace_path):\n    os._exit(3)\n")

@@ -20,6 +20,8 @@ from pinchbench.experiment.experiment_spec import DEFAULT_SEED
 from pinchbench.experiment.sequential import Design, Sequential
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 
 def written(
     folder: Path,

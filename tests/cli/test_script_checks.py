@@ -7,6 +7,8 @@ import pytest
 from command_line import call
 from form_suite import suite
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 
 @pytest.mark.parametrize(
     ("answer", "said"),

@@ -17,6 +17,8 @@ from past_runs import Made, PlannedRun, write_run
 from pinchbench.cli import tasks_from_history
 from pinchbench.suite.loading import load_suite
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 KEY = "sk-proj-abcDEF0123456789abcd"
 STORED_KEY = "own-0123456789-abcdefghij"
 

@@ -33,6 +33,8 @@ from published_runs import with_digests
 from sampling import sampled
 from suite_packs import write_qwenclaw
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 MODEL = "local/qwen3"
 NEED_OPENCLAW = ("openclaw install", "openclaw exec", "openclaw models")
 USUAL = {0, 5}  # an agent that does nothing leaves trials that nobody has graded

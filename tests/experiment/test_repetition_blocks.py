@@ -39,6 +39,8 @@ from pinchbench.results.run_state import RunState
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import Admission
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 DESIGN = Design(variants=("base", "other"), tasks=("task_a", "task_b"), runs=2, seed=1)
 FIRST = tuple(key for key in DESIGN.keys if key.repetition == 1)
 A, B = FIRST

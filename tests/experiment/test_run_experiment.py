@@ -44,8 +44,10 @@ from pinchbench.results.records import TrialFinished, TrialStarted
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.scheduling.meter import BudgetLimits
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 Events = MemoryObjectReceiveStream[Event]
-TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt.", "task_c": "Write out.txt."}
+TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt."}
 
 
 def an_experiment(folder: Path, *, slots: int = 1, runs: int = 1, prompts: dict[str, str] | None = None) -> Experiment:
@@ -102,8 +104,8 @@ async def test_each_variant_reuses_what_an_earlier_run_has_of_it(tmp_path: Path)
     variants = [replace(one, config=replace(one.config, reuse=earlier.run_id)) for one in experiment.variants]
     result = await run_experiment(replace(experiment, variants=tuple(variants)))
     assert [one.data.reused for one in result.results.values()].count(UNSET) == 2
-    assert result.results["low"].data.reused == {earlier.folder.name: 3}
-    assert all(one.complete and one.data.score.trials == 3 for one in result.results.values())
+    assert result.results["low"].data.reused == {earlier.folder.name: 2}
+    assert all(one.complete and one.data.score.trials == 2 for one in result.results.values())
 
 
 async def test_a_variant_that_can_not_run_does_not_stop_the_others(tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ async def test_a_variant_that_can_not_run_does_not_stop_the_others(tmp_path: Pat
     assert "/nowhere/openclaw" in result.failed["medium"]
     record = read_record(result.files)
     assert "/nowhere/openclaw" in record.variants[1].failed
-    assert all(len(one.outcomes) == 3 for one in result.results.values())
+    assert all(len(one.outcomes) == 2 for one in result.results.values())
     write_record(result.files, msgspec.structs.replace(record, variants=repaired(record)), result.failed)
     again = await resume_experiment(result.files)
     assert again.results.keys() == {"low", "medium", "high"}
@@ -128,7 +130,9 @@ def repaired(record: RecordedExperiment) -> tuple[RecordedVariant, ...]:
 async def test_a_variant_whose_run_fails_leaves_its_slots_to_the_others(tmp_path: Path) -> None:
     seen: list[tuple[str, Event]] = []
     async with open_gate() as gate:
-        experiment = an_experiment(tmp_path, slots=4, prompts=dict.fromkeys(TASKS, f"scenario: gate {gate.port}"))
+        experiment = an_experiment(
+            tmp_path, slots=4, prompts=dict.fromkeys((*TASKS, "task_c"), f"scenario: gate {gate.port}")
+        )
         experiment = replace(experiment, budget=BudgetLimits(max_tokens=1_000_000))
         async with create_task_group() as group:
             run = group.create_task(run_experiment(experiment, observe=recorder(seen)))
@@ -187,29 +191,28 @@ def used_tokens(result: ExperimentResult) -> int:
 
 
 async def test_a_budget_of_the_experiment_ends_all_variants_alike_and_goes_on_when_it_is_raised(tmp_path: Path) -> None:
-    budget = BudgetLimits(max_tokens=1000)  # 220 for each of 9 trials
+    budget = BudgetLimits(max_tokens=900)  # 220 for each of 6 trials
     experiment = replace(an_experiment(tmp_path, slots=2), budget=budget)
     first = await run_experiment(experiment)
-    assert [one.stop for one in first.results.values()] == [Stop.BUDGET] * 3
-    [why] = {one.stopped for one in first.results.values()}
-    assert why.startswith("--max-tokens 1,000 of the experiment")
+    stops = {one.stop for one in first.results.values()}
+    assert Stop.BUDGET in stops
+    assert stops <= {Stop.BUDGET, None}, "one variant may have made its two trials"
+    [why] = {one.stopped for one in first.results.values() if one.stop is not None}
+    assert why.startswith("--max-tokens 900 of the experiment")
     assert used_tokens(first) == 880  # no fifth trial that would pass it
     counts = [len(one.outcomes) for one in first.results.values()]
     assert max(counts) - min(counts) <= 1
-    assert read_record(first.files).budget == BudgetLimits(max_tokens=1000)
+    assert read_record(first.files).budget == BudgetLimits(max_tokens=900)
 
     same = await resume_experiment(first.files)
-    assert (used_tokens(same), {one.stop for one in same.results.values()}) == (880, {Stop.BUDGET})
-
-    raised = await resume_experiment(first.files, settings={"max_tokens": 1400})
-    assert used_tokens(raised) == 1320
-    assert read_record(first.files).budget == BudgetLimits(max_tokens=1400)
+    assert (used_tokens(same), {one.stop for one in same.results.values()}) == (880, stops)
 
     whole = await resume_experiment(first.files, settings={"max_tokens": 9000})
+    assert read_record(first.files).budget == BudgetLimits(max_tokens=9000)
     assert all(one.complete for one in whole.results.values() if one.stop is None)
     assert {one.unfinished for one in whole.results.values()} == {0}
     assert {one.stop for one in whole.results.values()} == {None}
-    assert used_tokens(whole) == 9 * 220
+    assert used_tokens(whole) == 6 * 220
 
 
 async def test_agents_of_all_variants_are_ended_when_one_uses_up_what_they_have_together(tmp_path: Path) -> None:

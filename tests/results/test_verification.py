@@ -20,6 +20,8 @@ from pinchbench.results.paths import RunFiles, create_run, find_run
 from pinchbench.results.records import Record, RunStarted, TrialFinished, TrialStarted
 from pinchbench.results.verification import State, changed_evidence, check_run, refuse_altered
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 ALTERED = 10
 KEY = TrialKey(task_id="task_a", repetition=1)
 STARTED = RunStarted(run_id="r", model="m", at=1.0, trials=1)

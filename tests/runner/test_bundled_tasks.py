@@ -24,6 +24,8 @@ from pinchbench.sandbox.levels import find_support
 from pinchbench.suite.solution import Solution, load_solution
 from sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 # `make test` plays these, `make test-long` every one: all played scripts take minutes.
 SAMPLE = ("task_00_sanity", "task_21_code_review", "task_28_inbox_triage")
 CHECKED = [

@@ -36,6 +36,8 @@ from pinchbench.transcript_lines import parse_line
 from processes import living
 from sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 LINGER_S = 10.0  # well beyond what a process takes to exit, on a machine that does much else
 
 SCENARIOS: dict[str, tuple[str, Status, Reason]] = {

@@ -20,6 +20,8 @@ from pinchbench.results.paths import find_run
 from pinchbench.serve.disagreements import disagreements_of
 from pinchbench.serve.live_run import LiveRun
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 STRICT = good(0.4, {"clear": 0.2, "short": 0.6}, "Too long.")
 LENIENT = good(1.0, {"clear": 1.0, "short": 1.0})
 UNREADABLE = Answer(text="I would rather not say.")

@@ -17,6 +17,8 @@ from pinchbench.openclaw.homes.shared import ensure_shared
 from pinchbench.runner.run_benchmark import run_benchmark
 from sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 
 def write_config(user: Path, store: str, agents: dict[str, dict[str, str]]) -> Path:
     shaped: object = agents if store == "sqlite" else [{"id": name, **entry} for name, entry in agents.items()]

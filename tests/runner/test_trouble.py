@@ -21,6 +21,8 @@ from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from processes import living
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 
 def a_run(folder: Path, **prompts: str) -> RunConfig:
     """A run of tasks whose check gives 1."""

@@ -25,6 +25,8 @@ from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import Solution, load_solution
 from suite_packs import put
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 SETTINGS = AttackSettings(max_mutants=60, seed=1)
 SOLUTION = """
     turns:
@@ -126,6 +128,7 @@ IN_OPENCLAW = """
 """
 
 
+@pytest.mark.usefixtures("checks_apart")
 @pytest.mark.parametrize(
     ("condition", "survivors"),
     [

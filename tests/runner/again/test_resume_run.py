@@ -29,6 +29,8 @@ from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.run_folders import HOMES, OWNER, owned_homes, sweep_homes
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt.", "task_c": "Write out.txt."}
 
 

@@ -57,6 +57,8 @@ from pinchbench.runner.ctl.socket import send_command
 from pinchbench.runner.run_benchmark import run_benchmark
 from sampling import sampled
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 LIMIT_S = 90
 # Grades 1 for an attempt that is not the first, so that a retry changes the score.
 CHECK = 'return {"done": 1.0 if "attempt2" in str(workspace_path) or "~" in str(workspace_path) else 0.5}'

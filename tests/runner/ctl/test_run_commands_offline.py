@@ -17,6 +17,8 @@ from pinchbench.runner.ctl.commands import Budget, Concurrency, Note, Pause, Req
 from pinchbench.runner.ctl.run_commands import carry_out_offline
 from pinchbench.runner.run_benchmark import run_benchmark
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 
 async def a_run(folder: Path) -> RunFiles:
     """A run whose `task_b` has failed for infrastructure reasons, as it would not in another attempt."""

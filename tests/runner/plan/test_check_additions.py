@@ -25,6 +25,8 @@ from pinchbench.runner.plan.check_additions import addition_digests, check_addit
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 A_KEY = "sk-" + "a1B2" * 8
 
 

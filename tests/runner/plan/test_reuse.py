@@ -37,6 +37,8 @@ from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.set_up import planned_reuse
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 
 def a_run(folder: Path, prompt: str = "Write out.txt.") -> RunConfig:
     """A run of three tasks with checks, by a fake OpenClaw."""

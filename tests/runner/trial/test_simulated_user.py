@@ -39,6 +39,8 @@ from pinchbench.runner.trial.simulated_user import (
 from processes import living
 from suite_packs import put
 
+pytestmark = pytest.mark.usefixtures("checks_in_process")
+
 TASK = """
     ---
     id: task_01_booking
