@@ -121,7 +121,6 @@ def _conversations(folder: Path) -> list[Candidate]:
 def _pages(folder: Path, site: str, files: Mapping[str, RunFiles]) -> Iterator[tuple[str, str]]:
     """Yield the name and address of every page."""
     yield "runs", f"{site}/"
-    yield "trials", f"{site}/trials"
     yield "items", f"{site}/items"
     yield "history", f"{site}/history"
     for state, one in files.items():

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.report.comparison_sentences import left_out_text
 from pinchbench.report.cost_reasons import why_dearer
-from pinchbench.report.sentences import kinship_sentences
+from pinchbench.report.sentences import kinship_sentences, left_out_text
 from pinchbench.report.text import amount, duration, many, plain, price, some
 from pinchbench.report.what_went_wrong import sheet_of, worst_words
 from pinchbench.results.compare.choice import METHOD

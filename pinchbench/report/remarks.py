@@ -18,7 +18,7 @@ from pinchbench.report.sentences import (
     control_sentences,
     decided_sentence,
     kinship_sentences,
-    left_out_sentence,
+    left_out_reasons,
     node_sentences,
     replay_sentences,
     reused_sentence,
@@ -65,12 +65,12 @@ def marked_remarks(
     """
     decided, kind = decided_sentence(totals), f" ({totals.stop.value})" if totals.stop is not None else ""
     changes = f"Changed while the run was resumed: {'; '.join(totals.changes)}."
-    used = ", ".join(_used(totals))
+    used, excluded = ", ".join(_used(totals)), left_out_reasons(totals)
     passed = ", ".join(_passed(totals.passing.k))
     measured = totals.model not in DEMO_MODELS
     marked: tuple[tuple[str | None, Iterable[str]], ...] = (
         ("" if decided else "bad", [decided or f"Stopped early{kind}: {totals.stopped}"] if totals.stopped else []),
-        (None, [left_out_sentence(totals)]),
+        (None, [f"Excluded from the score: {excluded}." if excluded else ""]),
         ("warn", _without_tool_calls(outcomes, grades) if measured else ()),
         ("warn", _without_judge(outcomes, grades, files)),
         ("bad", [caused_by_agent_sentence(totals)]),

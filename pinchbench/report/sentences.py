@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
+    from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.memorisation import Memorisation
+    from pinchbench.results.compare.samples import LeftOut as SideLeftOut
     from pinchbench.results.control_state import ControlEntry, NoteEntry, OverriddenGrade, RequeuedTrial, SkippedTrial
     from pinchbench.results.disturbances import Disturbances, LoadedTrial, Renamed
     from pinchbench.results.judge_agreement import JudgeAgreement
     from pinchbench.results.node_times import NodeTimes
-    from pinchbench.results.result_json import Aggregate, CausedTrial, SuiteTotals
+    from pinchbench.results.result_json import Aggregate, CausedTrial, LeftOut, SuiteTotals
     from pinchbench.results.statistics import Estimate
 
 
@@ -141,30 +143,40 @@ def _note(note: NoteEntry) -> str:
 MOST_CAUSED = 12
 
 
-def left_out_sentence(totals: Aggregate) -> str:
-    """Say how many trials are in no score, by reason; empty if there are none."""
-    reasons = left_out_reasons(totals)
-    return f"Excluded from the score: {reasons}." if reasons else ""
-
-
 def left_out_reasons(totals: Aggregate) -> str:
-    """Return why trials are in no score, each reason with their number; empty if all are."""
+    """Return why trials of a run are in no score, each reason with their number; empty if all are."""
     left = totals.left_out
-    if not left.total:
-        return ""
-    interrupted = totals.counts.reasons.get(Reason.INTERRUPTED, 0)
+    tasks = f"; {many(left.tasks_without_score, 'task')} without any score" if left.tasks_without_score else ""
+    return left_out_text(left, stopped=totals.counts.reasons.get(Reason.INTERRUPTED, 0)) + tasks
+
+
+def left_out_text(left: LeftOut | SideLeftOut, *, stopped: int = 0) -> str:
+    """Return why trials are in no score, `stopped` ones among those of the infrastructure; empty if all are."""
     reasons = {
         "ungraded": left.ungraded,
-        "failed for infrastructure reasons": left.infrastructure - interrupted,
-        "stopped": interrupted,
+        "failed for infrastructure reasons": left.infrastructure - stopped,
+        "stopped": stopped,
         "whose evidence can't be trusted": left.untrusted,
         "with a missing prerequisite": left.prerequisite_missing,
         "skipped by the user": left.skipped,
         "not run": left.not_run,
     }
-    named = ", ".join(f"{number} {why}" for why, number in reasons.items() if number)
-    tasks = f"; {many(left.tasks_without_score, 'task')} without any score" if left.tasks_without_score else ""
-    return f"{named}{tasks}"
+    return ", ".join(f"{number} {why}" for why, number in reasons.items() if number)
+
+
+def significance_sentences(comparison: Comparison) -> Iterator[str]:
+    """Explain how to read the intervals and tests of a comparison."""
+    if comparison.difference.low is not None:
+        yield (
+            "In brackets is the range that holds the true difference 95 times in 100; p is how often chance alone"
+            " would make one as big."
+        )
+    tested = sum(one.difference.p is not None for one in comparison.categories)
+    if tested > 1:
+        yield (
+            f"The p of the {tested} categories are not adjusted: where nothing differs, one in 20 is below 0.05 all the"
+            " same."
+        )
 
 
 def caused_by_agent_sentence(data: Aggregate) -> str:

@@ -7,7 +7,6 @@ import socket
 from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
-from math import inf
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote
 
@@ -39,14 +38,12 @@ from pinchbench.serve.pages import (
     trial_data,
     trial_download,
     trial_page,
-    trials_page,
-    waiting_page,
 )
-from pinchbench.serve.run_catalogue import LIVE_S, SHARE, Catalogue, ItemTable, RunBusyError
+from pinchbench.serve.run_catalogue import LIVE_S, SHARE, Catalogue, ItemTable
 from pinchbench.serve.site_guard import COOKIE, LEAST_TOKEN, LOGIN, Access, Guard
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from starlette.requests import Request
@@ -57,7 +54,6 @@ if TYPE_CHECKING:
 
 
 LIST_WAIT_S = 0.7  # for runs to be read, before the list is shown without them
-READ_WAIT_S = 5.0  # for a page: a run of many thousand trials takes longer to be read the first time
 READERS = 2  # threads that read at once: a run on the same machine needs its cores
 MOST_STREAMS = 100  # clients that get what is live
 MOST_LOGIN_BYTES = 4_096
@@ -83,20 +79,19 @@ class Site:
     def routes(self) -> list[Route]:
         """Return what is answered. Names in addresses are looked up, never used as paths."""
         known, run, trial = self.catalogue, "/run/{run}", "/run/{run}/trial/{trial}"
-        pages: tuple[tuple[str, Callable[[Request], Page], bool], ...] = (  # may it take long?
-            ("/trials", lambda asked: trials_page(known, asked.query_params), True),
-            ("/compare", lambda asked: compare_page(known, asked.query_params.getlist("run")), False),
-            ("/items", lambda asked: items_page(self.items, asked.query_params), True),
-            ("/judges", lambda asked: judges_page(known, asked.query_params), True),
-            ("/judge/{identifier}", lambda asked: judge_page(asked.path_params["identifier"]), False),
-            ("/experiment/{name}", lambda asked: experiment_page(known, asked.path_params["name"]), False),
-            (run, lambda asked: run_page(known, asked.path_params["run"], asked.query_params), True),
-            (f"{run}/report", lambda asked: report_page(known, asked.path_params["run"]), True),
-            (trial, lambda asked: trial_page(known, self.tasks, *_trial_of(asked)), True),
-        )
+        pages: dict[str, Callable[[Request], Page]] = {
+            "/compare": lambda asked: compare_page(known, asked.query_params.getlist("run")),
+            "/items": lambda asked: items_page(self.items, asked.query_params),
+            "/judges": lambda asked: judges_page(known, asked.query_params),
+            "/judge/{identifier}": lambda asked: judge_page(asked.path_params["identifier"]),
+            "/experiment/{name}": lambda asked: experiment_page(known, asked.path_params["name"]),
+            run: lambda asked: run_page(known, asked.path_params["run"], asked.query_params),
+            f"{run}/report": lambda asked: report_page(known, asked.path_params["run"]),
+            trial: lambda asked: trial_page(known, self.tasks, *_trial_of(asked)),
+        }
         return [
             Route("/", self.runs),
-            *(Route(path, self._page(make, is_slow=is_slow)) for path, make, is_slow in pages),
+            *(Route(path, partial(self._page, make)) for path, make in pages.items()),
             Route(f"{run}/events", self.run_events),
             Route(f"{trial}/transcript", self.transcript),
             Route(f"{trial}/file", self.file),
@@ -105,26 +100,15 @@ class Site:
             *([] if self.review is None else [Route(HISTORY, partial(_history, self.review), methods=["GET", "POST"])]),
         ]
 
-    def _page(self, make: Callable[[Request], Page], *, is_slow: bool) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            return await self.answer(partial(make, request), wait_s=READ_WAIT_S if is_slow else inf)
-
-        return endpoint
-
-    async def answer(self, make: Callable[[], Page], *, wait_s: float = inf) -> Response:
-        """Answer with a page; after `wait_s`, with one that is loaded again."""
-        try:
-            with move_on_after(wait_s):
-                return _response(await to_thread.run_sync(make, limiter=self.readers, abandon_on_cancel=wait_s < inf))
-        except RunBusyError:
-            pass
-        return _response(waiting_page())
+    async def _page(self, make: Callable[[Request], Page], request: Request) -> Response:
+        # a run of many thousand trials takes seconds to be read; the end of the server does not wait for that
+        return _response(await to_thread.run_sync(make, request, limiter=self.readers, abandon_on_cancel=True))
 
     async def runs(self, request: Request) -> Response:
         """List the runs and the experiments."""
         with move_on_after(LIST_WAIT_S):
             await to_thread.run_sync(self.catalogue.refresh, LIST_WAIT_S, abandon_on_cancel=True)
-        return await self.answer(partial(runs_page, self.catalogue, request.query_params))
+        return await self._page(lambda asked: runs_page(self.catalogue, asked.query_params), request)
 
     async def transcript(self, request: Request) -> Response:
         """Send the transcript of a trial, to be saved."""

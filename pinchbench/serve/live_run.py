@@ -50,13 +50,11 @@ Json = dict[str, object]
 
 @dataclass(kw_only=True, eq=False)
 class ListedTrial:
-    """A trial in a list: which run and task it belongs to, and what makes its row of what came of it so far.
+    """A trial in a list: which task it belongs to, and what makes its row of what came of it so far.
 
     The row is made when it is looked at, from any thread: of tens of thousands of trials a page shows some hundreds.
     """
 
-    run: str
-    model: str
     key: TrialKey
     title: str
     category: str
@@ -184,8 +182,6 @@ class LiveRun:
         for key in self.keys if self._all_changed else self._changed:
             task = self.facts.tasks.get(key.task_id)
             self._rows[key] = ListedTrial(
-                run=self.files.name,
-                model=self.model,
                 key=key,
                 title=safe_line(self.facts.title_of(key.task_id)),
                 category=safe_line(task.category) if task is not None else "",

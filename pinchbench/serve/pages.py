@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from markupsafe import Markup
@@ -45,13 +45,12 @@ if TYPE_CHECKING:
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_list import RunEntry
+    from pinchbench.serve.disagreements import Disagreement
     from pinchbench.serve.file_sources import TaskSources
     from pinchbench.serve.live_run import Json, ListedTrial
     from pinchbench.serve.run_catalogue import Catalogue, ItemTable, ListedItem
-    from pinchbench.serve.site_table import Table, Value
+    from pinchbench.serve.site_table import Value
 
-T = TypeVar("T")
-BUSY_S = 3.0  # for a run that another thread reads, before a page says so
 MOST_DISAGREEMENTS = 200  # on a page: a person looks at the first ones
 MOST_COMPARED = 6  # runs: each further one takes a second
 REPORT_BYTES = 10_000_000  # of transcripts in a report, which is in memory while it is sent
@@ -62,8 +61,6 @@ TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
     "title": lambda one: one.title,
     "repetition": lambda one: float(one.key.repetition),
     "category": lambda one: one.category,
-    "model": lambda one: one.model,
-    "run": lambda one: one.run,
     "score": lambda one: one.row.score,
     "state": lambda one: one.row.state.value,
     "reason": lambda one: one.row.reason,
@@ -139,42 +136,9 @@ def runs_page(catalogue: Catalogue, query: QueryParams) -> Page:
     )
 
 
-def trials_page(catalogue: Catalogue, query: QueryParams) -> Page:
-    """Return the page of the trials of several runs, by default of all, the newest first. Raises ResultsError."""
-    found, left_out = _of_runs(catalogue, query.getlist("run"), LiveRun.trials)
-    trials = [trial for own in found for trial in own]
-    return site_page(
-        "trials.html.j2",
-        table=_trial_table(trials, query, columns=(*TRIAL_COLUMNS[:1], "model", *TRIAL_COLUMNS[1:])),
-        runs=len(found),
-        left_out=left_out,
-    )
-
-
-def _of_runs(catalogue: Catalogue, names: Sequence[str], read: Callable[[LiveRun], T]) -> tuple[list[T], int]:
-    """Return what is read of each run of these names, by default of all, and how many runs are too many.
-
-    Raises NotFoundError, ResultsError.
-    """
-    chosen = [run_files(catalogue, name) for name in names] if names else list(catalogue.runs())
-    found: list[T] = []
-    trials = 0
-    for files in chosen:
-        if trials >= MOST_TRIALS:
-            break
-        with catalogue.follow(files, wait_s=BUSY_S) as run:
-            found.append(read(run))
-            trials += len(run.keys)
-    return found, len(chosen) - len(found)
-
-
-def _trial_table(trials: Sequence[ListedTrial], query: QueryParams, *, columns: Sequence[str]) -> Table[ListedTrial]:
-    return shown_table(trials, query.multi_items(), fields=TRIAL_FIELDS, columns=columns, choices=TRIAL_CHOICES)
-
-
 def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
     """Return the page of a run. Raises NotFoundError, ResultsError."""
-    with catalogue.follow(run_files(catalogue, name), wait_s=BUSY_S) as run:
+    with catalogue.follow(run_files(catalogue, name)) as run:
         trials = run.trials()
         snapshot = run.snapshot()
         facts, model = run.facts, run.model
@@ -191,7 +155,9 @@ def run_page(catalogue: Catalogue, name: str, query: QueryParams) -> Page:
         snapshot=snapshot,
         live=Markup(script_json(snapshot)),  # noqa: S704 - leaves nothing that HTML would interpret
         events=f"{run_url(name)}/events",
-        table=_trial_table(trials, query, columns=TRIAL_COLUMNS),
+        table=shown_table(
+            trials, query.multi_items(), fields=TRIAL_FIELDS, columns=TRIAL_COLUMNS, choices=TRIAL_CHOICES
+        ),
         remarks=remarks,
         agreement=agreement,
         judges=f"/judges?{urlencode({'run': name})}",
@@ -218,7 +184,7 @@ def live_data(catalogue: Catalogue, name: str, mark: object) -> LiveData:
 
 def trial_page(catalogue: Catalogue, tasks: TaskSources, name: str, trial: str, attempt: str) -> Page:
     """Return the page of a trial, or of one attempt at it. Raises NotFoundError, ResultsError."""
-    with catalogue.follow(run_files(catalogue, name), wait_s=BUSY_S) as run:
+    with catalogue.follow(run_files(catalogue, name)) as run:
         keys = run.keys
         key = _trial(run, trial)
         place = keys.index(key)
@@ -253,7 +219,7 @@ def trial_download(catalogue: Catalogue, name: str, trial: str, attempt: str, pa
 
     Raises NotFoundError, NoDownloadError, ResultsError.
     """
-    with catalogue.follow(run_files(catalogue, name), wait_s=BUSY_S) as run:
+    with catalogue.follow(run_files(catalogue, name)) as run:
         key = _trial(run, trial)
         ended = run.attempts.get(key)
         if ended is None:
@@ -342,8 +308,15 @@ def judges_page(catalogue: Catalogue, query: QueryParams) -> Page:
 
     Raises NotFoundError, ResultsError.
     """
-    found, left_out = _of_runs(catalogue, query.getlist("run"), disagreements_of)
-    trials = sorted_by_difference(one for own in found for one in own)
+    names = query.getlist("run")
+    chosen = [run_files(catalogue, name) for name in names] if names else list(catalogue.runs())
+    found: list[Disagreement] = []
+    left = MOST_TRIALS
+    while chosen and left > 0:
+        with catalogue.follow(chosen.pop(0)) as run:
+            found += disagreements_of(run)
+            left -= len(run.keys)
+    trials = sorted_by_difference(found)
     certificates, problems = read_certificates()
     return site_page(
         "judges.html.j2",
@@ -352,7 +325,7 @@ def judges_page(catalogue: Catalogue, query: QueryParams) -> Page:
         problems=problems,
         disagreements=trials[:MOST_DISAGREEMENTS],
         more=len(trials[MOST_DISAGREEMENTS:]),
-        left_out=left_out,
+        left_out=len(chosen),
     )
 
 
@@ -370,16 +343,9 @@ def login_page(problem: str = "") -> Page:
     return site_page("login.html.j2", problem=problem)
 
 
-def waiting_page() -> Page:
-    """Return a page that is loaded again until there is something to be shown."""
-    return site_page(
-        "problem.html.j2", sentence="This is still being read; the page shows it as soon as it is.", reload=True
-    )
-
-
 def problem_page(sentence: str) -> Page:
     """Return a page that says what is wrong."""
-    return site_page("problem.html.j2", sentence=sentence, reload=False)
+    return site_page("problem.html.j2", sentence=sentence)
 
 
 def site_page(template: str, **values: object) -> Page:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from pinchbench.errors import PinchBenchError, ResultsError
+from pinchbench.errors import ResultsError
 from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, ExperimentFiles
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.lock import is_written
@@ -51,10 +51,6 @@ class _Followed:
     lock: Lock = field(default_factory=Lock)
     used: float = 0.0
     due: float = 0.0
-
-
-class RunBusyError(PinchBenchError):
-    """Another thread reads the run: it is there soon."""
 
 
 class Catalogue:
@@ -120,11 +116,10 @@ class Catalogue:
         self._known[files.name] = _Known(signature=signature, entry=entry, due=due)
 
     @contextmanager
-    def follow(self, files: RunFiles, *, wait_s: float = -1) -> Iterator[LiveRun]:
+    def follow(self, files: RunFiles) -> Iterator[LiveRun]:
         """Take a run, read up to now, or to half a second ago: it is read again for all its clients at once.
 
-        Where another thread reads it, that is waited for so long; -1 is for as long as it takes. Raises ResultsError if
-        it can't be read, and RunBusyError if another thread reads it for too long.
+        Where another thread reads it, that is waited for. Raises ResultsError if it can't be read.
         """
         with self._lock:
             one = self._followed.get(files.name)
@@ -132,16 +127,12 @@ class Catalogue:
                 one = self._followed[files.name] = _Followed(run=LiveRun(files))
             one.used = time.monotonic()
             self._forget(one)
-        if not one.lock.acquire(timeout=wait_s):
-            raise RunBusyError("The run is being read.")
-        try:
+        with one.lock:
             began = time.monotonic()
             if began >= one.due:
                 one.run.read()
                 one.due = max(began + LIVE_S, time.monotonic() + (time.monotonic() - began) / SHARE)
             yield one.run
-        finally:
-            one.lock.release()
 
     def _forget(self, newest: _Followed) -> None:
         """Keep no more trials than fit, the last used first."""

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPResponse
@@ -22,9 +21,8 @@ from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.judge_certificate import keep_certificate
 from pinchbench.results.records import RunFinished, TrialStarted, decode
-from pinchbench.serve import app, pages
+from pinchbench.serve import app
 from pinchbench.serve.app import access_for, open_listener
-from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.pages import run_page
 from pinchbench.serve.run_catalogue import Catalogue
 from simulated_judges import certificate
@@ -56,7 +54,7 @@ def test_every_page_answers(tmp_path: Path) -> None:
         filtered = site.ask("/?" + urlencode({"model": "mock/m2"}))
         run = site.ask(f"/run/{RUN.name}")
         report = site.ask(f"/run/{RUN.name}/report")
-        trials = site.ask("/trials?" + urlencode({"category": "coding", "search": "mock/m1", "sort": "-score"}))
+        coding = site.ask(f"/run/{RUN.name}?" + urlencode({"category": "coding", "sort": "-score"}))
         trial = site.ask(f"/run/{RUN.name}/trial/task_001@2")
         earlier = site.ask(f"/run/{RUN.name}/trial/task_again?attempt=1")
         both = [("run", RUN.name), ("run", RUN.name.replace("m1", "m2"))]
@@ -64,7 +62,7 @@ def test_every_page_answers(tmp_path: Path) -> None:
         newest = site.ask("/compare")
         experiment = site.ask(f"/experiment/{quote(files.name)}")
 
-    for one in (runs, filtered, run, report, trials, trial, earlier, compared, newest, experiment):
+    for one in (runs, filtered, run, report, coding, trial, earlier, compared, newest, experiment):
         assert one.status == 200, one.text
         assert one.headers["content-type"].startswith("text/html")
     assert "mock/m1" in runs.text
@@ -73,8 +71,8 @@ def test_every_page_answers(tmp_path: Path) -> None:
     assert run.text.count("<tr data-row>") == 9
     assert f'href="/run/{RUN.name}/report"' in run.text
     assert report.text.count('class="trial-data"') == 9
-    assert trials.text.count("<tr data-row>") == 4
-    for one in (run, trials, compared):
+    assert coding.text.count("<tr data-row>") == 4
+    for one in (run, coding, compared):
         assert "Sort &lt;em&gt;a pile" in one.text
     assert "Please see to task_001." in trial.text
     assert '"provider error"' in earlier.text
@@ -121,7 +119,6 @@ NOWHERE = (
     "/compare?run=..%2fother&run=NAME",
     "/compare?run=NAME",
     "/compare",
-    "/trials?run=..",
     "//etc/passwd",
     "/static/../run.json",
 )
@@ -174,33 +171,6 @@ def test_runs_that_were_not_read_yet_are_counted(site: ServedSite, monkeypatch: 
     assert first.text.count("<tr data-row>") == 0
     assert "still to be read" not in second.text
     assert second.text.count("<tr data-row>") == 1
-
-
-def test_a_run_that_takes_long_to_be_read_is_announced_and_shown_once_it_is(
-    site: ServedSite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reading, goes_on = threading.Event(), threading.Event()
-    read = LiveRun.read
-
-    def slow(run: LiveRun) -> None:
-        reading.set()
-        assert goes_on.wait(START_S)
-        read(run)
-
-    monkeypatch.setattr(LiveRun, "read", slow)
-    monkeypatch.setattr(app, "READ_WAIT_S", 0.5)
-    monkeypatch.setattr(pages, "BUSY_S", 0.0)
-    first = site.ask(f"/run/{RUN.name}")
-    assert reading.wait(START_S)
-    monkeypatch.setattr(app, "READ_WAIT_S", START_S)
-    second = site.ask(f"/run/{RUN.name}/trial/task_000")
-    goes_on.set()
-    monkeypatch.setattr(pages, "BUSY_S", START_S)
-    third = site.ask(f"/run/{RUN.name}")
-
-    assert ["data-reload" in one.text.partition("<main")[2] for one in (first, second)] == [True, True]
-    assert (first.status, second.status, third.status) == (200, 200, 200)
-    assert third.text.count("<tr data-row>") == 9
 
 
 def test_a_file_that_can_t_be_read_is_reported(site: ServedSite, monkeypatch: pytest.MonkeyPatch) -> None:

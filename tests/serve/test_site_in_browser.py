@@ -79,7 +79,6 @@ def test_axe_finds_nothing_and_nothing_overflows_by_day_or_night_on_a_desk_or_a_
     paths = (
         "/",
         "/?search=nonsense&state=complete",
-        "/trials",
         "/items",
         "/judges",
         f"/judge/{CERTIFICATE.identifier}",
@@ -99,7 +98,7 @@ def test_axe_finds_nothing_and_nothing_overflows_by_day_or_night_on_a_desk_or_a_
         page = watched.page
         for path in paths:
             page.goto(site.url + path)
-            for scheme, width in (("light", 1280), ("dark", 360))[path in ("/trials", "/login") :]:
+            for scheme, width in (("light", 1280), ("dark", 360))[path == "/login" :]:
                 page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
                 page.set_viewport_size({"width": width, "height": 900})
                 page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
@@ -142,7 +141,7 @@ def test_each_value_is_below_its_head_or_next_to_its_name_and_nothing_is_cut_off
     with serving(tmp_path) as site, opened(browser, f"{site.url}/") as watched:
         watched.page.set_viewport_size({"width": width, "height": 900})
         compared = "/compare?" + urlencode([("run", ONE.name), ("run", TWO.name)])
-        pages = [site.url + path for path in ("/", "/trials", "/items", f"/run/{ONE.name}", compared)]
+        pages = [site.url + path for path in ("/", "/items", f"/run/{ONE.name}", compared)]
         for url in (*pages, report.as_uri()):
             watched.page.goto(url)
             found[url] = watched.page.evaluate(LAYOUT)
@@ -235,7 +234,7 @@ def test_text_from_agents_models_and_judges_is_never_code(browser: Browser, tmp_
     paths = (
         "/",
         "/?" + urlencode({"filter": MISCHIEF[0], "sort": MISCHIEF[1], "page": MISCHIEF[1], MISCHIEF[0]: "x"}),
-        "/trials?" + urlencode({"filter": "score<1", "x": MISCHIEF[0]}),
+        f"/run/{files.name}?" + urlencode({"search": MISCHIEF[0], "x": MISCHIEF[0]}),
         f"/run/{files.name}",
         f"/run/{files.name}/trial/task_a",
         f"/run/{files.name}/trial/task_a?attempt=1",

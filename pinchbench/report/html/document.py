@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 PACKAGE = "pinchbench.report.html"
 STYLES = ("style.css",)
 SCRIPTS = ("script.js",)
-EARLY = "early.js"  # runs before the page's content is parsed
 _NUMBER = tuple("+−-–$0123456789")
 _CODE = re.compile(r"`([^`]+)`")
 PIECES_AT_ONCE = 64  # pieces of a template's output per write
@@ -59,7 +58,7 @@ class PageLook:
     @property
     def policy(self) -> str:
         """The content security policy."""
-        hashes = f"style-src '{_hash(self.style)}'; script-src '{_hash(self.source(EARLY))}' '{_hash(self.script)}'"
+        hashes = f"style-src '{_hash(self.style)}'; script-src '{_hash(self.script)}'"
         return f"default-src 'none'; {hashes}; img-src data:; base-uri 'none'; {self.reach}"
 
     def source(self, name: str) -> str:
@@ -82,7 +81,6 @@ def render(look: PageLook, **values: object) -> Iterator[str]:
         .stream(
             # files of this program, no text from outside
             style=Markup(look.style),  # noqa: S704
-            early=Markup(look.source(EARLY)),  # noqa: S704
             script=Markup(look.script),  # noqa: S704
             policy=look.policy,
             **values,

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from markupsafe import Markup
 
 from pinchbench.errors import ResultsError
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.html.safe_text import safe_line, script_json
-from pinchbench.report.html.trial_page import conversation_json, evidence_of, size_of
+from pinchbench.report.html.trial_page import arguments_text, conversation_json, evidence_of, size_of
 from pinchbench.report.text import amount, duration, exact_price, words
 from pinchbench.transcripts import Role, read_conversation
 from pinchbench.wire.normalise import Normaliser, day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinchbench.results.finished_run import PastRun
     from pinchbench.transcripts import Message
@@ -37,26 +37,20 @@ class DifferingPart(StrEnum):
     END = "one ends here"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """A message as it is compared: without times, ids and paths, tool calls as names and arguments.
-
-    `answers` are the tools' to its calls. They are not the model's, so they are counted but not compared.
-    """
+class Step(NamedTuple):
+    """A message as it is compared: without times, ids and paths, tool calls as names and arguments."""
 
     role: Role
     text: str
     calls: tuple[tuple[str, str], ...] = ()
-    answers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FirstDifference:
-    """Where two conversations first differ: in message `at`, from 0 on, after `answers` tool answers that differ."""
+    """Where two conversations first differ: in message `at`, from 0 on."""
 
     at: int
     part: DifferingPart
-    answers: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,35 +75,27 @@ def first_difference(a: Sequence[Step], b: Sequence[Step]) -> FirstDifference | 
 
     None if they are alike to the end.
     """
-    answers = 0
     for at, (of_a, of_b) in enumerate(zip_longest(a, b)):
         if of_a is None or of_b is None:
-            return FirstDifference(at=at, part=DifferingPart.END, answers=answers)
+            return FirstDifference(at=at, part=DifferingPart.END)
         if of_a.role is not of_b.role:
-            return FirstDifference(at=at, part=DifferingPart.SPEAKER, answers=answers)
-        if of_a.text != of_b.text:
-            return FirstDifference(at=at, part=DifferingPart.TEXT, answers=answers)
-        if of_a.calls != of_b.calls:
-            return FirstDifference(at=at, part=DifferingPart.CALL, answers=answers)
-        answers += sum(x != y for x, y in zip_longest(of_a.answers, of_b.answers))
+            return FirstDifference(at=at, part=DifferingPart.SPEAKER)
+        if of_a != of_b:
+            part = DifferingPart.TEXT if of_a.text != of_b.text else DifferingPart.CALL
+            return FirstDifference(at=at, part=part)
     return None
 
 
-def steps_of(messages: Iterable[Message], normaliser: Normaliser) -> tuple[Step, ...]:
-    """Return messages as they are compared, a tool's answer with its call, as a page shows them (pure)."""
-    steps: list[Step] = []
-    waiting: dict[tuple[int, str], list[int]] = {}
+def steps_of(messages: Iterable[Message], normaliser: Normaliser) -> Iterator[Step]:
+    """Yield messages as they are compared, without the tools' answers, which a page shows with their calls (pure)."""
+    waiting = Counter[tuple[int, str]]()
     for one in messages:
-        text = " ".join(normaliser.text(one.text).split())
-        if one.role is Role.TOOL and (places := waiting.get((one.session, one.call_id))):
-            place = places.pop(0)
-            steps[place] = replace(steps[place], answers=(*steps[place].answers, text))
+        if one.role is Role.TOOL and waiting[one.session, one.call_id]:
+            waiting[one.session, one.call_id] -= 1
             continue
-        calls = tuple((call.name, normaliser.text(_arguments(call.arguments))) for call in one.calls)
-        for call in one.calls:
-            waiting.setdefault((one.session, call.id), []).append(len(steps))
-        steps.append(Step(role=one.role, text=text, calls=calls))
-    return tuple(steps)
+        waiting.update((one.session, call.id) for call in one.calls)
+        calls = tuple((call.name, normaliser.text(arguments_text(call))) for call in one.calls)
+        yield Step(one.role, " ".join(normaliser.text(one.text).split()), calls)
 
 
 def embedded_pairs(
@@ -153,15 +139,6 @@ def embedded_pairs(
     )
 
 
-def pair_list(pairs: EmbeddedPairs) -> Markup:
-    """Return where each pair first differs, as JSON for the page's script."""
-    told = {
-        anchor: None if one is None else {"at": one.at, "part": one.part.value, "answers": one.answers}
-        for anchor, one in pairs.pairs.items()
-    }
-    return Markup(script_json(told))  # noqa: S704 - `script_json` leaves nothing that HTML would interpret
-
-
 def _has_conversation(run: PastRun, key: TrialKey) -> bool:
     trial = run.attempts.get(key)
     return trial is not None and size_of(evidence_of(run, trial.counting).transcript) > 0
@@ -173,7 +150,7 @@ def _steps(run: PastRun, key: TrialKey) -> tuple[Step, ...]:
     places = {outcome.workspace: "<workspace>", outcome.agent_id: "<agent>", run.facts.run_id: "<run>"}
     normaliser = Normaliser(places=places, today=day_of(outcome.started_at))
     try:
-        return steps_of(read_conversation(evidence_of(run, outcome).transcript), normaliser)
+        return tuple(steps_of(read_conversation(evidence_of(run, outcome).transcript), normaliser))
     except ResultsError:
         return ()
 
@@ -193,10 +170,3 @@ def _trial(name: str, run: PastRun, key: TrialKey, most_bytes: int) -> dict[str,
         ],
         **conversation_json(evidence_of(run, outcome).transcript, outcome, most_bytes),
     }
-
-
-def _arguments(arguments: Mapping[str, object]) -> str:
-    try:
-        return msgspec.json.encode(arguments, order="sorted").decode()
-    except (ValueError, TypeError, RecursionError):
-        return "(arguments that can't be written as JSON)"

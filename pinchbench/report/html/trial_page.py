@@ -302,7 +302,9 @@ def conversation_json(transcript: Path, outcome: Outcome, most_bytes: int) -> Js
         cuts.append(f"{len(messages) - MOST_MESSAGES} messages in the middle")
         messages = messages[: MOST_MESSAGES // 2] + messages[-MOST_MESSAGES // 2 :]
     texts = [
-        len(text) for one in messages for text in (one.text, one.thinking, *(_arguments(call) for call in one.calls))
+        len(text)
+        for one in messages
+        for text in (one.text, one.thinking, *(arguments_text(call) for call in one.calls))
     ]
     least = max(LEAST_TEXT, fair_share(texts, min(most_bytes, TRIAL_BYTES)))
     if max(texts, default=0) > least:
@@ -317,7 +319,8 @@ def conversation_json(transcript: Path, outcome: Outcome, most_bytes: int) -> Js
     }
 
 
-def _arguments(call: ToolCall) -> str:
+def arguments_text(call: ToolCall) -> str:
+    """Return the arguments of a call as JSON."""
     try:
         return msgspec.json.format(msgspec.json.encode(call.arguments), indent=2).decode()
     except (ValueError, TypeError, RecursionError):
@@ -365,7 +368,7 @@ def _shortest(call: ToolCall) -> str:
     values = list(call.arguments.items())
     if len(values) == 1 and isinstance(values[0][1], str):
         return f"{values[0][0]}: {values[0][1]}" if "\n" not in values[0][1] else f"{values[0][0]}:\n{values[0][1]}"
-    return _arguments(call)
+    return arguments_text(call)
 
 
 def _brief(call: ToolCall) -> str:

@@ -7,23 +7,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from pinchbench.defaults import DEFAULT_MARGIN, DEFAULT_PASS_THRESHOLD, REPORT_FILE
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.choice_text import columns, doubts, picks, reading, rows
-from pinchbench.report.comparison_sentences import significance_sentences
 from pinchbench.report.cost_reasons import CACHES, WHY, reason_texts, reasons_of
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
 from pinchbench.report.html.plots import VariantPoint, draw_forest, draw_trade_off, pareto_front
-from pinchbench.report.html.safe_text import safe_line
-from pinchbench.report.html.side_by_side import embedded_pairs, pair_list
+from pinchbench.report.html.safe_text import safe_line, script_json
+from pinchbench.report.html.side_by_side import embedded_pairs
 from pinchbench.report.html.task_rows import anchor_of, href
 from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, verdict_name, verdicts_of
-from pinchbench.report.sentences import MEMORISATION, memorisation_sentences
+from pinchbench.report.sentences import MEMORISATION, memorisation_sentences, significance_sentences
 from pinchbench.report.text import many
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.choice import choice_of
 from pinchbench.results.compare.verdict import describe_difference, describe_p, signed
-from pinchbench.results.gate.gate_record import read_gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -230,7 +230,6 @@ def experiment_values(
         + "; ".join(f"{label}: {signed(one.mean or 0.0)}" for label, one in forest),
         "trade_off": draw_trade_off(points, is_cost=is_cost) if points else None,
         "trade_off_label": _trade_off_text(points, is_cost=is_cost),
-        "gates": [(name, gate) for name, run in ran if (gate := read_gate(run)) is not None],
         "sections": [*_category_sections(comparisons), *sections],
         "matrix": rows,
         "different": len(different),
@@ -239,7 +238,8 @@ def experiment_values(
         "links": _links(variants, rows, pairs, link),
         "left_out": [] if pairs is None else [safe_line(task_id) for task_id in pairs.left_out],
         "trials": {} if pairs is None else pairs.trials,
-        "pairs": None if pairs is None else pair_list(pairs),
+        # `script_json` leaves nothing that HTML would interpret
+        "pairs": None if pairs is None else Markup(script_json(pairs.pairs)),  # noqa: S704
     }
 
 

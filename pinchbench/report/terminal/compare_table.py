@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pinchbench.report.comparison_sentences import (
-    flip_sentences,
-    left_out_text,
-    significance_sentences,
-    unpaired_sentences,
-)
 from pinchbench.report.cost_reasons import why_dearer
-from pinchbench.report.sentences import memorisation_sentences
+from pinchbench.report.sentences import left_out_text, memorisation_sentences, significance_sentences
 from pinchbench.report.terminal.line_format import Column, print_table
-from pinchbench.report.text import amount, duration, exact_price, many, plain, short_names
+from pinchbench.report.text import amount, duration, exact_price, many, plain, short_names, some
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.comparison import Conclusion
 from pinchbench.results.compare.paired_difference import FEWEST_TASKS
 from pinchbench.results.compare.verdict import (
+    UNPAIRED,
     describe_difference,
     describe_p,
     notes,
@@ -48,6 +44,7 @@ if TYPE_CHECKING:
 
 MOST_DIFFERENCES = 10  # tasks in the terminal; all are in the HTML and JSON
 SMALL = f"no test: a category of fewer than {FEWEST_TASKS} tasks is too small for one, and for an interval."
+MOST_NAMED = 12  # task ids in one sentence
 MIN_NAME = 8  # columns of a name on a narrow terminal
 SCORE, MOST_NAME = 5, 16  # columns of the name of a side, above its scores
 WIDE_SCORES = 66  # columns of the table of scores, without those of the sides
@@ -85,7 +82,7 @@ def _print(console: Console, comparison: Comparison) -> None:
         _say(console, sentence)
     for sentence in warnings(comparison):
         _say(console, f"Note: {sentence}", style="yellow")
-    for sentence in unpaired_sentences(comparison):
+    for sentence in _unpaired(comparison):
         _say(console, sentence)
     if not comparison.tasks:
         return
@@ -94,7 +91,7 @@ def _print(console: Console, comparison: Comparison) -> None:
     print_table(console, *_scores_table(comparison, names))
     for sentence in (
         f"Above 0, a difference means that {b} scores higher than {a}; a ratio above ×1, that it takes more.",
-        *left_out_reasons(comparison, names),
+        *_excluded(comparison, names),
         *([SMALL] if any(one.difference.p is None for one in comparison.categories) else []),
         *significance_sentences(comparison),
     ):
@@ -103,7 +100,7 @@ def _print(console: Console, comparison: Comparison) -> None:
     print_table(console, *_spent_table(comparison, names))
     _print_reasons(console, comparison, names)
     console.print()
-    for sentence in flip_sentences(comparison):
+    for sentence in _passed(comparison):
         _say(console, sentence)
     _print_differences(console, comparison, names)
 
@@ -150,7 +147,29 @@ def side_text(side: Sample) -> str:
     return side.label if side.label == side.runs[0] else f"{side.label}: {side.runs[0]}"
 
 
-def left_out_reasons(comparison: Comparison, names: Names) -> Iterator[str]:
+def _unpaired(comparison: Comparison) -> Iterator[str]:
+    """Yield the tasks that are excluded from every number, by reason."""
+    for why in dict.fromkeys(comparison.unpaired.values()):
+        named = [task_id for task_id, reason in comparison.unpaired.items() if reason is why]
+        phrase = UNPAIRED[why].format(a=comparison.a.label, b=comparison.b.label)
+        yield f"Not compared, {phrase}: {some(named, MOST_NAMED)}."
+
+
+def _passed(comparison: Comparison) -> Iterator[str]:
+    """Yield which tasks one side passes and the other fails, by the mean of their scores."""
+    a, b = comparison.a.label, comparison.b.label
+    counts = Counter((task.passed_a, task.passed_b) for task in comparison.tasks)
+    yield (
+        f"Passed (mean score of {comparison.threshold:g} or more): {a} {comparison.paired_a.passed}, {b}"
+        f" {comparison.paired_b.passed} of {many(len(comparison.tasks), 'task')};"
+        f" both {counts[True, True]}, neither {counts[False, False]}."
+    )
+    for name, sign in ((b, 1), (a, -1)):
+        if only := [task.task_id for task in comparison.tasks if task.flipped * sign > 0]:
+            yield f"Only {name} passes {len(only)}: {some(only, MOST_NAMED)}."
+
+
+def _excluded(comparison: Comparison, names: Names) -> Iterator[str]:
     """Explain the counts next to the scores, for all tasks together."""
     sides = zip(names, (comparison.paired_a.left_out, comparison.paired_b.left_out), strict=True)
     if described := [f"{name} {text}" for name, left_out in sides if (text := left_out_text(left_out))]:

@@ -1,4 +1,4 @@
-"""Training data: what is recorded in each protocol is read back from the lines."""
+"""Training data: what was recorded is read back from the lines."""
 
 import json
 import tracemalloc
@@ -15,7 +15,7 @@ from pinchbench.report.export.rl import rl_lines, segments_of
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
-from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
+from wire.exchanges import CHAT, RESPONSES, exchange, sse
 
 USER = {"role": "user", "content": "Read it."}
 FUNCTION = {"name": "read", "arguments": '{"path": "a", "lines": 1}'}
@@ -98,7 +98,6 @@ TOOL = {"type": "function", "function": {"name": "read", "description": "Reads a
 SYSTEM = {"role": "system", "content": "Be brief."}
 CALL = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path": "a"}'}}
 RESULT = {"role": "tool", "content": "text of a", "tool_call_id": "c1"}
-JSON = (("content-type", "application/json"),)
 
 
 def _chat(content: str, *, calls: object = None, **more: object) -> bytes:
@@ -119,12 +118,6 @@ def _lines(folder: Path, trials: Mapping[str, tuple[Made, ...]]) -> list[dict[st
 def _line(folder: Path, *exchanges: Exchange) -> dict[str, Any]:
     (line,) = _lines(folder, {"task_a": (Made(score=0.75, exchanges=exchanges),)})
     return line
-
-
-def _only_reply(line: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    (segment,) = line["segments"]
-    (reply,) = segment["replies"]
-    return segment, reply
 
 
 def test_every_field_of_a_chat_is_read_back(tmp_path: Path) -> None:
@@ -248,90 +241,6 @@ def test_responses_are_read_back_and_follow_the_reply_that_the_provider_keeps(tm
     assert first["logprobs"] == [{"token": "Hi", "logprob": -0.25, "id": None}]
     assert line["usage"]["total_tokens"] == 18
     assert (kept["continues"], unknown["continues"]) == (None, "r0")
-
-
-def test_messages_of_anthropic_are_read_back(tmp_path: Path) -> None:
-    asked = {
-        "model": "claude-x",
-        "system": [{"type": "text", "text": "Be brief."}],
-        "messages": [{"role": "user", "content": "Read it."}],
-        "tools": [{"name": "read", "description": "Reads a file.", "input_schema": SCHEMA}],
-    }
-    said = {
-        "id": "msg",
-        "model": "claude-x-2026",
-        "content": [
-            {"type": "thinking", "thinking": "hm"},
-            {"type": "text", "text": "I read"},
-            {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a"}},
-        ],
-        "stop_reason": "tool_use",
-        "usage": {
-            "input_tokens": 5,
-            "cache_read_input_tokens": 3,
-            "cache_creation_input_tokens": 2,
-            "output_tokens": 1,
-        },
-    }
-    segment, reply = _only_reply(
-        _line(tmp_path, exchange(MESSAGES, asked, json.dumps(said).encode(), reply_headers=JSON))
-    )
-
-    assert (segment["messages"], segment["tools"]) == ([SYSTEM, USER], [TOOL])
-    function = {"name": "read", "arguments": '{"path":"a"}'}
-    assert reply["message"] == {
-        "role": "assistant",
-        "content": "I read",
-        "reasoning_content": "hm",
-        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
-    }
-    assert (reply["protocol"], reply["model"], reply["stop_reason"]) == (
-        "anthropic-messages",
-        "claude-x-2026",
-        "tool_use",
-    )
-    assert reply["usage"] == {
-        "input_tokens": 5,
-        "cache_read_tokens": 3,
-        "cache_write_tokens": 2,
-        "output_tokens": 1,
-        "total_tokens": 11,
-    }
-    assert (reply["token_ids"], reply["logprobs"]) == (None, None)
-
-
-def test_contents_of_gemini_are_read_back(tmp_path: Path) -> None:
-    asked = {
-        "systemInstruction": {"parts": [{"text": "Be brief."}]},
-        "contents": [{"role": "user", "parts": [{"text": "Read it."}]}],
-        "tools": [
-            {"functionDeclarations": [{"name": "read", "description": "Reads a file.", "parameters": SCHEMA}]},
-        ],
-    }
-    chosen = [{"token": "I", "tokenId": 7, "logProbability": -0.5}, {"token": " do", "logProbability": -2}]
-    said = {
-        "modelVersion": "gemini-9-001",
-        "candidates": [
-            {
-                "content": {"parts": [{"text": "hm", "thought": True}, {"text": "I do"}]},
-                "finishReason": "STOP",
-                "logprobsResult": {"chosenCandidates": chosen},
-            }
-        ],
-        "usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 2, "totalTokenCount": 11},
-    }
-    segment, reply = _only_reply(_line(tmp_path, exchange(GEMINI, asked, sse(said))))
-
-    assert (segment["messages"], segment["tools"]) == ([SYSTEM, USER], [TOOL])
-    assert reply["message"] == {"role": "assistant", "content": "I do", "reasoning_content": "hm"}
-    assert (reply["requested_model"], reply["model"], reply["stop_reason"]) == ("gemini-9", "gemini-9-001", "STOP")
-    assert reply["protocol"] == "google-generative-ai"
-    assert reply["token_ids"] == [7]
-    assert reply["logprobs"] == [
-        {"token": "I", "logprob": -0.5, "id": 7},
-        {"token": " do", "logprob": -2.0, "id": None},
-    ]
-    assert reply["usage"]["total_tokens"] == 11
 
 
 @pytest.mark.parametrize(

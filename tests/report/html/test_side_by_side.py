@@ -19,7 +19,7 @@ from pinchbench.transcripts import Message, Role, ToolCall
 from pinchbench.wire.normalise import Normaliser
 
 ASKED = Step(role=Role.USER, text="Write it.")
-LISTED = Step(role=Role.ASSISTANT, text="I look.", calls=(("exec", '{"command":"ls"}'),), answers=("a.md",))
+LISTED = Step(role=Role.ASSISTANT, text="I look.", calls=(("exec", '{"command":"ls"}'),))
 DONE = Step(role=Role.ASSISTANT, text="Done.")
 
 
@@ -41,30 +41,22 @@ def test_the_first_difference_is_in_who_speaks_the_text_or_the_calls(
     assert first_difference(other, [ASKED, LISTED, DONE]) == found
 
 
-def test_answers_of_tools_that_differ_are_counted_but_are_not_the_models_difference() -> None:
-    other = Step(role=LISTED.role, text=LISTED.text, calls=LISTED.calls, answers=("b.md",))
-
-    assert first_difference([ASKED, LISTED], [ASKED, other]) is None
-    assert first_difference([LISTED, ASKED], [other, DONE]) == FirstDifference(
-        at=1, part=DifferingPart.SPEAKER, answers=1
-    )
-
-
-def test_times_ids_and_places_of_a_run_make_no_difference() -> None:
-    def steps(workspace: str, run: str, at: str) -> tuple[Step, ...]:
+def test_times_ids_places_and_answers_of_tools_make_no_difference() -> None:
+    def steps(workspace: str, run: str, at: str) -> list[Step]:
         call = ToolCall(id=run, name="exec", arguments={"command": f"ls {workspace}/a.md", "timeout": 5})
         normaliser = Normaliser(places={workspace: "<workspace>", run: "<run>"}, today=date(2026, 1, 2))
         messages = [
             Message(role=Role.USER, text=f"[Fri {at} UTC] Work in\n {workspace}."),
             Message(role=Role.ASSISTANT, text=f"That is run {run}.", calls=(call,)),
-            Message(role=Role.TOOL, text=f"{workspace}/a.md", call_id=run),
+            Message(role=Role.TOOL, text=f"at {at}", call_id=run),
+            Message(role=Role.TOOL, text="an answer to no call", call_id=run),
         ]
-        return steps_of(messages, normaliser)
+        return list(steps_of(messages, normaliser))
 
     one = steps("/tmp/one/task", "20260102-030000-0001", "2026-01-02 03:00")
 
     assert one == steps("/tmp/two/task", "20260102-040000-0002", "2026-01-02 04:10")
-    assert [len(step.answers) for step in one] == [0, 1]
+    assert [step.role for step in one] == [Role.USER, Role.ASSISTANT, Role.TOOL]
 
 
 def _run(folder: Path, number: int, **trials: tuple[Made, ...]) -> PastRun:

@@ -79,9 +79,9 @@ def test_an_experiment_that_ended_when_it_was_decided_shows_no_p(browser: Browse
 MISCHIEF = "<img src=x onerror=alert(1)> {{ 7 * 7 }}"
 
 
-@pytest.fixture
-def pages(tmp_path: Path) -> list[Path]:
-    """The page of a run that a gate fails, and that of its experiment."""
+def test_each_rule_of_a_gate_is_shown_with_its_verdict_and_why_tasks_were_not_compared(
+    browser: Browser, tmp_path: Path
+) -> None:
     files = write_variants(tmp_path, tasks=9, repetitions=2, variants={"low": 0.9, "high": 0.3}, trouble=0.0)
     low, high = (one.run for one in read_experiment_runs(files).variants)
     assert low is not None
@@ -91,26 +91,19 @@ def pages(tmp_path: Path) -> list[Path]:
     write_gate(high.files, gate.judge(high, is_complete=False))
     report = high.files.folder / "report.html"
     write_report([high], report)
-    write_experiment(read_experiment_runs(files), files.page)
-    return [report, files.page]
 
-
-def test_each_rule_is_shown_with_its_verdict_and_why_tasks_were_not_compared(
-    browser: Browser, pages: list[Path]
-) -> None:
-    for path in pages:
-        with opened(browser, path) as watched:
-            card = watched.page.locator("section.card", has=watched.page.locator(".verdicts code", has_text="worse"))
-            assert card.locator("h2 .badge, h3 .badge").inner_text() == "failed"
-            assert card.locator("li .badge").all_inner_texts() == ["passed", "failed"]
-            assert [card.locator(f"li .badge.{look}").count() for look in ("good", "bad")] == [1, 1]
-            assert f"The baseline is {MISCHIEF} of example/low; the margin is 0.05." in card.inner_text()
-            assert "The run was not complete" in card.inner_text()
-            card.locator("summary").click()
-            assert card.locator("dd").first.inner_text().startswith("in quarantine; varies: ")
-            assert violations(watched.page) == []
-            assert watched.complaints == []
-            assert watched.requests == []
+    with opened(browser, report) as watched:
+        card = watched.page.locator("section.card", has=watched.page.locator(".verdicts code", has_text="worse"))
+        assert card.locator("h2 .badge").inner_text() == "failed"
+        assert card.locator("li .badge").all_inner_texts() == ["passed", "failed"]
+        assert [card.locator(f"li .badge.{look}").count() for look in ("good", "bad")] == [1, 1]
+        assert f"The baseline is {MISCHIEF} of example/low; the margin is 0.05." in card.inner_text()
+        assert "The run was not complete" in card.inner_text()
+        card.locator("summary").click()
+        assert card.locator("dd").first.inner_text().startswith("in quarantine; varies: ")
+        assert violations(watched.page) == []
+        assert watched.complaints == []
+        assert watched.requests == []
 
 
 def _side(**scores: tuple[float, ...] | None) -> Sample:

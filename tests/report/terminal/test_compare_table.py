@@ -77,7 +77,7 @@ def test_what_is_left_out_stands_next_to_the_number(tmp_path: Path) -> None:
     text = _printed(found)
 
     assert re.search(r"\nall +2 .* 2; 0\n", text)
-    assert "of a; b. In all: a 2 infrastructure failures." in text
+    assert "of a; b. In all: a 2 failed for infrastructure reasons." in text
     assert "Not compared, only in mock/a: task_a." in text
     assert "Not compared, only in mock/b: task_b." in text
 
@@ -110,3 +110,12 @@ def test_runs_without_a_common_task_have_a_verdict_and_no_table(tmp_path: Path) 
 
     assert "Nothing can be compared" in text
     assert "difference" not in text
+
+
+def test_many_tasks_are_named_up_to_a_dozen_and_without_an_interval_nothing_is_explained(tmp_path: Path) -> None:
+    many = _lines(_comparisons(tmp_path / "many", _trials(*[0.1] * 14), _trials(*[0.9] * 14)))
+    one = _printed(_comparisons(tmp_path / "one", _trials(0.1), _trials(0.9)))
+
+    [only] = [line for line in many if line.startswith("Only mock/b passes 14: task_0, ")]
+    assert (only.count(","), only.endswith(" and 2 more.")) == (11, True)
+    assert "In brackets" not in one

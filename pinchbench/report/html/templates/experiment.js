@@ -55,9 +55,8 @@
   function sentence(pair, alike) {
     if (!pair) return "The conversations are alike to their ends: the same messages and the same tool calls.";
     const before = alike === 1 ? "The first message is alike" : `The first ${alike} messages are alike`;
-    const answers = pair.answers ? `, though ${pair.answers} of the tools’ answers in them differ` : "";
     const where = pair.part === "one ends here" ? "then one of the conversations ends" : `the first difference is in ${pair.part}`;
-    return alike ? `${before}${answers}; ${where}.` : `${where[0].toUpperCase()}${where.slice(1)}, in the first message.`;
+    return alike ? `${before}; ${where}.` : `${where[0].toUpperCase()}${where.slice(1)}, in the first message.`;
   }
   function goTo(first, pair, name) {
     if (!pair || !first) return null;

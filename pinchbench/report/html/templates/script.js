@@ -1,8 +1,6 @@
 "use strict";
-// What a page can do: change its theme, sort and filter its tables, show the page of a trial. Text from a run is only
-// ever set as text.
+// What a page can do: sort and filter its tables, show the page of a trial. Text from a run is only ever set as text.
 const page = (() => {
-  const root = document.documentElement;
   const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
 
   function make(tag, attributes, ...children) {
@@ -13,23 +11,6 @@ const page = (() => {
     }
     element.append(...children.flat(Infinity).filter((child) => child != null && child !== ""));
     return element;
-  }
-
-  // Theme: remembered where the browser lets a page remember
-  const KEY = "pinchbench-theme";
-  function setTheme(choice) {
-    if (choice === "light" || choice === "dark") root.dataset.theme = choice;
-    else delete root.dataset.theme;
-    for (const button of all("[data-theme-choice]")) {
-      button.setAttribute("aria-pressed", String(button.dataset.themeChoice === (root.dataset.theme || "auto")));
-    }
-  }
-  setTheme(root.dataset.theme); // as `early.js` found it
-  for (const button of all("[data-theme-choice]")) {
-    button.addEventListener("click", () => {
-      setTheme(button.dataset.themeChoice);
-      try { localStorage.setItem(KEY, button.dataset.themeChoice); } catch { /* a page from a file may have no storage */ }
-    });
   }
 
   const many = (count, noun) => `${count} ${count === 1 ? noun : `${noun}s`}`;
