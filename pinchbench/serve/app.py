@@ -39,7 +39,7 @@ from pinchbench.serve.pages import (
     trial_download,
     trial_page,
 )
-from pinchbench.serve.run_catalogue import LIVE_S, SHARE, Catalogue, ItemTable
+from pinchbench.serve.run_catalogue import LIVE_S, SHARE, Catalogue
 from pinchbench.serve.site_guard import COOKIE, LEAST_TOKEN, LOGIN, Access, Guard
 
 if TYPE_CHECKING:
@@ -71,7 +71,6 @@ class Site:
         self.access = access
         self.review = review
         self.tasks = TaskSources()
-        self.items = ItemTable(catalogue.output_dir)
         self.readers = CapacityLimiter(READERS)
         self.live_readers = CapacityLimiter(1)  # pages that take long must not hold up what is live
         self.streams = 0
@@ -81,7 +80,7 @@ class Site:
         known, run, trial = self.catalogue, "/run/{run}", "/run/{run}/trial/{trial}"
         pages: dict[str, Callable[[Request], Page]] = {
             "/compare": lambda asked: compare_page(known, asked.query_params.getlist("run")),
-            "/items": lambda asked: items_page(self.items, asked.query_params),
+            "/items": lambda asked: items_page(known, asked.query_params),
             "/judges": lambda asked: judges_page(known, asked.query_params),
             "/judge/{identifier}": lambda asked: judge_page(asked.path_params["identifier"]),
             "/experiment/{name}": lambda asked: experiment_page(known, asked.path_params["name"]),

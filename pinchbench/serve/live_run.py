@@ -201,9 +201,9 @@ class LiveRun:
         self._all_changed = False
         return [self._rows[key] for key in self.keys]
 
-    def slot(self, key: TrialKey) -> Slot | None:
-        """Return the slot that a trial runs in, if it does."""
-        return next((slot for slot in self.progress.slots.values() if slot.key == key), None)
+    def slot(self, key: TrialKey) -> tuple[int, Slot | None]:
+        """Return the number and the slot that a trial runs in; 0 and None if it does not."""
+        return next(((number, slot) for number, slot in self.progress.slots.items() if slot.key == key), (0, None))
 
     def _stage(self, key: TrialKey, running: Collection[TrialKey]) -> Stage | None:
         """Return where a trial is that goes on; None for one that has ended, and while nobody works on the run."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pinchbench.serve.disagreements import Disagreement
     from pinchbench.serve.file_sources import TaskSources
     from pinchbench.serve.live_run import Json, ListedTrial
-    from pinchbench.serve.run_catalogue import Catalogue, ItemTable, ListedItem
+    from pinchbench.serve.run_catalogue import Catalogue, ListedItem
     from pinchbench.serve.site_table import Value
 
 MOST_DISAGREEMENTS = 200  # on a page: a person looks at the first ones
@@ -59,12 +59,10 @@ TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
     "trial": lambda one: one.row.name,
     "task": lambda one: one.key.task_id,
     "title": lambda one: one.title,
-    "repetition": lambda one: float(one.key.repetition),
     "category": lambda one: one.category,
     "score": lambda one: one.row.score,
     "state": lambda one: one.row.state.value,
     "reason": lambda one: one.row.reason,
-    "attempts": lambda one: float(one.row.attempts),
     "time": lambda one: one.row.time_s,
     "tokens": lambda one: float(one.row.tokens),
     "cost": lambda one: one.row.cost_usd,
@@ -90,10 +88,8 @@ RUN_FIELDS: Mapping[str, Callable[[RunEntry], Value]] = {
     "date": lambda one: date_text(one.created_at),
     "score": lambda one: one.score.mean,
     "state": lambda one: one.state.value,
-    "trials": lambda one: float(one.planned),
     "passed": lambda one: float(one.passed),
     "excluded": lambda one: float(one.excluded),
-    "tokens": lambda one: float(one.tokens),
     "cost": lambda one: one.cost_usd,
     "openclaw": lambda one: one.openclaw,
 }
@@ -287,9 +283,9 @@ def experiment_page(catalogue: Catalogue, name: str) -> Page:
     return _rendered(EXPERIMENT, home="/", **page_values(read_experiment_runs(files), _link))
 
 
-def items_page(items: ItemTable, query: QueryParams) -> Page:
+def items_page(catalogue: Catalogue, query: QueryParams) -> Page:
     """Return the page of the item statistics of all runs."""
-    found = items.find()
+    found = catalogue.items()
     table = shown_table(
         found.items, query.multi_items(), fields=ITEM_FIELDS, columns=ITEM_COLUMNS, choices=("category",)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -62,8 +63,9 @@ class Catalogue:
         self._known: dict[str, _Known] = {}
         self._reading = Lock()
         self._followed: dict[str, _Followed] = {}
-        self._past: dict[str, tuple[Signature, PastRun]] = {}
-        self._lock = Lock()  # of the two above, held for moments only
+        self._lock = Lock()  # of those that are followed, held for moments only
+        self._past = lru_cache(MOST_PAST)(_read_past)
+        self._items = lru_cache(1)(_find_items)
         self._is_closed = False
 
     def close(self) -> None:
@@ -144,15 +146,15 @@ class Catalogue:
 
     def past(self, files: RunFiles) -> PastRun:
         """Return a whole run, for comparisons. Raises ResultsError if it can't be read."""
-        signature = _signature(files)
-        with self._lock:
-            known = self._past.pop(files.name, None)
-        run = known[1] if known is not None and known[0] == signature else read_run(files)
-        with self._lock:
-            self._past[files.name] = signature, run
-            for name in list(self._past)[:-MOST_PAST]:
-                del self._past[name]
-        return run
+        return self._past(files, _signature(files))
+
+    def items(self) -> FoundItems:
+        """Return the statistics of tasks, of the version of each that the newest run has."""
+        return self._items(self.output_dir, tuple(_stat(files.aggregate) for files in self.runs()))
+
+
+def _read_past(files: RunFiles, _signature: Signature) -> PastRun:
+    return read_run(files)
 
 
 def _signature(files: RunFiles) -> Signature:
@@ -192,25 +194,7 @@ class FoundItems:
     excluded: tuple[str, ...]
 
 
-class ItemTable:
-    """The item statistics of an output folder. Blocks; may be called from any thread."""
-
-    def __init__(self, output_dir: Path) -> None:
-        """Nothing is read yet."""
-        self._output_dir = output_dir
-        self._lock = Lock()
-        self._known: tuple[object, FoundItems] | None = None
-
-    def find(self) -> FoundItems:
-        """Return the statistics, of the version of each task that the newest run has."""
-        with self._lock:
-            signature = tuple((files.name, _stat(files.aggregate)) for files in runs_of(self._output_dir))
-            if self._known is None or self._known[0] != signature:
-                self._known = signature, _find(self._output_dir)
-            return self._known[1]
-
-
-def _find(output_dir: Path) -> FoundItems:
+def _find_items(output_dir: Path, _signature: Signature) -> FoundItems:
     tasks = _newest_tasks(output_dir)
     found = find_subjects(output_dir, digests={task_id: task.digest for task_id, task in tasks.items()})
     statistics = item_statistics(found.subjects) if found.subjects else EMPTY

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.trial import TrialKey
-    from pinchbench.report.terminal.run_progress import Slot
     from pinchbench.serve.file_sources import TaskSources
     from pinchbench.serve.live_run import Json, LiveRun
 
@@ -46,12 +45,12 @@ class TrialView:
 def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attempt: int) -> TrialView:
     """Return a trial, or one attempt at it; 0 is the one that counts. Without `tasks`, there are no groups. Blocks."""
     trial = run.attempts.get(key)
-    slot = run.slot(key)
+    number, slot = run.slot(key)
     row = run.row(key)
     state = {"text": row.state.value, "badge": row.state.badge, "more": row.reason}
     numbers = () if trial is None else tuple(one.attempt for one in trial.outcomes)
     if trial is None or (attempt and slot is not None and attempt == slot.attempt and attempt not in numbers):
-        return TrialView(data={**_begun(run, key, slot), "state": state})
+        return TrialView(data={**_begun(run, key), "state": state})
     outcome = next((one for one in reversed(trial.outcomes) if one.attempt == attempt), trial.counting)
     evidence = evidence_of(run, outcome)
     if problem := links_outside(evidence.folder, run.files.folder):
@@ -66,7 +65,7 @@ def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attemp
         attempt=attempt,
     )
     if slot is not None:
-        data["facts"] = [["Now", f"attempt {slot.attempt} is running in slot {slot_number(run, slot)}"], *_facts(data)]
+        data["facts"] = [["Now", f"attempt {slot.attempt} is running in slot {number}"], *_facts(data)]
     data["state"] = state
     if tasks is None:
         return TrialView(data=data)
@@ -76,7 +75,7 @@ def trial_view(run: LiveRun, key: TrialKey, tasks: TaskSources | None, *, attemp
 
 def trial_mark(run: LiveRun, key: TrialKey) -> object:
     """Return what changes when the page of a trial does. Blocks."""
-    slot = run.slot(key)
+    _, slot = run.slot(key)
     trial = run.state.trials.get(key)
     grades = () if trial is None else tuple((key, one.attempt) in run.state.attempt_grades for one in trial.outcomes)
     if slot is None:
@@ -86,14 +85,10 @@ def trial_mark(run: LiveRun, key: TrialKey) -> object:
     return grades, slot.attempt, tuple(map(size_of, files))
 
 
-def slot_number(run: LiveRun, slot: Slot) -> int:
-    """Return the number of a busy slot."""
-    return next(number for number, one in run.progress.slots.items() if one is slot)
-
-
-def _begun(run: LiveRun, key: TrialKey, slot: Slot | None) -> Json:
+def _begun(run: LiveRun, key: TrialKey) -> Json:
     """Return a trial none of whose attempts has ended: what was written of it so far."""
     data = _nothing(run, key)
+    number, slot = run.slot(key)
     if slot is None:
         return {**data, "cut": "This trial has not run."}
     folder = run.files.trial(key, slot.attempt)
@@ -103,7 +98,7 @@ def _begun(run: LiveRun, key: TrialKey, slot: Slot | None) -> Json:
     return {
         **data,
         "facts": [
-            ["Slot", str(slot_number(run, slot))],
+            ["Slot", str(number)],
             *([["Node", safe_line(slot.node)]] if slot.node else []),
             ["Attempt", str(slot.attempt)],
             *([["Latest message", safe_line(at)]] if (at := _chatted_at(evidence)) else []),

@@ -11,7 +11,7 @@ from past_runs import Made, PlannedRun, random_trials, write_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.run_list import RunEntry, State, run_entry
 from pinchbench.serve import run_catalogue as module
-from pinchbench.serve.run_catalogue import Catalogue, ItemTable
+from pinchbench.serve.run_catalogue import Catalogue
 from site_server import serving
 
 OLD = PlannedRun(trials={"task_a": (Made(),)})
@@ -104,20 +104,17 @@ def write_runs(folder: Path) -> None:
         write_run(folder, PlannedRun(trials=trials, model=model, categories={"task_000": "coding"}))
 
 
-def test_each_task_has_its_statistics_and_they_are_computed_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_task_has_its_statistics_and_they_are_computed_once(tmp_path: Path) -> None:
     write_runs(tmp_path)
-    table = ItemTable(tmp_path)
-    found = table.find()
+    one = Catalogue(tmp_path)
+    found = one.items()
 
     assert [one.item.task_id for one in found.items] == [f"task_00{number}" for number in range(4)]
     assert {one.item.subjects for one in found.items} == {4}
     assert found.items[0].category == "coding"
-    monkeypatch.setattr(module, "_find", lambda _: "anew")
-    assert table.find() is found
+    assert one.items() is found
     write_run(tmp_path, PlannedRun(trials={"task_000": (Made(score=1.0),)}, model="mock/m5"))
-    assert str(table.find()) == "anew"
+    assert one.items() is not found
 
 
 def test_the_page_filters_and_sorts_tasks_and_an_empty_folder_says_so(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -30,6 +29,7 @@ MOST_CHANGES = 100  # of a request; a conversation that begins anew may have mor
 MOST_DIFFED = 100_000  # characters of a system prompt: comparing lines takes quadratic time
 
 Json: TypeAlias = dict[str, object]
+Change: TypeAlias = tuple[str, str]  # a part of a request that differs from an earlier one: its title and its text
 
 
 def calls_json(recording: Path, *, command: str, most_bytes: int) -> Json | None:
@@ -87,24 +87,16 @@ def _cache_text(usage: Usage, breaks: Sequence[str]) -> str:
     return (hits if prompt else "") + changed
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Change:
-    """A part of a request that differs from an earlier one."""
-
-    title: str
-    text: str = ""
-
-
 class _Call:
     """What is shown of an exchange; its texts are bounded, so that a long recording can be read."""
 
-    def __init__(self, exchange: Exchange, facts: ExchangeFacts, changes: Iterable[_Change], broken: str) -> None:
+    def __init__(self, exchange: Exchange, facts: ExchangeFacts, changes: Iterable[Change], broken: str) -> None:
         reply = facts.reply
         self.broken = broken
         self.usage = reply.usage or Usage()
         self.number = exchange.number
         self.is_failed = not reply.complete
-        self._changes = [_Change(title=one.title, text=_kept(one.text)) for one in changes]
+        self._changes = [(title, _kept(text)) for title, text in changes]
         self._reply = _kept("" if reply.message is None else _message_text(reply.message))
         self._head: Json = {
             "number": exchange.number,
@@ -119,11 +111,11 @@ class _Call:
     @property
     def texts(self) -> list[str]:
         """Return what may be shortened."""
-        return [self._reply, *(one.text for one in self._changes)]
+        return [self._reply, *(text for _, text in self._changes)]
 
     def json(self, limit: int) -> Json:
         """Return the call with its texts shortened to `limit` characters."""
-        changes = [{"title": safe_line(one.title, 400), "text": shortened(one.text, limit)} for one in self._changes]
+        changes = [{"title": safe_line(title, 400), "text": shortened(text, limit)} for title, text in self._changes]
         return {**self._head, "changes": changes, "reply": shortened(self._reply, limit)}
 
 
@@ -135,29 +127,29 @@ def _read(exchanges: Iterable[Exchange]) -> Iterator[_Call]:
     for step in prompt_steps(read_each(exchanges)):
         changes = [*_changes(step.before, step.call.facts.request.conversation)]
         if (divergence := step.call.exchange.divergence) is not None:
-            changes.append(_Change(title=f"diverges: {divergence.summary}", text=divergence.details))
+            changes.append((f"diverges: {divergence.summary}", divergence.details))
         yield _Call(
             step.call.exchange, step.call.facts, changes, "" if step.broken is None else break_text(step.broken)
         )
 
 
-def _changes(before: Conversation, said: Conversation) -> Iterator[_Change]:
+def _changes(before: Conversation, said: Conversation) -> Iterator[Change]:
     if said.system != before.system:
         lines = _diff(before.system, said.system) if before.system else said.system
-        yield _Change(title="system prompt, changed" if before.system else "system prompt", text=lines)
+        yield "system prompt, changed" if before.system else "system prompt", lines
     yield from _tool_changes({one.name: one for one in before.tools}, {one.name: one for one in said.tools})
     if said.continues:
-        yield _Change(title=f"follows the reply {said.continues}, which the provider keeps")
+        yield f"follows the reply {said.continues}, which the provider keeps", ""
     same = shared(before, said)
     if gone := len(before.messages) - same:
-        yield _Change(title=f"{many(gone, 'message')} of the request before not sent again")
+        yield f"{many(gone, 'message')} of the request before not sent again", ""
     new = said.messages[same:]
-    yield from (_Change(title=f"new: {one.role.value}", text=_message_text(one)) for one in new[:MOST_CHANGES])
+    yield from ((f"new: {one.role.value}", _message_text(one)) for one in new[:MOST_CHANGES])
     if len(new) > MOST_CHANGES:
-        yield _Change(title=f"{len(new) - MOST_CHANGES} more new messages")
+        yield f"{len(new) - MOST_CHANGES} more new messages", ""
 
 
-def _tool_changes(before: dict[str, Tool], now: dict[str, Tool]) -> Iterator[_Change]:
+def _tool_changes(before: dict[str, Tool], now: dict[str, Tool]) -> Iterator[Change]:
     kinds = {
         "new": [name for name in now if name not in before],
         "no longer offered": [name for name in before if name not in now],
@@ -165,7 +157,7 @@ def _tool_changes(before: dict[str, Tool], now: dict[str, Tool]) -> Iterator[_Ch
     }
     for kind, names in kinds.items():
         if names:
-            yield _Change(title=f"{many(len(names), 'tool')} {kind}", text=", ".join(names))
+            yield f"{many(len(names), 'tool')} {kind}", ", ".join(names)
 
 
 def _diff(before: str, now: str) -> str:
