@@ -212,7 +212,7 @@ def _reply_to(command: Command, files: RunFiles) -> Reply:
 
     Blocks. Raises CommandRefusedError, ResultsError.
     """
-    from pinchbench.results.journal.lock import is_written
+    from pinchbench.results.journal.journal import is_written
     from pinchbench.runner.ctl.run_commands import carry_out_offline
     from pinchbench.runner.ctl.socket import send_command
 

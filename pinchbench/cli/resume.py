@@ -20,18 +20,11 @@ if TYPE_CHECKING:
 @click.command(cls=SettingsCommand, context_settings=CONTEXT)
 @click.argument("run", metavar="[RUN]", required=False)
 @click.option("--accept-changes", is_flag=True, help="Resume even if tasks, settings or releases have changed.")
-@click.option(
-    "--take-over",
-    is_flag=True,
-    help="Resume even if the run's lock names a runner on another machine or in another container; make sure that it"
-    " has ended.",
-)
 @setting_options("resume")
 def resume(
     *,
     run: str | None,
     accept_changes: bool,
-    take_over: bool,
     output_dir: Path,
     no_report: bool,
     as_json: bool,
@@ -79,15 +72,12 @@ def resume(
             experiment,
             settings=settings,
             accept_changes=accept_changes,
-            take_over=take_over,
             as_json=as_json,
             gate=gate,
             listeners=listeners,
             cluster=chosen,
         )
         return
-    config = ResumeConfig(
-        run=run, output_dir=output_dir, accept_changes=accept_changes, take_over=take_over, settings=settings
-    )
+    config = ResumeConfig(run=run, output_dir=output_dir, accept_changes=accept_changes, settings=settings)
     work = on_cluster(partial(go_on, config), chosen)
     carry_out(work, page=not no_report, gate=gate, as_json=as_json, is_quiet=quiet, listeners=listeners)

@@ -25,8 +25,6 @@ class ResumeConfig:
         run: the run's folder, its aggregate, its name or its id; None for the newest unfinished one of `output_dir`.
         output_dir: where runs are looked for by name or id.
         accept_changes: go on although tasks, settings or releases have changed since.
-        take_over: go on although a runner that can't be seen from here, one of another machine or container, may still
-            be alive; it ends before it writes again.
         settings: options of `RunConfig` by name that replace those of the run. One that its numbers depend on is a
             change that has to be accepted.
 
@@ -36,7 +34,6 @@ class ResumeConfig:
     run: str | None = None
     output_dir: Path = DEFAULT_OUTPUT_DIR
     accept_changes: bool = False
-    take_over: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -111,7 +111,6 @@ async def resume_experiment(
     *,
     settings: Mapping[str, object] = MappingProxyType({}),
     accept_changes: bool = False,
-    take_over: bool = False,
     observe: Callable[[str], Observer] | None = None,
     tell: Callable[[str], None] = lambda _: None,
     decided: Callable[[Sequence[SequentialComparison]], None] = lambda _: None,
@@ -120,8 +119,8 @@ async def resume_experiment(
 ) -> ExperimentResult:
     """Go on with an experiment, whatever has ended it: with the rest of each run, and with runs that did not begin.
 
-    `settings`, `accept_changes` and `take_over` are those of `ResumeConfig`, for each run; but where the experiment has
-    a budget, its limits replace those of that. The other arguments and errors are those of `run_experiment`.
+    `settings` and `accept_changes` are those of `ResumeConfig`, for each run, but limits replace those of the
+    experiment's budget, if it has one. The other arguments and errors are those of `run_experiment`.
     """
     record = await to_thread.run_sync(read_record, files)
     if "concurrency" in settings:
@@ -134,9 +133,7 @@ async def resume_experiment(
     for variant in record.variants:
         run = files.run(variant)
         if await to_thread.run_sync(run.provenance.exists):
-            config = ResumeConfig(
-                run=str(run.folder), accept_changes=accept_changes, take_over=take_over, settings=settings
-            )
+            config = ResumeConfig(run=str(run.folder), accept_changes=accept_changes, settings=settings)
             begin[variant.name] = partial(resume, config)
         elif coordinator is None or not coordinator.is_over:
             again = await to_thread.run_sync(partial(stored_config, variant.config, settings, run))

@@ -13,7 +13,7 @@ from msgspec import UNSET, structs
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.journal import is_written
 from pinchbench.results.manifest import RunFacts, read_facts
 from pinchbench.results.paths import runs_of
 from pinchbench.results.result_json import LeftOut

@@ -141,7 +141,6 @@ class RunContext:
             self.prepared.config.run_root,
             run_id=self.run_id,
             journal=self.resumption.journal if self.resumption is not None else None,
-            takes_over=self.resumption is not None and self.resumption.takes_over,
         )
 
 

@@ -21,8 +21,7 @@ from pinchbench.report.text import many, words
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import attempted, ending_of
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.results.journal.journal import collector_paused, refuse_ways_out
-from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.journal import collector_paused, is_written, refuse_ways_out
 from pinchbench.results.journal.tail import FollowedRun
 from pinchbench.results.overview import trial_score
 from pinchbench.results.run_list import state_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pinchbench.errors import ResultsError
 from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, ExperimentFiles
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.journal import is_written
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import runs_of
 from pinchbench.results.run_list import RunEntry, State, run_entry

@@ -2,13 +2,12 @@
 
 import errno
 import fcntl
-import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,9 +17,7 @@ from hypothesis import strategies as st
 
 from past_runs import outcome_of
 from pinchbench.errors import ResultsError
-from pinchbench.files import folders
-from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.journal import JournalWriter, is_written, read_journal
 from pinchbench.results.paths import create_run, write_json
 from pinchbench.results.records import Record, RunFinished, RunStarted, TrialFinished, encode
 
@@ -92,7 +89,6 @@ import os, resource, sys
 from pathlib import Path
 from pinchbench.errors import ResultsError
 from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.journal.lock import is_written
 from pinchbench.results.records import RunFinished
 from pinchbench.results.paths import write_json
 folder = Path(sys.argv[1])
@@ -303,135 +299,20 @@ def test_what_was_acknowledged_is_read_back_once_and_in_order_wherever_the_disk_
         assert list(read.records) == acknowledged
 
 
-@contextmanager
-def no_locks(number: int = errno.ENOLCK) -> Iterator[None]:
-    """A file system without locks."""
-
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS])
+def test_where_there_are_no_locks_nothing_is_written_and_what_is_there_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     def refuse(_fd: int, _operation: int) -> None:
         raise OSError(number, os.strerror(number))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fcntl, "flock", refuse)
-        yield
-
-
-@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS])
-def test_where_there_are_no_locks_a_file_is_one(tmp_path: Path, number: int) -> None:
-    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
-    with no_locks(number), JournalWriter(path) as journal:
-        assert lock.stat().st_mode & 0o777 == 0o600
-        with pytest.raises(ResultsError, match=f"Another pinchbench-async is writing .*: process {os.getpid()}"):
-            JournalWriter(path, go_on=True)
+    path = tmp_path / "journal.jsonl"
+    with JournalWriter(path) as journal:
         journal.append([STARTED])
-    assert not lock.exists()
-    with no_locks(), JournalWriter(path, go_on=True) as journal:
-        journal.append([FINISHED])
-    assert read_journal(path).records == (STARTED, FINISHED)
-
-
-DIES = """
-import fcntl, os, sys
-from pathlib import Path
-from pinchbench.results.journal.journal import JournalWriter
-def refuse(*_):
-    raise OSError(37, "No locks available")
-fcntl.flock = refuse
-JournalWriter(Path(sys.argv[1]))
-os._exit(0)
-"""
-
-
-def test_the_lock_of_a_runner_that_died_is_taken_over(tmp_path: Path) -> None:
-    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
-    in_child(DIES, path)
-    left = json.loads(lock.read_bytes())
-    with no_locks(), JournalWriter(path, go_on=True) as journal:
-        assert json.loads(lock.read_bytes())["pid"] == os.getpid()
-        journal.append([STARTED])
-    own = {**left, "pid": os.getpid()}
-    for dead in ({**own, "boot": "another"}, {**own, "started": "1"}, {**left, "pid": 2**80}):
-        if not left["boot"]:
-            break  # a system that tells neither
-        lock.write_text(json.dumps(dead), encoding="utf-8")
-        with no_locks(), JournalWriter(path, go_on=True):
-            assert json.loads(lock.read_bytes())["pid"] == os.getpid()
-        assert not lock.exists()
-
-
-def test_a_lock_whose_runner_may_be_alive_is_refused_with_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
-    in_child(DIES, path)
-    left = json.loads(lock.read_bytes())
-    for text, sentence in {
-        json.dumps({**left, "host": "elsewhere"}): f"on elsewhere, .*resume {tmp_path} --take-over",
-        json.dumps({**left, "space": "another"}): "can't be seen from here",
-        json.dumps({**left, "pid": 1, "started": ""}): "process 1",
-        "": "does not say which pinchbench-async.* --take-over",
-        "[]": "does not say which pinchbench-async",
-    }.items():
-        lock.write_text(text, encoding="utf-8")
-        with no_locks():
-            with pytest.raises(ResultsError, match=sentence):
-                JournalWriter(path, go_on=True)
-            assert is_written(path)
-        assert lock.read_text("utf-8") == text
-        with monkeypatch.context() as patch:
-            patch.setattr(folders, "LOCAL", frozenset())
-            with pytest.raises(ResultsError, match=sentence):
-                JournalWriter(path, go_on=True)
-
-
-def test_a_runner_with_the_systems_lock_on_a_local_file_system_needs_no_word_of_a_runner_that_can_not_be_seen(
-    tmp_path: Path,
-) -> None:
-    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
-    in_child(DIES, path)
-    left = json.loads(lock.read_bytes())
-    for owner in ({**left, "host": "elsewhere"}, {**left, "space": "another"}, {**left, "host": "x", "boot": "y"}):
-        lock.write_text(json.dumps(owner), encoding="utf-8")
-        assert not is_written(path)
-        with JournalWriter(path, go_on=True):
-            assert not lock.exists()
-    lock.write_text(json.dumps({**left, "pid": 1, "started": ""}), encoding="utf-8")
-    with pytest.raises(ResultsError, match=r"is writing the run .*: process 1"):
+        assert is_written(path)
+    assert not is_written(path)
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(ResultsError, match=r"has no locks \(.*another one with --output-dir"):
         JournalWriter(path, go_on=True)
-
-
-def test_a_writer_whose_lock_was_taken_over_writes_no_more_and_takes_none_away(tmp_path: Path) -> None:
-    path, lock = tmp_path / "journal.jsonl", tmp_path / "journal.lock"
-    with no_locks(), JournalWriter(path) as first:
-        first.append([STARTED])
-        lock.rename(tmp_path / "kept")  # its number stays in use
-        with JournalWriter(path, go_on=True) as second:
-            with pytest.raises(ResultsError, match="has taken over the run"):
-                first.append([finished(1)])
-            second.append([FINISHED])
-            first.__exit__(None, None, None)
-            assert lock.exists()
-            second.append([finished(2)])
-            with suppress(OSError):
-                lock.unlink()
-            with pytest.raises(ResultsError, match="has taken over the run"):
-                second.append([finished(3)])
-    assert read_journal(path).records == (STARTED, FINISHED, finished(2))
-
-
-@pytest.mark.parametrize("call", ["open", "write"])
-def test_a_lock_that_can_not_be_made_is_reported_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
-) -> None:
-    real_open = os.open
-
-    def full(*arguments: object, **_: object) -> int:
-        path, flags = arguments[0], arguments[1]
-        if call == "write" or (str(path).endswith(".lock") and int(str(flags)) & os.O_CREAT):
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real_open(*arguments)  # type: ignore[arg-type]
-
-    with no_locks(), monkeypatch.context() as patch:
-        patch.setattr(os, call, full)
-        with pytest.raises(ResultsError, match=r"The lock .* can't be (made|written): No space left"):
-            JournalWriter(tmp_path / "journal.jsonl")
-    assert not (tmp_path / "journal.lock").exists()
+    assert not is_written(path)
+    assert read_journal(path).records == (STARTED,)

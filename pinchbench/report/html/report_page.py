@@ -28,7 +28,7 @@ from pinchbench.report.sentences import left_out_reasons, suite_sentences
 from pinchbench.report.text import date_text, exact_price, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
-from pinchbench.results.journal.lock import is_written
+from pinchbench.results.journal.journal import is_written
 from pinchbench.results.statistics import is_passed
 from pinchbench.transcripts import Role, read_conversation
 

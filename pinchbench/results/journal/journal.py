@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import AlteredRunError, ResultsError
-from pinchbench.files.folders import is_local, sync_folder
-from pinchbench.results.journal.lock import LockFile
+from pinchbench.files.folders import sync_folder
 from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, Chain, digest_before, first_link, read_lines, seal
 from pinchbench.results.records import encode
 from pinchbench.results.run_state import RunState
@@ -60,24 +59,23 @@ NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 class JournalWriter:
     """Appends records and makes them durable. A context manager that owns the open file; one writer per journal."""
 
-    def __init__(self, path: Path, *, go_on: bool = False, takes_over: bool = False) -> None:
+    def __init__(self, path: Path, *, go_on: bool = False) -> None:
         """Create the journal, or with `go_on` continue it where it exists: a runner can die before its first record.
 
         Raises:
-            ResultsError: if it can't be opened, already exists, or another process writes it.
+            ResultsError: if it can't be opened or locked, already exists, or another process writes it.
             AlteredRunError: if its contents were changed.
         """
         self._path = path
         self._refusal = ""  # why writing is refused from now on
         self._safe = self._end = 0  # bytes acknowledged, and bytes written
-        self._lock = LockFile(path.with_suffix(".lock"), takes_over=takes_over)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | (0 if go_on else os.O_EXCL)
         try:
             self._fd = os.open(path, flags, 0o600)
         except OSError as error:
             raise ResultsError(f"The journal {path} can't be opened: {error.strerror}.") from error
         try:
-            self._own()
+            self._lock()
             try:
                 self._check_place()
                 self._end_torn_line()
@@ -86,24 +84,20 @@ class JournalWriter:
                 raise self._failure(error) from error
             sync_folder(path.parent)
         except BaseException:
-            self._lock.release()
             os.close(self._fd)
             raise
 
-    def _own(self) -> None:
-        """Lock the open file: the system releases the lock when this process ends, however it ends.
-
-        If the file system has no locks, use a lock file.
-        """
+    def _lock(self) -> None:
+        """Lock the open file: the system releases the lock when this process ends, however it ends."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ResultsError(f"Another pinchbench-async is writing the run {self._path.parent}.") from error
-        except OSError:
-            self._lock.take()
-        else:
-            # a runner on another host that mounts the same folder without locks
-            self._lock.refuse_others(unseen=is_local(self._fd))
+        except OSError as error:
+            raise ResultsError(
+                f"The file system of {self._path.parent} has no locks ({error.strerror}), so that two runners could"
+                " write the same run. Name a folder on another one with --output-dir."
+            ) from error
 
     def _end_torn_line(self) -> None:
         """End a line that was torn when its writer died, so that the next record starts a new line."""
@@ -128,7 +122,6 @@ class JournalWriter:
     ) -> None:
         """Close the file."""
         self._refusal = self._refusal or f"The journal {self._path} can't be written: it is closed."
-        self._lock.release()
         fd, self._fd = self._fd, -1  # the number may soon belong to another file
         with suppress(OSError):  # everything acknowledged is on the disk
             os.close(fd)
@@ -184,9 +177,7 @@ class JournalWriter:
                 os.ftruncate(self._fd, self._safe)
 
     def _check_owner(self) -> None:
-        """Raise ResultsError if another process has written the journal or holds its lock."""
-        if self._lock.is_lost:
-            raise ResultsError(f"Another pinchbench-async has taken over the run {self._path.parent}.")
+        """Raise ResultsError if another process has written the journal."""
         if os.fstat(self._fd).st_size != self._end:
             raise ResultsError(
                 f"The journal {self._path} was changed by somebody else while it was being written; "
@@ -214,6 +205,21 @@ class JournalWriter:
             f"The journal {self._path} can't be written ({error.strerror}); what it held before is safe. "
             f"`pinchbench-async resume {self._path.parent}` goes on once {once}."
         )
+
+
+def is_written(path: Path) -> bool:
+    """Whether a runner writes a journal; nothing is changed. Blocks briefly. Raises OSError if it can't be opened."""
+    # a shared lock, held for microseconds: the least obstacle to a runner that starts at this moment
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass  # a file system without locks, on which no run is made
+    finally:
+        os.close(fd)
+    return False
 
 
 async def write_records(

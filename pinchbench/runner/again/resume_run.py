@@ -67,7 +67,7 @@ async def resume(
     """
     files = await to_thread.run_sync(_find, config)
     # the lock comes first: what is read from here on stays as it is
-    writer = partial(JournalWriter, files.journal, go_on=True, takes_over=config.take_over)
+    writer = partial(JournalWriter, files.journal, go_on=True)
     with await to_thread.run_sync(writer) as journal:
         coordinator = share.coordinator if share is not None else None
         is_needed = coordinator is not None and not coordinator.is_closed
@@ -167,6 +167,5 @@ def _prepare(
         gone=tuple(sorted(facts.tasks.keys() - tasks.keys())),
         changes=changes,
         accepts=config.accept_changes,
-        takes_over=config.take_over,
     )
     return prepared, resumption

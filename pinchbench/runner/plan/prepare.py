@@ -146,7 +146,6 @@ class Resumption:
     gone: tuple[str, ...]  # the ids of those that are no longer there
     changes: tuple[str, ...]  # what differs, in words
     accepts: bool  # whether further changes do no harm
-    takes_over: bool = False  # whether runners of it that can't be seen from here are dead
 
 
 def prepare(config: RunConfig, *, only_shown: bool = False) -> Prepared:

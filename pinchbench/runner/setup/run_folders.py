@@ -8,7 +8,6 @@ import tempfile
 import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from anyio import CancelScope, move_on_after, to_thread
 from pinchbench.errors import ResultsError
 from pinchbench.files.folders import (
     folder_error,
-    is_local,
     is_surely_unlocked,
     private_folder,
     refuse_noexec,
@@ -54,7 +52,7 @@ class RunFolders:
 
 @asynccontextmanager
 async def open_run_folders(
-    files: RunFiles, run_root: Path, *, run_id: str, journal: JournalWriter | None = None, takes_over: bool = False
+    files: RunFiles, run_root: Path, *, run_id: str, journal: JournalWriter | None = None
 ) -> AsyncGenerator[RunFolders]:
     """Make the folders of a run; `journal` is the open one of a run that is resumed, and stays the caller's.
 
@@ -62,7 +60,7 @@ async def open_run_folders(
     stay. Raises ResultsError.
     """
     if journal is not None:
-        async with open_work_folder(run_root, name=run_id, takes_over=takes_over) as work:
+        async with open_work_folder(run_root, name=run_id) as work:
             yield RunFolders(journal=journal, work=work, has_begun=True)
         return
     await to_thread.run_sync(create_run, files.output_dir, files.name)
@@ -80,14 +78,12 @@ async def open_run_folders(
 
 
 @asynccontextmanager
-async def open_work_folder(
-    run_root: Path, *, name: str = "", prefix: str = "", takes_over: bool = False
-) -> AsyncGenerator[Path]:
+async def open_work_folder(run_root: Path, *, name: str = "", prefix: str = "") -> AsyncGenerator[Path]:
     """A folder below the run root that is this process's own: the one with that `name`, or a new one with a `prefix`.
 
     What dead runners have left, processes and homes, is removed first. At the end the homes in it are removed, and the
-    folder itself when it is empty. `takes_over` says that a runner which can't be seen from here is dead. Raises
-    ResultsError when it can't be made, when another runner works in it, or when nothing can be executed there.
+    folder itself when it is empty. Raises ResultsError when it can't be made, when another runner works in it, or when
+    nothing can be executed there.
     """
     root = await to_thread.run_sync(private_folder, run_root)
     await to_thread.run_sync(refuse_noexec, root)
@@ -95,7 +91,7 @@ async def open_work_folder(
     await to_thread.run_sync(sweep_homes, root)
     folder = await to_thread.run_sync(_make_work_folder, root, name, prefix)
     try:
-        async with owned_homes(folder, takes_over=takes_over):
+        async with owned_homes(folder):
             yield folder
     except ResultsError:
         with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
@@ -137,18 +133,17 @@ def _remove_homes(homes: Path) -> str:
     return left
 
 
-def own_homes(run_folder: Path, *, takes_over: bool = False) -> int:
+def own_homes(run_folder: Path) -> int:
     """Make the folder of the homes and write down whose they are. Blocks.
 
     Returns the open file that says so, which is locked: the caller closes it when the homes are gone. What an earlier
     runner has left there is removed. Raises ResultsError when that runner lives, or when the folder can't be made.
-    `takes_over` says that one which can't be seen from here is dead.
     """
     homes = run_folder / HOMES
     try:
         # a copy of a run's results has a lock of its own, but the same workspaces
         with suppress(FileNotFoundError, NotADirectoryError):
-            if owner_lives(homes, takes_over=takes_over):
+            if owner_lives(homes):
                 raise ResultsError(
                     f"Another pinchbench-async works in {run_folder}, perhaps in another container. If it has surely"
                     f" ended, remove {homes}."
@@ -174,13 +169,13 @@ def own_homes(run_folder: Path, *, takes_over: bool = False) -> int:
 
 
 @asynccontextmanager
-async def owned_homes(run_folder: Path, *, takes_over: bool = False) -> AsyncGenerator[None]:
+async def owned_homes(run_folder: Path) -> AsyncGenerator[None]:
     """Own the homes of a run for as long as the block lasts, and remove them then, whatever happens.
 
     Raises ResultsError as `own_homes`.
     """
     with CancelScope(shield=True):  # a thread goes on after a cancel, and would leave homes that nobody removes
-        owner = await to_thread.run_sync(partial(own_homes, run_folder, takes_over=takes_over))
+        owner = await to_thread.run_sync(own_homes, run_folder)
     try:
         yield
     finally:
@@ -216,17 +211,16 @@ def _is_owned(homes: Path) -> bool:
         return time.time() - homes.lstat().st_mtime < NAMELESS_S
 
 
-def owner_lives(homes: Path, *, takes_over: bool = False) -> bool:
+def owner_lives(homes: Path) -> bool:
     """Whether the runner whose name is on homes lives. Blocks. Raises OSError, of which FileNotFoundError: no name.
 
     Of one in another container of this machine only its lock can tell: a container that was restarted is another one.
-    `takes_over` says that it is dead where no lock tells.
     """
     owner = os.open(homes / OWNER, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         written = os.read(owner, MAX_OWNER_BYTES).decode("utf-8", "replace")
         if is_elsewhere(written):
-            return not (is_surely_unlocked(owner) or (takes_over and not is_local(owner)))
+            return not is_surely_unlocked(owner)
         return is_alive(written)
     finally:
         os.close(owner)

@@ -303,49 +303,34 @@ async def test_a_living_runner_keeps_its_homes_from_a_copy_of_its_results(tmp_pa
     assert (await resume(again(config))).complete
 
 
-async def a_run_that_died_with_its_container(folder: Path) -> tuple[RunConfig, Path]:
-    """A dead run all of whose locks are of another host or pid namespace, and the lock of its journal."""
+async def a_run_that_died_with_its_container(folder: Path) -> RunConfig:
+    """A dead run whose homes are of another pid namespace."""
     config = await a_dead_run(folder)
     homes_of(config).mkdir()
     pid, started, boot, _ = identity().split()
     (homes_of(config) / OWNER).write_text(f"{pid} {started} {boot} 1", encoding="utf-8")
-    lock = journal_of(config).with_suffix(".lock")
-    owner = {"host": "0123456789ab", "pid": 7, "started": "1", "boot": boot, "space": "pid:[1]"}
-    lock.write_text(json.dumps(owner), encoding="utf-8")
-    return config, lock
+    return config
 
 
 async def test_a_run_that_died_with_its_container_is_resumed_in_the_next(tmp_path: Path) -> None:
-    config, lock = await a_run_that_died_with_its_container(tmp_path)
-    result = await resume(again(config))
-
-    assert result.complete
-    assert not lock.exists()
+    config = await a_run_that_died_with_its_container(tmp_path)
+    assert (await resume(again(config))).complete
     assert not homes_of(config).exists()
 
 
-async def test_where_locks_prove_nothing_a_run_is_resumed_only_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_local", [True, False])
+async def test_the_homes_of_a_runner_in_another_container_that_may_live_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_local: bool
 ) -> None:
-    monkeypatch.setattr(folders, "LOCAL", frozenset())  # as on a network file system
-    config, lock = await a_run_that_died_with_its_container(tmp_path)
-    run = homes_of(config).parent.name
-    with pytest.raises(ResultsError, match=f"process 7 on 0123456789ab.*resume .*{run} --take-over"):
-        await resume(again(config, run))
-    assert lock.exists()
-    result = await resume(replace(again(config, run), take_over=True))
-
-    assert result.complete
-    assert not lock.exists()
-
-
-async def test_a_living_runner_in_another_container_keeps_its_homes_whatever_takes_over(tmp_path: Path) -> None:
-    config, _ = await a_run_that_died_with_its_container(tmp_path)
-    alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in .* another container")
+    config = await a_run_that_died_with_its_container(tmp_path)
+    alone = pytest.RaisesExc(ResultsError, match="Another pinchbench-async works in .* another container.* remove ")
     with (homes_of(config) / OWNER).open() as owner:
-        fcntl.flock(owner, fcntl.LOCK_EX)
+        if is_local:
+            fcntl.flock(owner, fcntl.LOCK_EX)
+        else:
+            monkeypatch.setattr(folders, "LOCAL", frozenset())  # as on a network file system, where locks prove nothing
         with pytest.RaisesGroup(alone, flatten_subgroups=True):
-            await resume(replace(again(config), take_over=True))
+            await resume(again(config))
         sweep_homes(config.run_root)
 
     assert homes_of(config).exists()
