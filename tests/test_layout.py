@@ -34,7 +34,6 @@ WITHOUT_A_FILE: Mapping[str, str] = {
     "report/html": "document task_rows trial_page",
     "results": "finished_run records task_trials totals",
     "results/compare": "comparison_json samples",
-    "results/journal": "lock",
     "runner": "assembly run_control stream_ends worker",
     "runner/again": "grade_again replay_run",
     "runner/plan": "prepare",

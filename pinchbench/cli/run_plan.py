@@ -16,7 +16,7 @@ from pinchbench.report.terminal.listings import print_plan
 from pinchbench.report.text import amount, many, plain, price
 from pinchbench.runner.plan.judging_forecast import judging_forecast
 from pinchbench.runner.plan.prepare import prepare
-from pinchbench.runner.plan.trial_plan import makespan_s, worst_case_s
+from pinchbench.runner.plan.trial_plan import makespan_s
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True, is_kno
         say(warning)
     trials = [attempt.trial for attempt in prepared.attempts]
     expected_s = prepared.expected_s
-    longest = worst_case_s(trials, concurrency=prepared.slots)
+    longest = makespan_s([trial.timeout_s for trial in trials], slots=prepared.slots)
     likely: float | None = None
     if expected_s and trials:
         likely = makespan_s([expected_s[trial.key.task_id] for trial in trials], slots=prepared.slots)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class Status(StrEnum):
@@ -19,9 +23,8 @@ class Ending(StrEnum):
 
     `infrastructure` failed for infrastructure reasons, is in no score and may be retried; `untrusted` is in no score
     either, as its agent has tampered with the evidence or seen the answers, and is final: a retry would be a second
-    chance. `interrupted` was ended
-    from outside and is no end of its own: the same attempt is made again when the run is resumed. So is one that was
-    not begun, as a prerequisite of its task is missing.
+    chance. `interrupted` was ended from outside and is no end of its own: the same attempt is made again when the run
+    is resumed. So is one that was not begun, as a prerequisite of its task is missing.
     """
 
     COMPLETED = "completed"
@@ -34,108 +37,58 @@ class Ending(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a trial ended as it did: one name a situation."""
+    """Why a trial ended as it did: one name a situation, and the class that it belongs to, its `ending`."""
 
-    COMPLETED = "completed"
-    TIMED_OUT = "timed_out"
-    NONZERO_EXIT = "nonzero_exit"
-    KILLED_BY_SIGNAL = "killed_by_signal"
-    AGENT_KILLED = "agent_killed"
-    OUT_OF_MEMORY = "out_of_memory"
-    OUTPUT_LIMIT = "output_limit"
-    RESOURCE_LIMIT = "resource_limit"
-    MODEL_ERROR = "model_error"
-    PROVIDER_ERROR = "provider_error"
-    COMMAND_NOT_FOUND = "command_not_found"
-    AGENT_NOT_STARTED = "agent_not_started"
-    NO_TRANSCRIPT = "no_transcript"
-    NO_MODEL_CALL = "no_model_call"
-    NO_REPLY = "no_reply"
-    PROMPT_TRUNCATED = "prompt_truncated"
-    MODEL_FALLBACK = "model_fallback"
-    WORKSPACE_FAILED = "workspace_failed"
-    SERVICE_FAILED = "service_failed"
-    USER_FAILED = "user_failed"
-    EVIDENCE_LOST = "evidence_lost"
-    GUARDIAN_LOST = "guardian_lost"
-    GATEWAY_LOST = "gateway_lost"
-    WIRE_LOST = "wire_lost"
-    NODE_LOST = "node_lost"
-    DIVERGED = "diverged"
-    TAMPERED = "tampered"
-    CONTAMINATED = "contaminated"
-    DISK_FULL = "disk_full"
-    SUSPENDED = "suspended"
-    INTERRUPTED = "interrupted"
-    PREREQUISITE_MISSING = "prerequisite_missing"
-    RUNNER_BUG = "runner_bug"
+    _value_: str
+    ending: Ending
+
+    def __new__(cls, value: str, ending: Ending = Ending.INFRASTRUCTURE) -> Self:
+        """Make a member; `Reason(value)`, without its ending, returns the one that there is."""
+        reason = str.__new__(cls, value)
+        reason._value_ = value
+        reason.ending = ending
+        return reason
+
+    COMPLETED = "completed", Ending.COMPLETED
+    TIMED_OUT = "timed_out", Ending.TIMED_OUT
+    NONZERO_EXIT = "nonzero_exit", Ending.AGENT_FAILED
+    KILLED_BY_SIGNAL = "killed_by_signal", Ending.INFRASTRUCTURE
+    AGENT_KILLED = "agent_killed", Ending.AGENT_FAILED
+    OUT_OF_MEMORY = "out_of_memory", Ending.INFRASTRUCTURE
+    OUTPUT_LIMIT = "output_limit", Ending.AGENT_FAILED
+    RESOURCE_LIMIT = "resource_limit", Ending.AGENT_FAILED
+    MODEL_ERROR = "model_error", Ending.AGENT_FAILED
+    PROVIDER_ERROR = "provider_error", Ending.INFRASTRUCTURE
+    COMMAND_NOT_FOUND = "command_not_found", Ending.INFRASTRUCTURE
+    AGENT_NOT_STARTED = "agent_not_started", Ending.INFRASTRUCTURE
+    NO_TRANSCRIPT = "no_transcript", Ending.INFRASTRUCTURE
+    NO_MODEL_CALL = "no_model_call", Ending.INFRASTRUCTURE
+    NO_REPLY = "no_reply", Ending.INFRASTRUCTURE
+    PROMPT_TRUNCATED = "prompt_truncated", Ending.INFRASTRUCTURE
+    MODEL_FALLBACK = "model_fallback", Ending.INFRASTRUCTURE
+    WORKSPACE_FAILED = "workspace_failed", Ending.INFRASTRUCTURE
+    SERVICE_FAILED = "service_failed", Ending.INFRASTRUCTURE
+    USER_FAILED = "user_failed", Ending.INFRASTRUCTURE
+    EVIDENCE_LOST = "evidence_lost", Ending.INFRASTRUCTURE
+    GUARDIAN_LOST = "guardian_lost", Ending.INFRASTRUCTURE
+    GATEWAY_LOST = "gateway_lost", Ending.INFRASTRUCTURE
+    WIRE_LOST = "wire_lost", Ending.INFRASTRUCTURE
+    NODE_LOST = "node_lost", Ending.INFRASTRUCTURE
+    DIVERGED = "diverged", Ending.INFRASTRUCTURE
+    TAMPERED = "tampered", Ending.UNTRUSTED
+    CONTAMINATED = "contaminated", Ending.UNTRUSTED
+    DISK_FULL = "disk_full", Ending.INFRASTRUCTURE
+    SUSPENDED = "suspended", Ending.INFRASTRUCTURE
+    INTERRUPTED = "interrupted", Ending.INTERRUPTED
+    PREREQUISITE_MISSING = "prerequisite_missing", Ending.PREREQUISITE_MISSING
+    RUNNER_BUG = "runner_bug", Ending.INFRASTRUCTURE
 
     @property
     def status(self) -> Status:
         """The aggregate's word for this reason."""
-        if self is Reason.NO_REPLY:
-            return Status.TIMEOUT
-        match self.ending:
-            case Ending.COMPLETED:
-                return Status.SUCCESS
-            case Ending.TIMED_OUT:
-                return Status.TIMEOUT
-            case (
-                Ending.AGENT_FAILED
-                | Ending.INFRASTRUCTURE
-                | Ending.UNTRUSTED
-                | Ending.INTERRUPTED
-                | Ending.PREREQUISITE_MISSING
-            ):
-                return Status.ERROR
-
-    @cached_property
-    def ending(self) -> Ending:  # noqa: PLR0911 - a table
-        """The class this reason belongs to."""
-        match self:
-            case Reason.COMPLETED:
-                return Ending.COMPLETED
-            case Reason.TIMED_OUT:
-                return Ending.TIMED_OUT
-            case (
-                Reason.NONZERO_EXIT
-                | Reason.AGENT_KILLED
-                | Reason.OUTPUT_LIMIT
-                | Reason.RESOURCE_LIMIT
-                | Reason.MODEL_ERROR
-            ):
-                return Ending.AGENT_FAILED
-            case Reason.TAMPERED | Reason.CONTAMINATED:
-                return Ending.UNTRUSTED
-            case Reason.INTERRUPTED:
-                return Ending.INTERRUPTED
-            case Reason.PREREQUISITE_MISSING:
-                return Ending.PREREQUISITE_MISSING
-            case (
-                Reason.KILLED_BY_SIGNAL
-                | Reason.OUT_OF_MEMORY
-                | Reason.PROVIDER_ERROR
-                | Reason.COMMAND_NOT_FOUND
-                | Reason.AGENT_NOT_STARTED
-                | Reason.NO_TRANSCRIPT
-                | Reason.NO_MODEL_CALL
-                | Reason.NO_REPLY
-                | Reason.PROMPT_TRUNCATED
-                | Reason.MODEL_FALLBACK
-                | Reason.WORKSPACE_FAILED
-                | Reason.SERVICE_FAILED
-                | Reason.USER_FAILED
-                | Reason.EVIDENCE_LOST
-                | Reason.GUARDIAN_LOST
-                | Reason.GATEWAY_LOST
-                | Reason.WIRE_LOST
-                | Reason.NODE_LOST
-                | Reason.DIVERGED
-                | Reason.DISK_FULL
-                | Reason.SUSPENDED
-                | Reason.RUNNER_BUG
-            ):
-                return Ending.INFRASTRUCTURE
+        if self.ending is Ending.COMPLETED:
+            return Status.SUCCESS
+        return Status.TIMEOUT if self.ending is Ending.TIMED_OUT or self is Reason.NO_REPLY else Status.ERROR
 
     @cached_property
     def is_valid(self) -> bool:

@@ -59,12 +59,4 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     def at_least(self, other: Usage) -> Usage:
         """Return the larger value of each field: what two witnesses of the same calls have seen together."""
-        return Usage(
-            requests=max(self.requests, other.requests),
-            input_tokens=max(self.input_tokens, other.input_tokens),
-            output_tokens=max(self.output_tokens, other.output_tokens),
-            cache_read_tokens=max(self.cache_read_tokens, other.cache_read_tokens),
-            cache_write_tokens=max(self.cache_write_tokens, other.cache_write_tokens),
-            total_tokens=max(self.total_tokens, other.total_tokens),
-            cost_usd=max(self.cost_usd, other.cost_usd),
-        )
+        return Usage(**{name: max(getattr(self, name), getattr(other, name)) for name in self.__struct_fields__})

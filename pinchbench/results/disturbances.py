@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,10 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LoadedTrial:
-    """A valid trial whose load was measured.
+    """A valid trial that waited for the machine for much of its time.
 
     `waited_for` is `cpu`, `memory` or `io`, whichever it waited for longest, and `share` the part of its time, in 0-1.
-    `is_high` is that of `LoadFacts`.
     """
 
     variant: str
@@ -26,7 +23,6 @@ class LoadedTrial:
     repetition: int
     waited_for: str
     share: float
-    is_high: bool
     timed_out: bool
 
 
@@ -42,23 +38,18 @@ class Renamed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Disturbances:
-    """The load of valid trials, as far as it was measured, and the changes of the models that answered."""
+    """The valid trials whose load was high, as far as it was measured, and the changes of the models that answered."""
 
-    loaded: tuple[LoadedTrial, ...] = ()
+    waited: tuple[LoadedTrial, ...] = ()
     renamed: tuple[Renamed, ...] = ()
     is_serial: bool = False  # all trials were run by one slot
-
-    @property
-    def waited(self) -> tuple[LoadedTrial, ...]:
-        """The trials that waited for much of their time."""
-        return tuple(one for one in self.loaded if one.is_high)
 
 
 def disturbances_of(runs: Mapping[str, Aggregate]) -> Disturbances:
     """Examine runs, by the names of their variants."""
     valid = {name: [trial for trial in _in_time(data) if trial[1].counts] for name, data in runs.items()}
     return Disturbances(
-        loaded=tuple(_loaded_trial(name, *trial) for name, own in valid.items() for trial in own if trial[1].load),
+        waited=tuple(one for name, own in valid.items() for one in _waited(name, own)),
         renamed=tuple(one for name, own in valid.items() for one in _renamed(name, [trial for _, trial in own])),
         is_serial=len({trial.slot for own in valid.values() for _, trial in own}) == 1,
     )
@@ -69,18 +60,18 @@ def _in_time(data: Aggregate) -> list[tuple[str, TrialEntry]]:
     return sorted(trials, key=lambda one: (one[1].started_at, one[0]))
 
 
-def _loaded_trial(variant: str, task_id: str, trial: TrialEntry) -> LoadedTrial:
-    assert trial.load is not UNSET  # noqa: S101 - those without were left out
-    waited_for, share = max(trial.load.shares.items(), key=lambda item: item[1], default=("cpu", 0.0))
-    return LoadedTrial(
-        variant=variant,
-        task_id=task_id,
-        repetition=trial.repetition,
-        waited_for=waited_for,
-        share=share,
-        is_high=trial.load.is_high,
-        timed_out=trial.timed_out,
-    )
+def _waited(variant: str, trials: Sequence[tuple[str, TrialEntry]]) -> Iterator[LoadedTrial]:
+    for task_id, trial in trials:
+        if trial.load and trial.load.is_high:
+            waited_for, share = max(trial.load.shares.items(), key=lambda item: item[1])
+            yield LoadedTrial(
+                variant=variant,
+                task_id=task_id,
+                repetition=trial.repetition,
+                waited_for=waited_for,
+                share=share,
+                timed_out=trial.timed_out,
+            )
 
 
 def _renamed(variant: str, trials: Sequence[TrialEntry]) -> Iterator[Renamed]:

@@ -17,6 +17,7 @@ from pinchbench.grading.grader import Grader
 from pinchbench.model.ending import Stop
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import GradeGiven, Record, RunFinished, RunPaused, TrialFinished
+from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.run_commands import RunCommands
 from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.scheduling.budget import Budget
@@ -158,7 +159,7 @@ class RunParts:
 
 
 def _dispatcher(prepared: Prepared, share: Share | None, run_id: str) -> Dispatcher:
-    config = prepared.config
+    config, state = prepared.config, prepared.state or RunState()
 
     def jitter() -> float:
         return random.uniform(0.5, 1.5)  # noqa: S311 - so that retries of many runs do not come at once
@@ -174,19 +175,22 @@ def _dispatcher(prepared: Prepared, share: Share | None, run_id: str) -> Dispatc
             retries=config.infra_retries,
             delay_s=config.retry_delay_s,
             jitter=jitter,
-            used=prepared.retried,
+            used=state.retried,
             admissions=None if share is None else share.coordinator,
         ),
         throttle=rate_limit() if share is None else share.slots.rate_limit(provider_of(config), rate_limit),
         breaker=CircuitBreaker(
-            enabled=config.fail_fast, delay_s=config.retry_delay_s, jitter=jitter, works=prepared.works
+            enabled=config.fail_fast,
+            delay_s=config.retry_delay_s,
+            jitter=jitter,
+            works=any(one.reason.is_valid for one in state.attempts),
         ),
         budget=Budget(
             limits,
             began=current_time(),
             expected_s=prepared.weights_s,
-            earlier=prepared.earlier,
-            judged=prepared.judged,
+            earlier=state.paid_attempts,
+            judged=state.paid_grades,
         ),
         shared=None if share is None else share.slots.budget,
         run="" if share is None else share.run,
@@ -203,7 +207,9 @@ def provider_of(config: RunConfig) -> str:
 def run_began(ready: Ready) -> RunBegan:
     """Return the event with which a run begins."""
     context, prepared, config = ready.run, ready.run.prepared, ready.run.prepared.config
-    judged = [grade.judge for grade in prepared.judged if grade.judge is not None]
+    state = prepared.state or RunState()
+    earlier = [outcome.paid for outcome in state.paid_attempts]
+    judged = [grade.judge for grade in state.paid_grades if grade.judge is not None]
     return RunBegan(
         run_id=context.run_id,
         model=config.model,
@@ -218,8 +224,8 @@ def run_began(ready: Ready) -> RunBegan:
         max_tokens=config.max_tokens,
         max_hours=config.max_hours,
         spent=Usage(
-            total_tokens=sum(one.paid.total_tokens for one in prepared.earlier),
-            cost_usd=sum(one.paid.cost_usd for one in prepared.earlier),
+            total_tokens=sum(one.total_tokens for one in earlier),
+            cost_usd=sum(one.cost_usd for one in earlier),
         ),
         judge_spent=Usage(
             total_tokens=sum(one.usage.total_tokens for one in judged),

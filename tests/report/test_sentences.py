@@ -150,18 +150,16 @@ LATE = LoadedTrial(
     repetition=2,
     waited_for="cpu",
     share=0.456,
-    is_high=True,
     timed_out=True,
 )
-CALM = replace(LATE, share=0.1, is_high=False, timed_out=False)
 
 
 def test_where_nothing_is_found_nothing_is_said() -> None:
-    assert disturbance_warnings(Disturbances(loaded=(CALM,))) == ()
+    assert disturbance_warnings(Disturbances()) == ()
 
 
 def test_timeouts_under_load_are_named_with_what_to_do() -> None:
-    sentences = disturbance_warnings(Disturbances(loaded=(LATE,) * 7))
+    sentences = disturbance_warnings(Disturbances(waited=(LATE,) * 7))
 
     assert sentences[0].startswith(
         "7 trials timed out while the machine was busy: t@2 of fast (waited for the processor 46% of its time), "

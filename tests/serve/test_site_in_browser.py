@@ -27,9 +27,8 @@ from pinchbench.report.terminal.screen import totals_parts
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.journal.tail import EventReplay
+from pinchbench.results.journal.tail import FollowedRun
 from pinchbench.results.judge_certificate import keep_certificate
-from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import decode
 from pinchbench.serve.history_review import HistoryReview
@@ -278,7 +277,7 @@ def test_a_run_that_goes_on_shows_the_terminal_s_numbers_at_each_record(browser:
     records = [decode(line) for line in files.journal.read_bytes().splitlines()]
     files.journal.unlink()
     terminal = RunProgress()
-    replay = EventReplay(read_facts(files.provenance), files)
+    replay = FollowedRun(files)
 
     def numbers(events: list[Event]) -> list[str | re.Pattern[str]]:
         for event in events:

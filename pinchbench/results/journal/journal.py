@@ -297,13 +297,12 @@ def refuse_ways_out(folder: Path, evidence: Iterable[str] = ()) -> None:
 def read_journal(path: Path, *, created_at: float = inf) -> Journal:
     """Read a journal, in whatever state its writer left it. Blocks.
 
-    A torn last line, any other invalid record and a repeated line are skipped and reported in `problems`; a whole
-    record after a torn one is kept. `created_at` is that of `RunState`. Raises ResultsError if the file can't be read
-    at all.
+    A torn line and any other invalid record are skipped and reported in `problems`. `created_at` is that of `RunState`.
+    Raises ResultsError if the file can't be read at all.
     """
     chain = Chain()
     lines = list(read_lines(path, chain))
-    records = tuple(record for line in lines for record in line.records)
+    records = tuple(line.record for line in lines if line.record is not None)
     state = RunState.of(records, created_at=created_at)
     refuse_ways_out(path.parent, (outcome.evidence for outcome in state.attempts))
     return Journal(

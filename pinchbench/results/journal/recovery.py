@@ -12,7 +12,6 @@ import re
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, get_args
 
 import msgspec
@@ -20,10 +19,10 @@ import msgspec
 from pinchbench.decoding import decode_json
 from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
-from pinchbench.results.records import Record, RegradeStarted, RunResumed, RunStarted, decode
+from pinchbench.results.records import Record, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import BinaryIO
 
@@ -105,22 +104,19 @@ def _digest(before: str, line: bytes) -> str:
 
 MAX_RECORD_BYTES = 8 * 1024 * 1024  # a grade with 500 criteria with long names stays below it
 COPY_BYTES = 1024 * 1024
-MAX_SPLICED = 1000  # records to look for on one line; more were not caused by writers that died
 MAX_SHOWN_KIND = 40  # characters of a record's kind in a sentence
-BEGINNING = re.compile(rb'\{"type":')  # of a record; within one, the quotes would be escaped
-RUNNERS = frozenset((RunStarted, RunResumed, RegradeStarted))  # the first record that each runner writes
 KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(Record))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Line:
-    """A line of a journal: its whole records, nearly always one, and what is wrong with it.
+    """A line of a journal: its record, if it is whole, and what is wrong with it.
 
     `problem` is damage that a writer's death, a full disk or a power cut explains; `difference` is damage that they do
     not explain: the line was changed or moved.
     """
 
-    records: Sequence[Record]
+    record: Record | None
     problem: str = ""
     difference: str = ""
 
@@ -128,8 +124,8 @@ class Line:
 def read_lines(path: Path, chain: Chain) -> Iterator[Line]:
     """Read a journal line by line and check each line with `chain`. Blocks.
 
-    A torn last line and any other invalid record give no records, and neither does a repeated line; a whole record
-    after a torn one is found. Raises ResultsError if the file can't be read.
+    A torn line and any other invalid record give no record: a writer that goes on begins a new line. Raises
+    ResultsError if the file can't be read.
     """
     try:
         with open_regular(path) as file:
@@ -139,24 +135,17 @@ def read_lines(path: Path, chain: Chain) -> Iterator[Line]:
 
 
 def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
-    # Hashes of the lines since a runner started; another one may write the same lines again. With 300 000 different
-    # lines, the chance that two have the same 64 bits is three in a billion.
-    seen: set[int] = set()
     for number, (at, line, nuls) in enumerate(_lines(file), start=1):
-        found, problem = _read_line(line, nuls)
-        before = partial(digest_before, path, at)
-        difference = next(filter(None, [chain.check(raw, before) for _, raw in found]), "")
-        which = hash(line.strip(b"\0\n"))
-        if found and which in seen:
-            found, problem = [], "the same as a line before"
-        if not RUNNERS.isdisjoint(type(record) for record, _ in found):
-            seen.clear()
-        seen.add(which)
-        if not found and SEAL.search(line.rstrip(b"\n")):  # a torn line has lost its end
-            difference = difference or "it is no record, although it is whole"
+        whole = line.rstrip(b"\0\n")
+        record, problem = _read_line(line, whole, nuls)
+        difference = ""
+        if record is not None:
+            difference = chain.check(whole, partial(digest_before, path, at))
+        elif SEAL.search(line.rstrip(b"\n")):  # a torn line has lost its end
+            difference = "it is no record, although it is whole"
         where = f"{path}:{number}: "
         yield Line(
-            records=[record for record, _ in found],
+            record=record,
             problem=where + problem if problem else "",
             difference=where + difference if difference else "",
         )
@@ -206,30 +195,18 @@ def _skip_line(file: BinaryIO) -> None:
         pass
 
 
-def _read_line(line: bytes, nuls: int) -> tuple[list[tuple[Record, bytes]], str]:
-    """Return a line's records with their bytes, and what else is wrong with it.
-
-    A line with several records, or with a torn one first, is never sealed.
-    """
-    whole = line.rstrip(b"\0\n")
+def _read_line(line: bytes, whole: bytes, nuls: int) -> tuple[Record | None, str]:
+    """Return the record of a line, which is `whole` without NUL bytes at its end, and what is wrong with it."""
     nuls += len(line.rstrip(b"\n")) - len(whole)
     problem = f"torn: {nuls} NUL bytes" if nuls else ""
     if _is_too_long(line):
-        return [], problem or f"no record: longer than {MAX_RECORD_BYTES} bytes"
+        return None, problem or f"no record: longer than {MAX_RECORD_BYTES} bytes"
     if not whole.strip():
-        return [], problem
+        return None, problem
     try:
-        return [(decode(whole), whole)], problem
+        return decode(whole), problem
     except ValueError as error:
-        problem = problem or _what_is_wrong(line, error)
-    starts = [match.start() for match in BEGINNING.finditer(whole)][-MAX_SPLICED:]
-    found: list[tuple[Record, bytes]] = []
-    for start, end in pairwise([*starts, len(whole)]):
-        with suppress(ValueError):
-            found.append((decode(whole[start:end]), whole[start:end]))
-    if found:
-        problem += f"; whole records on the same line, which are kept: {len(found)}"
-    return found, problem
+        return None, problem or _what_is_wrong(line, error)
 
 
 def _what_is_wrong(line: bytes, error: ValueError) -> str:

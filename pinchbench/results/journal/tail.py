@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -12,7 +13,7 @@ from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
 from pinchbench.results import records
-from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, RUNNERS
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.run_state import RunState, as_resumed
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.events import Event
-    from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.records import Record
 
@@ -59,7 +59,6 @@ class JournalTail:
         """Create a tail at the start of the file; nothing is read yet."""
         self._path = path
         self._at = 0
-        self._seen: set[int] = set()  # lines since a runner started, as in `read_lines`
 
     def read(self) -> list[Record]:
         """Return whole records that were appended, perhaps not all of them; empty if there are none. Blocks.
@@ -80,36 +79,38 @@ class JournalTail:
         if not end and len(data) == READ_BYTES:
             end = len(data)  # too long for a record: reading continues after its end
         self._at += end
-        return list(self._records(data[:end]))
-
-    def _records(self, data: bytes) -> Iterator[Record]:
-        for line in data.split(b"\n"):
-            whole = line.strip(b"\0")
-            if not whole:
-                continue
-            try:
-                record = records.decode(whole)
-            except ValueError:
-                continue  # torn, or written by another release
-            if type(record) in RUNNERS:
-                self._seen.clear()
-            which = hash(whole)
-            if which not in self._seen:
-                self._seen.add(which)
-                yield record
+        found = []
+        for line in data[:end].split(b"\n"):
+            with suppress(ValueError):  # torn, or written by another release
+                found.append(records.decode(line.strip(b"\0")))
+        return found
 
 
-class EventReplay:
-    """Converts records to the events that the runner emitted when it wrote them (pure).
+class FollowedRun:
+    """The events of a run that another process executes, read from its files.
 
     Running agents write nothing to the journal: their activity and usage are known only when they end.
     """
 
-    def __init__(self, facts: RunFacts, files: RunFiles) -> None:
-        """Initialise from the facts in run.json."""
-        self.facts = facts
+    def __init__(self, files: RunFiles) -> None:
+        """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
+        self.facts = read_facts(files.provenance)
+        self.state = RunState(created_at=self.facts.created_at)
+        self.records = 0  # so many were read
         self._files = files
-        self.state = RunState(created_at=facts.created_at)
+        self._tail = JournalTail(files.journal)
+        self._has_begun = False
+
+    def read(self) -> list[Event]:
+        """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
+        now = time.time()
+        told: list[Event] = [] if self._has_begun else [self.begin(now)]
+        self._has_begun = True
+        while found := self._tail.read():
+            self.records += len(found)
+            for record in found:
+                told += self.tell(record, now)
+        return told
 
     def begin(self, now: float) -> events.RunBegan:
         """Return how the run began, or was resumed, and what is left of it. `now` is in seconds since the epoch."""
@@ -162,28 +163,6 @@ class EventReplay:
             max_hours=_number(config, "max_hours"),
             ago_s=max(0.0, now - at),
         )
-
-
-class FollowedRun(EventReplay):
-    """The events of a run that another process executes, read from its files."""
-
-    def __init__(self, files: RunFiles) -> None:
-        """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
-        super().__init__(read_facts(files.provenance), files)
-        self._tail = JournalTail(files.journal)
-        self._has_begun = False
-        self.records = 0  # so many were read
-
-    def read(self) -> list[Event]:
-        """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
-        now = time.time()
-        told: list[Event] = [] if self._has_begun else [self.begin(now)]
-        self._has_begun = True
-        while found := self._tail.read():
-            self.records += len(found)
-            for record in found:
-                told += self.tell(record, now)
-        return told
 
 
 def _number(config: Mapping[str, object], name: str) -> float | None:

@@ -151,13 +151,9 @@ def _prepare(
             for outcome in left.ungraded
             if outcome.key in trials and outcome.key.task_id not in changed
         ),
-        earlier=state.paid_attempts,
-        judged=state.paid_grades,
-        retried=state.retried,
         done=len(trials) - len(again & trials.keys()),
         tally=state.tally((key for key in trials if key not in again), threshold=run.pass_threshold),
         state=state,
-        works=any(outcome.reason.is_valid for outcome in state.attempts),
     )
     resumption = Resumption(
         facts=facts,

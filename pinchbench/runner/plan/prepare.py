@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Suite, Task
-    from pinchbench.model.trial import Trial, TrialKey
+    from pinchbench.model.trial import Trial
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.journal.journal import JournalWriter
     from pinchbench.results.manifest import RunFacts, TaskFacts
@@ -59,12 +59,8 @@ class Prepared:
     skipped: tuple[str, ...] = ()
     note: str = ""  # a sentence on task files that are not among the tasks
     ungraded: tuple[tuple[Trial, Outcome], ...] = ()  # attempts that an earlier runner has ended but not graded
-    earlier: Sequence[Outcome] = ()  # all attempts so far
-    judged: Sequence[Grade] = ()  # all grades so far
-    retried: Mapping[TrialKey, int] = field(default_factory=dict)  # the retries that unfinished trials have had
     done: int = 0  # the trials that need no further attempt
     tally: GradedBefore = field(default_factory=GradedBefore)  # counts those of them that are graded
-    works: bool = False  # whether one of them measures the model
     state: RunState | None = None  # what the journal says so far; None of a new run
     replayed: RunFacts | None = None  # of the run whose recorded replies are served; None to ask a model
     # what the scripted model plays instead of the tasks' own solutions, by task id

@@ -39,11 +39,6 @@ def trial_of(key: TrialKey, task: Task, *, timeout_multiplier: float) -> Trial:
     return Trial(key=key, task=task, timeout_s=task.timeout_s * timeout_multiplier)
 
 
-def worst_case_s(trials: Sequence[Trial], *, concurrency: int) -> float:
-    """How long the agents run, in seconds, when every trial uses its whole limit and slots take them in order."""
-    return makespan_s([trial.timeout_s for trial in trials], slots=concurrency)
-
-
 def makespan_s(durations_s: Iterable[float], *, slots: int) -> float:
     """How long it takes, in seconds, until all of them are over when slots take them in order."""
     busy_until = [0.0] * slots

@@ -17,8 +17,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.publish.otel import exporter as module
 from pinchbench.publish.otel.exporter import TraceExporter
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.journal.tail import EventReplay
-from pinchbench.results.manifest import read_facts
+from pinchbench.results.journal.tail import FollowedRun
 from wire.exchanges import CHAT, exchange
 
 CALLS = (exchange(CHAT, {"model": "m1"}, b"{}", number=1), exchange(CHAT, {"model": "m1"}, b"{}", number=2, status=500))
@@ -53,7 +52,7 @@ class FakeCollector(HttpServer[Request]):
 def events_of(folder: Path) -> list[Event]:
     """Write a run that has ended, and return its events."""
     files = write_run(folder, RUN)
-    replay = EventReplay(read_facts(files.provenance), files)
+    replay = FollowedRun(files)
     records = read_journal(files.journal).records
     return [replay.begin(0.0), *(event for record in records for event in replay.tell(record, 0.0))]
 

@@ -12,8 +12,8 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.results.finished_run import read_run
-from pinchbench.results.journal.tail import EventReplay, FollowedRun, JournalTail
-from pinchbench.results.manifest import TaskFacts, read_facts
+from pinchbench.results.journal.tail import FollowedRun, JournalTail
+from pinchbench.results.manifest import TaskFacts
 from pinchbench.results.records import (
     PaceSet,
     RegradeStarted,
@@ -93,9 +93,9 @@ def test_a_followed_run_comes_to_the_same_counts_as_its_result(tmp_path: Path, s
     assert run_progress.judge_usage.cost_usd == pytest.approx(0.001 * len(run.journal.state.attempt_grades))
 
 
-def _retelling(tmp_path: Path) -> EventReplay:
+def _retelling(tmp_path: Path) -> FollowedRun:
     files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(), Made()), "task_b": (Made(),)}, slots=4))
-    return EventReplay(read_facts(files.provenance), files)
+    return FollowedRun(files)
 
 
 def test_a_running_trial_has_been_running_since_it_was_started(tmp_path: Path) -> None:

@@ -244,20 +244,6 @@ async def test_a_record_that_is_broken_where_only_the_result_looks_costs_its_tri
     assert (len(result.outcomes), result.unfinished, len(result.problems)) == (3, 0, 1)
 
 
-async def test_outcomes_on_one_line_are_graded_once_each(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    await run_benchmark(config)
-    path = journal_of(config)
-    lines = as_older_release(path.read_bytes()).split(b"\n")
-    ends = [line for line in lines if line.startswith(b'{"type":"outcome"')]
-    others = [line for line in lines if line.startswith((b'{"type":"run_started"', b'{"type":"trial_started"'))]
-    path.write_bytes(b"\n".join([*others, b"".join(ends), b""]))
-    result = await resume(again(config))
-    assert started(config) == list(TASKS)
-    assert sum(isinstance(record, GradeGiven) for record in read_journal(path).records) == len(ends) == 3
-    assert result.complete
-
-
 async def test_a_cancelled_run_goes_on_and_can_be_cancelled_and_go_on_again(tmp_path: Path) -> None:
     async with open_gate() as gate:
         config = a_run(tmp_path, dict.fromkeys(TASKS, f"scenario: gate {gate.port}"))
