@@ -22,7 +22,7 @@ from anyio import fail_after
 from hypothesis import HealthCheck, settings
 
 from pinchbench.process.supervise import supervise
-from pinchbench.runner.plan import needed_sandbox
+from pinchbench.runner.plan import prepare
 from pinchbench.runner.setup import sandboxing
 from pinchbench.sandbox.levels import Support
 
@@ -125,7 +125,7 @@ def no_sandbox_for_the_fake(request: pytest.FixtureRequest, monkeypatch: pytest.
     """Let runs of the fake OpenClaw have no sandbox, in which its Python and its gate do not exist."""
     if request.node.get_closest_marker("real_openclaw") is None:
         refused = Support(namespaces_refused="This is a test.", landlock_refused="This is a test.")
-        for module in (sandboxing, needed_sandbox):
+        for module in (sandboxing, prepare):
             monkeypatch.setattr(module, "find_support", lambda: refused)
         monkeypatch.setenv("PINCHBENCH_SANDBOX", "none")  # for programs that the test starts
 

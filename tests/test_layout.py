@@ -36,7 +36,6 @@ WITHOUT_A_FILE: Mapping[str, str] = {
     "results/compare": "comparison_json samples",
     "runner": "assembly run_control stream_ends worker",
     "runner/again": "grade_again replay_run",
-    "runner/plan": "prepare",
     "runner/setup": "judging set_up",
     "runner/trial": "slot",
     "serve": "pages",

@@ -29,7 +29,7 @@ from pinchbench.report.sentences import (
 from pinchbench.report.text import amount, criterion_text, duration, many, plain, score_below, words
 from pinchbench.report.what_went_wrong import sheet_sentence
 from pinchbench.results.judge_agreement import alpha_interval
-from pinchbench.results.overview import Kind, lost_points, overview, trial_score
+from pinchbench.results.overview import Kind, failures, lost_points, trial_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -239,7 +239,7 @@ def _judge_cost(judge: JudgeTotals) -> str:
 
 def failures_of(run: PastRun) -> tuple[Failure, ...]:
     """Return the trials that failed or have a note, the most important first."""
-    return overview(run.outcomes, run.grades, category_of={}, threshold=run.pass_threshold).failures
+    return failures(run.outcomes, run.grades, threshold=run.pass_threshold)
 
 
 def failed_trials(run: PastRun) -> tuple[Failure, ...]:

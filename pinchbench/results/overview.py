@@ -13,20 +13,21 @@ from pinchbench.model.usage import Usage
 from pinchbench.results.statistics import ROUNDING, is_passed, mean_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
+    from pinchbench.results.result_json import Aggregate, TaskEntry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
     """The results of a task's trials, a category's, or the whole run's, added up.
 
-    `passed` of the `scored` trials reach the threshold; `ungraded` and `silent` (infrastructure failures) are excluded
-    from every score. `score` is the mean over a task's trials, None if none has a score; that of a category is as in
-    the result file. `time_s` and `usage` are the agents', for all trials that have ended.
+    `passed` of the `scored` trials reach the threshold; `ungraded` trials and infrastructure failures are excluded from
+    every score. `score` is the mean over a task's trials, or over several tasks; None if none has a score. `time_s` and
+    `usage` are the agents', for all trials that have ended.
     """
 
     name: str
@@ -35,7 +36,6 @@ class Row:
     scored: int
     passed: int
     ungraded: int
-    silent: int
     time_s: float
     usage: Usage
 
@@ -80,47 +80,32 @@ class Overview:
 
     categories: tuple[Category, ...]
     whole: Row
-    failures: tuple[Failure, ...]
 
 
-def overview(
-    outcomes: Sequence[Outcome],
-    grades: Mapping[TrialKey, Grade],
-    *,
-    category_of: Mapping[str, str | None],
-    threshold: float,
-) -> Overview:
-    """Arrange a run's trials by category and task, as `category_of` maps task ids to categories.
+def overview(data: Aggregate) -> Overview:
+    """Arrange the tasks of a run by category, in the plan's order."""
+    by_category: dict[str | None, list[Row]] = defaultdict(list)
+    for task in data.tasks:
+        by_category[task.category].append(_row(task, data.passing.threshold))
+    return Overview(
+        categories=tuple(
+            Category(name=name, row=_sum(name or "", rows), tasks=tuple(rows)) for name, rows in by_category.items()
+        ),
+        whole=_sum("", [row for rows in by_category.values() for row in rows]),
+    )
+
+
+def failures(outcomes: Iterable[Outcome], grades: Mapping[TrialKey, Grade], *, threshold: float) -> tuple[Failure, ...]:
+    """Return the trials that failed or have a note: by kind, the lowest scores first, and otherwise by task.
 
     `outcomes` and `grades` hold the attempt that counts for each trial.
     """
-    by_task: dict[str, list[Outcome]] = {task_id: [] for task_id in category_of}
-    for outcome in sorted(outcomes, key=lambda one: one.key):
-        by_task.setdefault(outcome.key.task_id, []).append(outcome)
-    by_category: dict[str | None, list[list[Outcome]]] = defaultdict(list)
-    for task_id, of_task in by_task.items():
-        if of_task:
-            by_category[category_of.get(task_id)].append(of_task)
-
-    def row(name: str, tasks: Sequence[Sequence[Outcome]]) -> Row:
-        return _row(name, tasks, grades, threshold)
-
-    categories = tuple(
-        Category(name=name, row=row(name or "", own), tasks=tuple(row(task[0].key.task_id, [task]) for task in own))
-        for name, own in by_category.items()
-    )
-    failures = [
+    found = [
         Failure(kind=kind, outcome=one, grade=grades.get(one.key))
-        for of_task in by_task.values()
-        for one in of_task
+        for one in sorted(outcomes, key=lambda one: one.key)
         if (kind := _kind(one, grades.get(one.key), threshold)) is not None
     ]
-    return Overview(
-        categories=categories,
-        whole=row("", [task for own in by_category.values() for task in own]),
-        # sorting is stable: within a kind they stay in the plan's order, except that the lowest scores come first
-        failures=tuple(sorted(failures, key=_weight)),
-    )
+    return tuple(sorted(found, key=_weight))
 
 
 def trial_score(outcome: Outcome, grade: Grade | None) -> float | None:
@@ -129,23 +114,30 @@ def trial_score(outcome: Outcome, grade: Grade | None) -> float | None:
     return score if score is not None and 0.0 <= score <= 1.0 else None
 
 
-def _row(name: str, tasks: Sequence[Sequence[Outcome]], grades: Mapping[TrialKey, Grade], threshold: float) -> Row:
-    """Return the row of one task or several: the mean over tasks, and sums of everything else."""
-    scored = [[trial_score(one, grades.get(one.key)) for one in task] for task in tasks]
-    scores = [own for task in scored if (own := [score for score in task if score is not None])]
-    outcomes = [one for task in tasks for one in task]
-    silent = sum(not one.reason.is_valid for one in outcomes)
-    number = sum(map(len, scores))
+def _row(task: TaskEntry, threshold: float) -> Row:
+    return Row(
+        name=task.task_id,
+        score=task.score,
+        trials=len(task.runs),
+        scored=task.scores.n,
+        passed=sum(one.score is not None and is_passed(one.score, threshold) for one in task.runs),
+        ungraded=task.left_out.ungraded,
+        time_s=sum(one.execution_time_s for one in task.runs),
+        usage=task.usage,
+    )
+
+
+def _sum(name: str, rows: Sequence[Row]) -> Row:
+    scores = [row.score for row in rows if row.score is not None]
     return Row(
         name=name,
-        score=mean_of([mean_of(own) for own in scores]) if scores else None,
-        trials=len(outcomes),
-        scored=number,
-        passed=sum(is_passed(score, threshold) for own in scores for score in own),
-        ungraded=len(outcomes) - number - silent,
-        silent=silent,
-        time_s=sum(one.execution_time_s for one in outcomes),
-        usage=sum((one.usage for one in outcomes), Usage()),
+        score=mean_of(scores) if scores else None,
+        trials=sum(row.trials for row in rows),
+        scored=sum(row.scored for row in rows),
+        passed=sum(row.passed for row in rows),
+        ungraded=sum(row.ungraded for row in rows),
+        time_s=sum(row.time_s for row in rows),
+        usage=sum((row.usage for row in rows), Usage()),
     )
 
 

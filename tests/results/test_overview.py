@@ -2,13 +2,13 @@
 
 import pytest
 
-from past_runs import grade_of, outcome_of
+from past_runs import aggregate_of, facts_of, grade_of, outcome_of
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.results.overview import Kind, Overview, overview
+from pinchbench.results.overview import Kind, Overview, failures, overview
 
 
 def _trial(
@@ -24,8 +24,14 @@ def _trial(
 def _glance(trials: list[tuple[Outcome, Grade]]) -> Overview:
     """All tasks are of one category."""
     outcomes, grades = zip(*trials, strict=True)
-    categories = {outcome.key.task_id: "x" for outcome in outcomes}
-    return overview(outcomes, {grade.key: grade for grade in grades}, category_of=categories, threshold=0.8)
+    plan = [outcome.key for outcome in outcomes]
+    facts = facts_of(plan, categories={key.task_id: "x" for key in plan})
+    return overview(aggregate_of(outcomes, facts, grades))
+
+
+def _failures(trials: list[tuple[Outcome, Grade]]) -> list[tuple[str, Kind]]:
+    found = failures([one for one, _ in trials], {grade.key: grade for _, grade in trials}, threshold=0.8)
+    return [(str(one.outcome.key), one.kind) for one in found]
 
 
 def test_a_row_adds_up_its_trials_and_a_category_weighs_its_tasks_alike() -> None:
@@ -44,11 +50,10 @@ def test_a_row_adds_up_its_trials_and_a_category_weighs_its_tasks_alike() -> Non
 
 def test_what_has_no_score_is_left_out_and_never_a_zero() -> None:
     trials = [_trial("a", 1), _trial("a", 2, score=None), _trial("a", 3, reason=Reason.PROVIDER_ERROR, score=0.0)]
-    glance = _glance(trials)
 
-    row = glance.whole
-    assert (row.score, row.scored, row.ungraded, row.silent, row.left_out) == (1.0, 1, 1, 1, 2)
-    assert [one.kind for one in glance.failures] == [Kind.UNGRADED, Kind.SILENT]
+    row = _glance(trials).whole
+    assert (row.score, row.scored, row.ungraded, row.left_out) == (1.0, 1, 1, 2)
+    assert _failures(trials) == [("a@2", Kind.UNGRADED), ("a@3", Kind.SILENT)]
 
 
 def test_failures_come_by_kind_and_the_lowest_scores_first() -> None:
@@ -59,7 +64,6 @@ def test_failures_come_by_kind_and_the_lowest_scores_first() -> None:
         _trial("d", reason=Reason.TIMED_OUT, score=0.9),
         _trial("e"),
     ]
-    glance = _glance(trials)
 
-    kinds = [(one.outcome.key.task_id, one.kind) for one in glance.failures]
-    assert kinds == [("d", Kind.ENDED_BADLY), ("c", Kind.NOT_PASSED), ("b", Kind.NOT_PASSED), ("a", Kind.NOTED)]
+    kinds = [("d", Kind.ENDED_BADLY), ("c", Kind.NOT_PASSED), ("b", Kind.NOT_PASSED), ("a", Kind.NOTED)]
+    assert _failures(trials) == kinds

@@ -18,7 +18,7 @@ from pinchbench.grading.check_sandbox import CheckSandbox
 from pinchbench.grading.checks import SERVICE_LOGS
 from pinchbench.model.task import GradingType, Task
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.runner.plan import needed_sandbox
+from pinchbench.runner.plan import prepare
 from pinchbench.runner.setup import sandboxing
 from pinchbench.sandbox.levels import find_support
 from pinchbench.suite.solution import Solution, load_solution
@@ -70,7 +70,7 @@ def worked_solution(task_id: str) -> Solution:
 @pytest.fixture(autouse=True)
 def sandbox(monkeypatch: pytest.MonkeyPatch) -> CheckSandbox | None:
     """The sandbox in which scripts and checks run as with `tasks check`: there is no OpenClaw here, fake or real."""
-    for module in (sandboxing, needed_sandbox):
+    for module in (sandboxing, prepare):
         monkeypatch.setattr(module, "find_support", find_support)
     return sandboxing.check_sandbox()
 

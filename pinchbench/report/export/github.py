@@ -78,9 +78,7 @@ def _gate(gate: GateRecord) -> Iterator[str]:
 def _categories(run: PastRun) -> Iterator[str]:
     yield "| category | score | 95% interval | trials | passed | excluded | agent time | cost |\n"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-    category_of = {task.task_id: task.category for task in run.data.tasks}
-    glance = overview(run.outcomes, run.grades, category_of=category_of, threshold=run.pass_threshold)
-    rows = {one.name: one.row for one in glance.categories}
+    rows = {one.name: one.row for one in overview(run.data).categories}
     for name, group in run.data.categories.items():
         score, row = group.score, rows.get(name)
         cells = (

@@ -15,7 +15,7 @@ from pinchbench.report.remarks import failure_text, remarks
 from pinchbench.report.sentences import score_sentences
 from pinchbench.report.terminal.line_format import Column, aligned
 from pinchbench.report.text import amount, clock, fold, many, plain, price
-from pinchbench.results.overview import Kind, overview
+from pinchbench.results.overview import Kind, failures, overview
 from pinchbench.results.paths import RunFiles
 
 if TYPE_CHECKING:
@@ -54,36 +54,31 @@ def print_summary(
     `follow_up` is printed just before the score.
     On a terminal of 60 columns or more, all of it takes 24 rows, unless the run has many suites.
     """
-    glance = overview(
-        outcomes,
-        grades,
-        category_of={task.task_id: task.category for task in data.tasks},
-        threshold=data.passing.threshold,
-    )
+    glance = overview(data)
 
     def rows(lines: Sequence[Text]) -> int:
         # in a log every sentence is one line, however long
         return sum(len(fold(line.plain, console.width)[0]) for line in lines) if console.is_terminal else len(lines)
 
     last = [*map(_sentence, follow_up), *(Text(plain(text), style="bold") for text in score_sentences(data))]
-    failures = [
+    failed = [
         _failure_line(one, data, titles.get(one.outcome.key.task_id, ""), console.width)
-        for one in glance.failures
+        for one in failures(outcomes, grades, threshold=data.passing.threshold)
         if one.kind is not Kind.NO_JUDGE
     ]
-    for line in failures:
+    for line in failed:
         line.truncate(console.width, overflow="ellipsis")
-    left = MOST_ROWS - rows(last) - min(LEAST_FAILURES, len(failures))
+    left = MOST_ROWS - rows(last) - min(LEAST_FAILURES, len(failed))
     files = RunFiles(output_dir=folder.parent, name=folder.name)
     said = _fitting(list(map(_sentence, remarks(data, outcomes, grades, files))), MOST_REMARKS, rows)
     left -= rows(said)
     tables = (list(_table(glance, data, console.width, detail)) for detail in Detail)
     table = next((one for one in tables if rows(one) <= left), [])
-    left += min(LEAST_FAILURES, len(failures)) - rows(table)
-    if len(failures) > left:
+    left += min(LEAST_FAILURES, len(failed)) - rows(table)
+    if len(failed) > left:
         shown = max(0, left - 1)
-        failures = [*failures[:shown], Text(f"and {len(failures) - shown} more, which the report names")]
-    for line in (*table, *failures, *said, *last):
+        failed = [*failed[:shown], Text(f"and {len(failed) - shown} more, which the report names")]
+    for line in (*table, *failed, *said, *last):
         console.print(line, soft_wrap=True, highlight=False)
 
 

@@ -28,7 +28,6 @@ WORDS = {  # about B, where A is the baseline
     Conclusion.TOO_FEW_TASKS: "too few tasks",
     Conclusion.NOTHING_PAIRED: "nothing to compare",
 }
-NEARLY_WHOLE = 0.2  # of a repetition: a few trials without a score don't change the recommendation
 UNPAIRED = {  # with the names of the sides as `a` and `b`
     Unpaired.ONLY_A: "only in {a}",
     Unpaired.ONLY_B: "only in {b}",
@@ -139,34 +138,18 @@ def _disagreement(comparison: Comparison) -> Iterator[str]:
 
 def what_would_decide(needed: RequiredSamples, difference: Difference) -> str:
     """Say how many repetitions or tasks would show a difference of this size."""
-    have = difference.tasks
     if needed.tasks is None:
         return "A difference so small is out of reach: for any practical purpose both score the same."
-    if needed.tasks <= have:
+    if needed.tasks <= difference.tasks:
         return (
             "Data like these show a difference of this size about 4 times in 5, but did not this time: run both again"
             " with more repetitions before you take it for none."
         )
-    tasks = f"about {needed.tasks:,} tasks like these instead of {have}, run as often as now,"
-    now = needed.at_repetitions
-    more = (needed.repetitions or 0) - round(now)
-    if needed.repetitions is not None and more > 0 and needed.repetitions <= MAX_RUNS:
-        more_text = f"{more} more" if abs(now - round(now)) < NEARLY_WHOLE else f"now {now:.1f} on average"
-        return (
-            f"About {needed.repetitions} repetitions of each task ({more_text}) would show a difference of this size;"
-            f" so would {tasks.removesuffix(',')}."
-        )
-    return f"{tasks.capitalize()} would show a difference of this size. {_why_not_repetitions(needed, have)}"
-
-
-def _why_not_repetitions(needed: RequiredSamples, have: int) -> str:
-    if have < FEWEST_TASKS:
-        return "No number of repetitions would, with so few tasks."
-    if not needed.is_scatter_known:
-        return "Whether more repetitions would is known once both sides have run some tasks twice (--runs 2)."
-    if needed.repetitions is not None:
-        return f"Without more tasks, it would take {needed.repetitions:,} repetitions of each."
-    return "More repetitions would not: which side does better depends too much on the task."
+    ways = [f"{needed.tasks:,} tasks like these (now {difference.tasks})"]
+    if needed.repetitions is not None and round(needed.at_repetitions) < needed.repetitions <= MAX_RUNS:
+        ways.insert(0, f"{needed.repetitions} repetitions of each task (now {needed.at_repetitions:.2g})")
+    unknown = "" if needed.is_scatter_known else " What more repetitions would show is known after --runs 2 of both."
+    return f"About {' or '.join(ways)} would show a difference of this size.{unknown}"
 
 
 def notes(comparisons: Sequence[Comparison], *, a: str = "") -> Iterator[str]:

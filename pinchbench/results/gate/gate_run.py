@@ -138,9 +138,10 @@ def _what_would_decide(evidence: GateEvidence) -> str:
         return "One trial does not tell how much the next would differ: run it again with --runs."
     if evidence.needed is None:
         return "No practical number of repetitions would tell; take more tasks, or a larger --margin."
-    both = ", and as many in the baseline," if evidence.needed_of_baseline else ""
-    now = evidence.repetitions
-    return f"About {evidence.needed} repetitions of each task{both} would tell (--runs {evidence.needed}; now {now})."
+    return (
+        f"About {evidence.needed} repetitions of each task, here and in the baseline, would tell (--runs"
+        f" {evidence.needed}; now {evidence.repetitions})."
+    )
 
 
 def _warnings(a: Sample, b: Sample) -> Iterator[str]:

@@ -41,16 +41,14 @@ class GateEvidence:
             trial leaves the variance unknown; and the p of a one-sided test of B being worse.
         trials: of B, on those tasks.
         repetitions: of each task in B, on average.
-        needed: the repetitions of each task in B that would tell with a power of 80%, if the true difference is the
-            observed one; None if even `MAX_RUNS` would not, or nothing is known about the variance.
-        needed_of_baseline: whether the baseline needs as many, too.
+        needed: the repetitions of each task in A and B that would tell with a power of 80%, if the true difference is
+            the observed one; None if even `MAX_RUNS` would not, or nothing is known about the variance.
     """
 
     difference: Difference = field(default_factory=Difference)
     trials: int = 0
     repetitions: int = 0
     needed: int | None = None
-    needed_of_baseline: bool = False
 
 
 def verdict_of(difference: Difference, *, margin: float) -> GateVerdict:
@@ -98,8 +96,9 @@ def weigh(
         return evidence
     half = noise.half_width()
     difference = replace(evidence.difference, low=max(-1.0, mean - half), high=min(1.0, mean + half))
-    needed, of_both = _needed(noise, mean, margin, now=evidence.repetitions)
-    return replace(evidence, difference=difference, needed=needed, needed_of_baseline=of_both)
+    numbers = range(evidence.repetitions + 1, MAX_RUNS + 1)
+    place = bisect_left(numbers, True, key=lambda number: noise.tells(mean, margin, repetitions=number))
+    return replace(evidence, difference=difference, needed=numbers[place] if place < len(numbers) else None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,8 +140,9 @@ class _Noise:
         """Return half the width of the 95% interval."""
         return sqrt((student_t(self.freedom) * self._error(self.shares)) ** 2 + self._unseen(self.fewest) ** 2)
 
-    def tells(self, mean: float, margin: float, *, a: float, b: float) -> bool:
-        """Whether a verdict is to be expected with a power of 80% at these mean 1/n of A and B."""
+    def tells(self, mean: float, margin: float, *, repetitions: int) -> bool:
+        """Whether a verdict is to be expected with a power of 80% if B has so many, and A as many or more."""
+        a, b = min(self.shares[0], 1 / repetitions), 1 / repetitions
         error, unseen = self._error((a, b)), self._unseen(round(self.tasks / max(a, b)))
         is_as_good = sqrt((Z * error) ** 2 + unseen**2) + Z_POWER * error <= margin + mean
         return is_as_good or (mean < 0 and (Z_ONE_SIDED + Z_POWER) * error <= -mean)
@@ -152,24 +152,6 @@ class _Noise:
 
     def _unseen(self, trials: int) -> float:
         return most_unseen(self.apart, max(2, trials))
-
-
-def _needed(noise: _Noise, mean: float, margin: float, *, now: int) -> tuple[int | None, bool]:
-    """Return the repetitions of B that would tell, and whether A needs as many; None if no number does."""
-    numbers = range(now + 1, MAX_RUNS + 1)
-    a, _ = noise.shares
-
-    def of_b(repetitions: int) -> bool:
-        return noise.tells(mean, margin, a=a, b=1 / repetitions)
-
-    def of_both(repetitions: int) -> bool:
-        return noise.tells(mean, margin, a=min(a, 1 / repetitions), b=1 / repetitions)
-
-    for tells in (of_b, of_both):
-        place = bisect_left(numbers, True, key=tells)
-        if place < len(numbers):
-            return numbers[place], tells is of_both
-    return None, False
 
 
 def _dealing_test(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.defaults import DEMO_MODELS, ORACLE, Network
+from pinchbench.defaults import DEMO_MODELS, ORACLE, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.events import GradedBefore
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import Attempt
 from pinchbench.openclaw.command import model_slug
 from pinchbench.runner.plan.check_additions import check_additions, with_workspace_files
-from pinchbench.runner.plan.needed_sandbox import own_root_refused, services_refused
 from pinchbench.runner.plan.prerequisites import examine_tasks
 from pinchbench.runner.plan.trial_plan import expected_costs, expected_durations, plan_trials, start_order
+from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.suite.form import FormTasks, load_form
 from pinchbench.suite.loading import solution_of
 from pinchbench.suite.named import find_suites, load_named, load_places
@@ -41,6 +41,14 @@ if TYPE_CHECKING:
 
 SERVERS_REFUSED = "--network none excludes tasks that state `network: own` under Landlock"
 NETWORK_REFUSED = "--network none excludes tasks that state `network: true`"
+NEEDS_OWN_ROOT = (
+    "it needs files at paths that it states, which takes --sandbox namespaces, --isolation private and a machine with"
+    " namespaces"
+)
+NEEDS_OWN_LOOPBACK = (
+    "it has services, which takes --sandbox namespaces, --isolation private, a network that is not open, and a machine"
+    " with namespaces"
+)
 MOST_NAMED = 5  # tasks in a sentence; the others are left out
 
 
@@ -246,14 +254,20 @@ def split_unmet(
     serving = [task.task_id for task in tasks.values() if task.own_servers and config.network is Network.NONE]
     boxed = [task.task_id for task in tasks.values() if task.needs_own_root]
     served = [task.task_id for task in tasks.values() if task.services]
-    if boxed or serving or served:
-        if refused := services_refused(config):
-            lacking.update(dict.fromkeys(served, refused))
-        if refused := own_root_refused(config):
-            lacking.update(dict.fromkeys(boxed, refused))
-            lacking.update(dict.fromkeys(serving, SERVERS_REFUSED))
+    if (boxed or serving or served) and not _has_own_root(config):
+        lacking.update(dict.fromkeys(served, NEEDS_OWN_LOOPBACK))
+        lacking.update(dict.fromkeys(boxed, NEEDS_OWN_ROOT))
+        lacking.update(dict.fromkeys(serving, SERVERS_REFUSED))
+    elif config.network is Network.OPEN:
+        lacking.update(dict.fromkeys(served, NEEDS_OWN_LOOPBACK))
     unmet = tuple((one, lacking[one.key.task_id]) for one in attempts if one.key.task_id in lacking)
     return [one for one in attempts if one.key.task_id not in lacking], unmet
+
+
+def _has_own_root(config: RunConfig) -> bool:
+    """Whether trials with these options can have a file system of their own. Blocks."""
+    may_have = config.isolation is Isolation.PRIVATE and config.sandbox in (Sandbox.AUTO, Sandbox.NAMESPACES)
+    return may_have and not find_support().reason(Level.NAMESPACES)
 
 
 def past_of(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> tuple[PastTrial, ...]:

@@ -18,7 +18,7 @@ from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
-from pinchbench.runner.plan.needed_sandbox import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
+from pinchbench.runner.plan.prepare import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping

@@ -154,8 +154,8 @@ def test_a_small_difference_comes_with_the_repetitions_that_would_tell_it(tmp_pa
     *_, sentence = outlook(_compared(tmp_path))
 
     assert sentence.startswith("About ")
-    assert " repetitions of each task (" in sentence
-    assert " tasks like these instead of 16" in sentence
+    assert " repetitions of each task (now 2) or " in sentence
+    assert " tasks like these (now 16) would show" in sentence
 
 
 @pytest.mark.parametrize("theirs", [{"other": _scored(1.0)}, {"task": (Made(score=None),)}])

@@ -18,7 +18,7 @@ from pinchbench.model.task import Task
 from pinchbench.model.timeline import Ability
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.plan import needed_sandbox
+from pinchbench.runner.plan import prepare
 from pinchbench.runner.setup import sandboxing
 from pinchbench.runner.setup.sandboxing import check_sandbox, choose_sandboxing
 from pinchbench.runner.trial.task_setup import missing_for
@@ -31,7 +31,7 @@ OWN, NATIVE = False, True  # whether the wire stands in for a provider
 
 @pytest.fixture(autouse=True)
 def _supported(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (sandboxing, needed_sandbox):
+    for module in (sandboxing, prepare):
         monkeypatch.setattr(module, "find_support", Support)
 
 
