@@ -27,6 +27,7 @@ $(BIN)/pinchbench-async: pyproject.toml | $(VENV)/.python
 	@echo "Installing the Python packages into $(VENV)." >&2
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable . || { \
 	  echo "The Python packages could not be installed; check the network and run this again." >&2; exit 1; }
+	@$(BIN)/python -m compileall -q pinchbench  # or each worker of the tests would do it, all at the same time
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/pinchbench-async

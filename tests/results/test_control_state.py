@@ -69,7 +69,7 @@ def result_of(state: RunState) -> Aggregate:
     return aggregate(facts_of(PLAN), state)
 
 
-@given(st.lists(RECORD, max_size=25))
+@given(st.lists(RECORD, max_size=12))
 def test_a_journal_with_all_kinds_of_commands_comes_to_the_same_result_twice(records: list[Record]) -> None:
     once = RunState.of([STARTED, *records])
     again = RunState.of(decode(encode(record)) for record in [STARTED, *records])

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.calibration import SHAPES, Shape, pairs_of
@@ -86,7 +86,6 @@ def test_the_luck_by_which_tasks_became_stable_is_no_evidence() -> None:
 
 
 @given(PAIRS, STABILITY, st.floats(0, 1), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
 def test_the_order_changes_nothing_and_everything_is_in_its_range(
     pairs: list[Pair], stability: Stability | None, margin: float, source: Random
 ) -> None:

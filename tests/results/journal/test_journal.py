@@ -106,7 +106,7 @@ def test_a_torn_line_is_left_out_and_named_whatever_follows(tmp_path: Path) -> N
     path = tmp_path / "journal.jsonl"
     whole = encode(STARTED) + encode(finished())
     line = encode(finished(2))
-    for cut in range(1, len(line) - 1):
+    for cut in (*range(1, len(line) - 2, 4), len(line) - 2):
         for behind, kept in ((b"", ()), (b"\n" + encode(FINISHED), (FINISHED,))):  # the next writer begins a new line
             path.write_bytes(whole + line[:cut] + behind)
             journal = read_journal(path)
