@@ -40,7 +40,7 @@ WITHOUT_A_FILE: Mapping[str, str] = {
     "runner/trial": "slot",
     "serve": "pages",
     "suite": "suite_manifest yaml_nodes",
-    "suite/formats": "core_completion core_user markdown_folder",
+    "suite/formats": "core_completion markdown_folder",
     "wire/protocols": "call_facts",
 }
 

@@ -14,8 +14,7 @@ from pinchbench.model.task import GradingType, SimulatedUser, Task, TaskProblem,
 from pinchbench.suite.check_code import check_problem
 from pinchbench.suite.markdown import Document, read_document, read_head
 from pinchbench.suite.reading import CHECK_ALONE, PINCHBENCH, BrokenTaskError, FieldReader, number_of, yaml_root
-from pinchbench.suite.service_fields import read_services
-from pinchbench.suite.timeline_fields import NEEDS_GATEWAY, read_world
+from pinchbench.suite.world_fields import NEEDS_GATEWAY, read_services, read_world
 from pinchbench.suite.yaml_nodes import KeyScope, misspelt, misspelt_keys, other_limits, setup_keys, unknown_of_a_file
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import math
 import re
 import tomllib
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.defaults import SuiteFormat
@@ -67,52 +66,6 @@ def decoded(data: bytes, path: Path) -> str:
         reason = "the file holds a NUL character, which no message to an agent can hold"
         raise BrokenTaskError([TaskProblem(path=path, line=line, reason=reason)])
     return text
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskFolder:
-    """The folder of one task, and the problems that were found in its files."""
-
-    path: Path
-    problems: list[TaskProblem] = field(default_factory=list)
-
-    def problem(self, path: Path, line: int, reason: str) -> None:
-        """Add a problem."""
-        self.problems.append(TaskProblem(path=path, line=line, reason=reason))
-
-    def text(self, name: str) -> str:
-        """Return the text of a file in the folder; one that can't be read is empty, and a problem."""
-        path = self.path / name
-        try:
-            return decoded(read_bounded(path), path)
-        except BrokenTaskError as error:
-            self.problems.extend(error.problems)
-            return ""
-
-    def prompt(self, name: str) -> str:
-        """Return the text of the instruction; without words it is a problem."""
-        text = self.text(name).strip()
-        if not text:
-            self.problem(self.path / name, 1, "there is no instruction")
-        return text
-
-    def digest(self, parts: Iterable[tuple[str, Path]]) -> str:
-        """Return a digest of files and folders with their names; those that can't be used are problems. Blocks."""
-        return content_digest(b"", parts, partial(self.problem, self.path / TASK_TOML, 1))
-
-
-def content_digest(own: bytes, parts: Iterable[tuple[str, Path]], problem: Callable[[str], None]) -> str:
-    """Return a SHA-256 over a task's own data, and files and folders with their names, in hexadecimal. Blocks.
-
-    What can't be hashed is reported to `problem`.
-    """
-    total = hashlib.sha256(own)
-    for name, path in parts:
-        try:
-            total.update((name.encode() + b"\0" if name else b"") + fixture_hash(path))
-        except FixtureError as error:
-            problem(str(error))
-    return total.hexdigest()
 
 
 def yaml_root(text: str, path: Path, *, first_line: int = 1, what: str = "it", or_nothing: bool = False) -> YamlNode:
@@ -191,6 +144,38 @@ class FieldReader:
         """Raise BrokenTaskError if there are problems."""
         if self.problems:
             raise BrokenTaskError(self.problems)
+
+    def problem_in(self, path: Path, line: int, reason: str) -> None:
+        """Add a problem on a line of another file of the task."""
+        self.problems.append(TaskProblem(path=path, line=line, reason=reason))
+
+    def file_text(self, path: Path) -> str:
+        """Return the text of another file of the task; one that can't be read is empty, and a problem."""
+        try:
+            return decoded(read_bounded(path), path)
+        except BrokenTaskError as error:
+            self.problems.extend(error.problems)
+            return ""
+
+    def instruction(self, path: Path) -> str:
+        """Return the text of a file with the task's prompt; without words it is a problem."""
+        text = self.file_text(path).strip()
+        if not text:
+            self.problem_in(path, 1, "there is no instruction")
+        return text
+
+    def digest(self, parts: Iterable[tuple[str, Path]], *, own: bytes = b"") -> str:
+        """Return a SHA-256 over a task's own data, and files and folders with their names, in hexadecimal. Blocks.
+
+        What can't be hashed is a problem.
+        """
+        total = hashlib.sha256(own)
+        for name, path in parts:
+            try:
+                total.update((name.encode() + b"\0" if name else b"") + fixture_hash(path))
+            except FixtureError as error:
+                self.problem(1, str(error))
+        return total.hexdigest()
 
     def mapping(self, node: YamlNode, what: str, *, known: Collection[str]) -> Mapping[str, YamlNode]:
         """Return the values of a mapping that are not null; a key that is not known is a problem."""

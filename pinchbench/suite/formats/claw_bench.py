@@ -14,18 +14,7 @@ from pinchbench.model.task import WORKSPACE_MARK, GradingType, ScoreRule, Task, 
 from pinchbench.model.task_programs import PytestVerifier, SetupScript
 from pinchbench.suite.check_code import needed_modules
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
-from pinchbench.suite.reading import (
-    CHECK_ALONE,
-    TASK_TOML,
-    BrokenTaskError,
-    FieldReader,
-    ReadTasks,
-    TaskFolder,
-    decoded,
-    plain_value,
-    read_bounded,
-    read_toml,
-)
+from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, plain_value, read_toml
 from pinchbench.suite.solution import command_solution
 from pinchbench.suite.yaml_nodes import misspelt, other_limits, setup_keys
 
@@ -109,7 +98,7 @@ class _TaskReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._source = TaskFolder(path=folder)
+        self._fields = FieldReader(path=folder / TASK_TOML)
         self._versions: tuple[str, ...] = ()  # of Python, as a prerequisite
 
     def read(self) -> Task:
@@ -117,9 +106,8 @@ class _TaskReader:
 
         Raises BrokenTaskError.
         """
-        toml = self._folder / TASK_TOML
-        fields = FieldReader(path=toml, problems=self._source.problems)
-        top = read_toml(toml)
+        fields = self._fields
+        top = read_toml(fields.path)
         values = {**(top["task"].fields or {}), **top} if "task" in top else dict(top)
         values.pop("task", None)
         _refuse_unknown(fields, values)
@@ -127,7 +115,7 @@ class _TaskReader:
         if reason := id_problem(task_id):
             fields.problem(top.get("id"), reason)
         timeout_s = fields.above_zero(values, "timeout", DEFAULT_TIMEOUT_S, high=MAX_TIMEOUT_S)
-        prompt = self._source.prompt(INSTRUCTION)
+        prompt = fields.instruction(self._folder / INSTRUCTION)
         needs = self._examine_tests()
         root = self._root()
         text = f"{PREAMBLE}\n\n{_WORKSPACE.sub(f'{WORKSPACE_MARK}/', prompt)}"
@@ -144,8 +132,8 @@ class _TaskReader:
             grading_weights=CHECK_ALONE,
             prerequisites=(*self._versions, *(f"module:{name}" for name in needs)),
             frontmatter={key: plain_value(node.value) for key, node in values.items()},
-            path=toml,
-            digest=self._source.digest((path.name, path) for path in (*stated, root / CONFTEST) if path.exists()),
+            path=fields.path,
+            digest=fields.digest((path.name, path) for path in (*stated, root / CONFTEST) if path.exists()),
             rule=RULE,
             setup=SetupScript(folder=self._folder, script=SETUP, limit_s=SETUP_LIMIT_S)
             if (self._folder / SETUP).is_file()
@@ -169,32 +157,31 @@ class _TaskReader:
         Tests that can't be run, or weighed, are a problem. Those that are written for a later Python are not examined.
         """
         path = self._folder / VERIFIER
-        tree = self._parsed(path, "the tests are")
+        text = self._fields.file_text(path)
+        tree = self._parsed(path, text, "the tests are")
         if tree is None:
             return ()
         nodes = tuple(ast.walk(tree))
         if not any(isinstance(node, ast.FunctionDef) and node.name.startswith("test") for node in nodes):
-            self._source.problem(path, 1, "it holds no tests")
+            self._fields.problem_in(path, 1, "it holds no tests")
         for node in nodes:
             if isinstance(node, ast.Call) and (reason := _bad_weight(node)):
-                self._source.problem(path, node.lineno, reason)
+                self._fields.problem_in(path, node.lineno, reason)
         own = {one.stem for one in path.parent.iterdir()}
-        return tuple(sorted({PYTEST, *needed_modules(decoded(read_bounded(path), path), own=own)}))
+        return tuple(sorted({PYTEST, *needed_modules(text, own=own)}))
 
-    def _parsed(self, path: Path, subject: str) -> ast.Module | None:
+    def _parsed(self, path: Path, text: str, subject: str) -> ast.Module | None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # such as for an invalid escape in a regular expression
-                return ast.parse(decoded(read_bounded(path), path))
-        except BrokenTaskError as error:
-            self._source.problems.extend(error.problems)
+                return ast.parse(text)
         except SyntaxError as error:
             if sys.version_info < NESTED_QUOTES and error.msg.startswith("f-string"):
                 self._versions = ("python-version:{}.{}".format(*NESTED_QUOTES),)
             else:
-                self._source.problem(path, error.lineno or 1, f"{subject} not valid Python: {error.msg}")
+                self._fields.problem_in(path, error.lineno or 1, f"{subject} not valid Python: {error.msg}")
         except (ValueError, RecursionError, MemoryError):
-            self._source.problem(path, 1, f"{subject} not valid Python")
+            self._fields.problem_in(path, 1, f"{subject} not valid Python")
         return None
 
     def _root(self) -> Path:
@@ -204,18 +191,20 @@ class _TaskReader:
                 self._examine_conftest(folder / CONFTEST)
                 return folder
         places = f"{self._folder.parent.parent} or {self._folder.parent}"
-        self._source.problem(self._folder / VERIFIER, 1, f"its tests need {CONFTEST}, which is not in {places}")
+        self._fields.problem_in(self._folder / VERIFIER, 1, f"its tests need {CONFTEST}, which is not in {places}")
         return self._folder
 
     def _examine_conftest(self, path: Path) -> None:
-        tree = self._parsed(path, "what its tests need is")
+        tree = self._parsed(path, self._fields.file_text(path), "what its tests need is")
         if tree is not None and not any(_adds_workspace(node) for node in ast.walk(tree)):
-            self._source.problem(path, 1, "it does not give the tests their workspace: it adds no option --workspace")
+            self._fields.problem_in(
+                path, 1, "it does not give the tests their workspace: it adds no option --workspace"
+            )
 
     def _data(self) -> Iterator[WorkspaceFile]:
         folder = self._folder / DATA
         if folder.exists() and not folder.is_dir():
-            self._source.problem(folder, 1, "it must be a folder, whose content is copied into the workspace")
+            self._fields.problem_in(folder, 1, "it must be a folder, whose content is copied into the workspace")
         if folder.is_dir():
             yield from (WorkspaceFile(dest=path.name, source=path) for path in sorted(folder.iterdir()))
 

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task import GradingType, ScoreRule, Task, WorkspaceFile
 from pinchbench.suite.fixtures import FixtureError, refuse_unkept, relative_path
-from pinchbench.suite.formats.core_completion import AssetFiles, read_completion
-from pinchbench.suite.formats.core_services import read_services
-from pinchbench.suite.formats.core_user import read_turns
+from pinchbench.suite.formats.core_completion import programs_of, read_completion
+from pinchbench.suite.formats.core_world import read_services, read_turns
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import (
     CHECK_ALONE,
     BrokenTaskError,
     FieldReader,
     ReadTasks,
-    content_digest,
     decoded,
     read_bounded,
     yaml_root,
@@ -131,15 +129,12 @@ class _TaskReader:
             fields.problem(top["id"], f"`id` is {task_id!r}, but {listed_id!r} in {MANIFEST}")
         setup = self._setup(top)
         packs = self._packs(setup)
-        services = read_services(fields, setup)
-        turns = read_turns(fields, top, root, services.marks)
-        assets = AssetFiles(
-            files={
-                str(one.relative_to(pack)): one for pack in packs for one in sorted(pack.rglob("*")) if one.is_file()
-            }
-        )
+        services, marks = read_services(fields, setup)
+        turns = read_turns(fields, top, root, marks)
+        assets = {str(one.relative_to(pack)): one for pack in packs for one in sorted(pack.rglob("*")) if one.is_file()}
         capabilities = fields.texts(top, "capabilities")
-        completion = read_completion(fields, top, root, assets, writes_tests="test_authoring" in capabilities)
+        verifier, needs = read_completion(fields, top, root, assets, writes_tests="test_authoring" in capabilities)
+        programs = sorted({program for one in services for program in programs_of(one.command[-1])})
         timeout_s = fields.whole(top, "timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=int(MAX_TIMEOUT_S))
         name, family = fields.text(top, "name"), fields.text(top, "family")
         tier = fields.text(top, "tier")
@@ -148,7 +143,7 @@ class _TaskReader:
         except FixtureError as error:
             fields.problem(1, str(error))
         own = hashlib.sha256(read_bounded(path)).digest()
-        digest = content_digest(own, (("", pack.resolve()) for pack in packs), partial(fields.problem, 1))
+        digest = fields.digest((("", pack.resolve()) for pack in packs), own=own)
         fields.refuse()
         return Task(
             task_id=task_id,
@@ -162,14 +157,14 @@ class _TaskReader:
                 WorkspaceFile(dest=one.name, source=one) for pack in packs for one in sorted(pack.iterdir())
             ),
             grading_weights=CHECK_ALONE,
-            prerequisites=tuple(dict.fromkeys((*completion.prerequisites, *services.prerequisites))),
+            prerequisites=tuple(dict.fromkeys((*needs, *(f"cli:{one}" for one in programs)))),
             frontmatter={key: node.value for key, node in top.items() if key not in (*PARTS, *UNSCORED)},
             path=path,
             digest=digest,
             rule=RULE,
-            verifier=completion.verifier,
-            check_files=completion.restored,
-            services=services.services,
+            verifier=verifier,
+            check_files=tuple(WorkspaceFile(dest=place, source=assets[place]) for place in verifier.kept),
+            services=services,
         )
 
     def _setup(self, top: Mapping[str, YamlNode]) -> Mapping[str, YamlNode]:

@@ -9,16 +9,14 @@ import re
 import shlex
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import WORKSPACE_MARK, TaskProblem, WorkspaceFile
+from pinchbench.model.task import WORKSPACE_MARK
 from pinchbench.model.task_programs import AssertionsVerifier, CommandAssertion, FileAssertion
 from pinchbench.suite.check_code import imported_modules
 from pinchbench.suite.fixtures import relative_path
-from pinchbench.suite.formats.core_user import OF_RUNNER, RUNNER_MARK, filled
-from pinchbench.suite.reading import BrokenTaskError, decoded, read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,6 +25,9 @@ if TYPE_CHECKING:
     from pinchbench.suite.reading import FieldReader
     from pinchbench.suite.yaml_nodes import YamlNode
 
+OF_RUNNER = "stands for a service, or something else of the suite's own runner"
+# Names of services, and others that the suite's runner fills in.
+RUNNER_MARK = re.compile(r"\{(?:(?:\w+_)?(?:port|url|node_path)|repo_root|task_id|model|prompt_variant)\}")
 DEFAULT_LIMIT_S, MAX_LIMIT_S = 60, 3600
 COMPLETION = {
     "files": "",
@@ -60,33 +61,13 @@ _OF_SHELL = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AssetFiles:
-    """The files of a task's packs, by their places in the workspace."""
-
-    files: Mapping[str, Path]
-
-    def is_expected(self, place: str) -> bool:
-        """Return whether a place is one of answers: hidden, or in a folder `expected`."""
-        parts = PurePosixPath(place).parts
-        return "expected" in parts[:-1] or any(part.startswith(".") for part in parts)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Completion:
-    """A task's assertions, the files of its packs that are restored before, and what they need of the machine."""
-
-    verifier: AssertionsVerifier
-    restored: tuple[WorkspaceFile, ...]
-    prerequisites: tuple[str, ...]
-
-
 def read_completion(
-    fields: FieldReader, top: Mapping[str, YamlNode], root: YamlNode, assets: AssetFiles, *, writes_tests: bool
-) -> Completion:
-    """Return what a task's `completion` asserts; what can't be examined here is a problem.
+    fields: FieldReader, top: Mapping[str, YamlNode], root: YamlNode, assets: Mapping[str, Path], *, writes_tests: bool
+) -> tuple[AssertionsVerifier, tuple[str, ...]]:
+    """Return what a task's `completion` asserts, and prerequisites; what can't be examined here is a problem.
 
-    `writes_tests`: the tests of its packs are for the agent to change, and are not restored.
+    `assets` are the files of the task's packs by their places in the workspace. `writes_tests`: tests among them are
+    for the agent to change, and are not restored.
     """
     node = top.get("completion", root)
     values = fields.mapping(node, "`completion`", known=COMPLETION) if "completion" in top else {}
@@ -101,7 +82,7 @@ def read_completion(
     runs_tests = any(PYTEST in one.command for one in commands) and not writes_tests
     scripts: dict[str, str] = {}
     tests: dict[str, str] = {}
-    for place, path in assets.files.items():
+    for place, path in assets.items():
         name = PurePosixPath(place).name
         if _VERIFIER.match(name):
             scripts[place] = _script(fields, path)
@@ -112,11 +93,8 @@ def read_completion(
     needs = _modules(assets, scripts) | ({PYTEST} if any(PYTEST in one.command for one in commands) else set())
     if options := _pytest_options(assets) if runs_tests else "":
         commands = tuple(replace(one, env={"PYTEST_ADDOPTS": options, **one.env}) for one in commands)
-    return Completion(
-        verifier=AssertionsVerifier(files=files, commands=commands, kept=tuple(restored)),
-        restored=tuple(WorkspaceFile(dest=place, source=assets.files[place]) for place in restored),
-        prerequisites=(*(f"cli:{one}" for one in sorted(programs)), *(f"module:{one}" for one in sorted(needs))),
-    )
+    verifier = AssertionsVerifier(files=files, commands=commands, kept=tuple(restored))
+    return verifier, (*(f"cli:{one}" for one in sorted(programs)), *(f"module:{one}" for one in sorted(needs)))
 
 
 def _file(fields: FieldReader, node: YamlNode) -> FileAssertion:
@@ -131,7 +109,7 @@ def _file(fields: FieldReader, node: YamlNode) -> FileAssertion:
     )
 
 
-def _command(fields: FieldReader, node: YamlNode, assets: AssetFiles) -> CommandAssertion:
+def _command(fields: FieldReader, node: YamlNode, assets: Mapping[str, Path]) -> CommandAssertion:
     values = fields.mapping(node, "an execution check", known=COMMAND)
     command = fields.text(values, "command").strip()
     if not command:
@@ -167,6 +145,13 @@ def _command(fields: FieldReader, node: YamlNode, assets: AssetFiles) -> Command
     )
 
 
+def filled(text: str, marks: Mapping[str, str]) -> str:
+    """Return a text with what its marks stand for."""
+    for mark, value in marks.items():
+        text = text.replace(mark, value)
+    return text
+
+
 def read_place(fields: FieldReader, values: Mapping[str, YamlNode], key: str, node: YamlNode) -> str:
     """Return a path in the workspace, which may be stated with its mark; a missing `cwd` is the workspace itself."""
     text = fields.text(values, key, "." if key == "cwd" else "").removeprefix(f"{WORKSPACE_MARK}/")
@@ -188,26 +173,24 @@ def read_env(fields: FieldReader, values: Mapping[str, YamlNode], marks: Mapping
     return texts
 
 
-def _expected_file(fields: FieldReader, values: Mapping[str, YamlNode], key: str, assets: AssetFiles) -> str:
+def _expected_file(fields: FieldReader, values: Mapping[str, YamlNode], key: str, assets: Mapping[str, Path]) -> str:
     """Return the place of a file with an expected output, which must be in a pack: else it would be the agent's."""
     if key not in values:
         return ""
     place = read_place(fields, values, key, values[key])
-    if (source := assets.files.get(place)) is None:
+    if (source := assets.get(place)) is None:
         fields.problem(values[key], f"`{key}`: no pack has the file {place}")
     elif key == "expected_json_file":
         try:
-            json.loads(decoded(read_bounded(source), source))
-        except BrokenTaskError as error:
-            fields.problems.extend(error.problems)
+            json.loads(fields.file_text(source))
         except (ValueError, RecursionError):
             fields.problem(values[key], f"`{key}`: {place} is not JSON")
     return place
 
 
-def _pytest_options(assets: AssetFiles) -> str:
+def _pytest_options(assets: Mapping[str, Path]) -> str:
     """Return options by which pytest reads no configuration, and no fixtures, that the agent alone can have written."""
-    names = {PurePosixPath(place).name for place in assets.files}
+    names = {PurePosixPath(place).name for place in assets}
     options = []
     if not names & (_PYTEST_FILES | _SHARED_FILES):
         options += ["-c", os.devnull, f"--rootdir={WORKSPACE_MARK}"]
@@ -218,26 +201,30 @@ def _pytest_options(assets: AssetFiles) -> str:
 
 def _script(fields: FieldReader, path: Path) -> str:
     """Return the text of a script of the check; one that needs a browser is a problem."""
-    try:
-        text = decoded(read_bounded(path), path)
-    except BrokenTaskError as error:
-        fields.problems.extend(error.problems)
-        return ""
+    text = fields.file_text(path)
     if found := _BROWSER.search(text):
         line = text.count("\n", 0, found.start()) + 1
-        fields.problems.append(TaskProblem(path=path, line=line, reason="its check needs a browser"))
+        fields.problem_in(path, line, "its check needs a browser")
     return text
 
 
-def _restored(assets: AssetFiles, commands: tuple[CommandAssertion, ...], scripts: Mapping[str, str]) -> list[str]:
+def _restored(
+    assets: Mapping[str, Path], commands: tuple[CommandAssertion, ...], scripts: Mapping[str, str]
+) -> list[str]:
     """Return the files of the packs that the check needs as they were: its scripts, and the answers that they name."""
     stated = {name for one in commands for name in (one.stdout_file, one.stdout_json_file) if name}
     named = {
         place
-        for place in assets.files
-        if assets.is_expected(place) and any(PurePosixPath(place).name in text for text in scripts.values())
+        for place in assets
+        if _is_answer(place) and any(PurePosixPath(place).name in text for text in scripts.values())
     }
-    return sorted({*scripts, *named, *stated} & assets.files.keys())
+    return sorted({*scripts, *named, *stated} & assets.keys())
+
+
+def _is_answer(place: str) -> bool:
+    """Return whether a place is one of answers: hidden, or in a folder `expected`."""
+    parts = PurePosixPath(place).parts
+    return "expected" in parts[:-1] or any(part.startswith(".") for part in parts)
 
 
 def programs_of(command: str, *, of_shell: bool = True) -> Iterator[str]:
@@ -250,9 +237,9 @@ def programs_of(command: str, *, of_shell: bool = True) -> Iterator[str]:
             yield words[0]
 
 
-def _modules(assets: AssetFiles, scripts: Mapping[str, str]) -> set[str]:
+def _modules(assets: Mapping[str, Path], scripts: Mapping[str, str]) -> set[str]:
     """Return the modules that scripts import apart from Python's own and those of the workspace."""
-    own = {PurePosixPath(part).stem for place in assets.files for part in PurePosixPath(place).parts}
+    own = {PurePosixPath(part).stem for place in assets for part in PurePosixPath(place).parts}
     found: set[str] = set()
     for place, text in scripts.items():
         if place.endswith(".py"):

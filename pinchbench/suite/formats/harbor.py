@@ -18,7 +18,7 @@ from pinchbench.sandbox.sandbox_spec import stated_path_problem
 from pinchbench.suite.check_code import needed_modules
 from pinchbench.suite.formats.dockerfile import read_dockerfile
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
-from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, TaskFolder, plain_value, read_toml
+from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, plain_value, read_toml
 from pinchbench.suite.solution import command_solution
 from pinchbench.suite.yaml_nodes import setup_keys
 
@@ -199,12 +199,11 @@ class _TaskReader:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._source = TaskFolder(path=folder)
+        self._fields = FieldReader(path=folder / TASK_TOML)
 
     def read(self) -> Task:
         """Return the task. Raises BrokenTaskError."""
-        toml = self._folder / TASK_TOML
-        fields = FieldReader(path=toml, problems=self._source.problems)
+        fields = self._fields
         config = _read_config(fields)
         task_id = config.name or self._folder.name
         if reason := id_problem(task_id):
@@ -212,13 +211,12 @@ class _TaskReader:
         image = self._image()
         workdir = PurePosixPath(config.workdir) if config.workdir else image.workdir
         if reason := stated_path_problem(str(workdir)):
-            self._source.problem(self._folder / DOCKERFILE, 1, f"its working directory is {workdir}: {reason}")
-        prompt = self._source.prompt(INSTRUCTION)
+            self._fields.problem_in(self._folder / DOCKERFILE, 1, f"its working directory is {workdir}: {reason}")
+        prompt = fields.instruction(self._folder / INSTRUCTION)
         files = tuple(self._files(image, workdir))
         needs = self._examine_tests()
-        digest = self._source.digest(
-            (name, self._folder / name) for name in (TASK_TOML, INSTRUCTION, "environment", TESTS)
-        )
+        stated = (TASK_TOML, INSTRUCTION, "environment", TESTS)
+        digest = fields.digest((name, self._folder / name) for name in stated)
         fields.refuse()
         return Task(
             task_id=task_id,
@@ -233,7 +231,7 @@ class _TaskReader:
             prerequisites=tuple(f"module:{name}" for name in needs),
             network=config.network,
             frontmatter=config.metadata,
-            path=toml,
+            path=fields.path,
             digest=digest,
             rule=RULE,
             verifier=RewardVerifier(
@@ -247,10 +245,10 @@ class _TaskReader:
         for name in (*COMPOSE, "environment/.dockerignore"):
             if (self._folder / name).exists():
                 what = "several containers" if name in COMPOSE else "a build that leaves files out"
-                self._source.problem(self._folder / name, 1, f"it needs {what}")
-        image = read_dockerfile(self._source.text(DOCKERFILE))
+                self._fields.problem_in(self._folder / name, 1, f"it needs {what}")
+        image = read_dockerfile(self._fields.file_text(self._folder / DOCKERFILE))
         for line, reason in image.problems:
-            self._source.problem(self._folder / DOCKERFILE, line, reason)
+            self._fields.problem_in(self._folder / DOCKERFILE, line, reason)
         return image
 
     def _files(self, image: Image, workdir: PurePosixPath) -> Iterator[WorkspaceFile]:
@@ -259,10 +257,10 @@ class _TaskReader:
             for name in copy.sources:
                 source = (context / name.lstrip("/")).resolve()
                 if not source.is_relative_to(context) or not source.exists():
-                    self._source.problem(self._folder / DOCKERFILE, copy.line, f"the source {name!r} is missing")
+                    self._fields.problem_in(self._folder / DOCKERFILE, copy.line, f"the source {name!r} is missing")
                 elif not copy.dest.is_relative_to(workdir) or ".." in copy.dest.parts:
                     reason = f"it needs files in {copy.dest}, outside its working directory {workdir}"
-                    self._source.problem(self._folder / DOCKERFILE, copy.line, reason)
+                    self._fields.problem_in(self._folder / DOCKERFILE, copy.line, reason)
                 elif source.is_dir():
                     for inner in sorted(source.iterdir()):
                         yield WorkspaceFile(dest=str((copy.dest / inner.name).relative_to(workdir)), source=inner)
@@ -278,7 +276,7 @@ class _TaskReader:
         own = {path.stem for path in scripts} | {path.name for path in folder.rglob("*") if path.is_dir()}
         needs: set[str] = set()
         for path in scripts:
-            text = self._source.text(str(path.relative_to(self._folder)))
+            text = self._fields.file_text(path)
             if PYTEST in text:
                 needs.add(PYTEST)
             if path.suffix == ".py":
@@ -286,13 +284,13 @@ class _TaskReader:
             elif found := _INSTALLS.search(text):
                 line = text.count("\n", 0, found.start(1) if found[1] else found.start()) + 1
                 reason = f"its tests use {(found[1] or 'git clone').strip()}, and tests have no network here"
-                self._source.problem(path, line, reason)
+                self._fields.problem_in(path, line, reason)
         return tuple(sorted(needs - own - sys.stdlib_module_names))
 
     def _imports(self, path: Path, text: str, own: set[str]) -> set[str]:
         try:
             ast.parse(text)
         except (SyntaxError, ValueError, RecursionError) as error:
-            self._source.problem(path, getattr(error, "lineno", 1) or 1, "the tests are not valid Python")
+            self._fields.problem_in(path, getattr(error, "lineno", 1) or 1, "the tests are not valid Python")
             return set()
         return set(needed_modules(text, own=own))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import CheckTotal, SuiteFormat
@@ -16,15 +15,7 @@ from pinchbench.suite.fixtures import FixtureError, refuse_unkept, relative_path
 from pinchbench.suite.formats.markdown_folder import is_template
 from pinchbench.suite.markdown import read_document
 from pinchbench.suite.parse import parse_task
-from pinchbench.suite.reading import (
-    BrokenTaskError,
-    FieldReader,
-    ReadTasks,
-    TaskDialect,
-    content_digest,
-    decoded,
-    read_bounded,
-)
+from pinchbench.suite.reading import BrokenTaskError, FieldReader, ReadTasks, TaskDialect, decoded, read_bounded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,7 +201,7 @@ class _TaskReader:
         except FixtureError as error:
             self._fields.problem(1, str(error))
         parts = (*sources, *((one.path, one.source) for one in shown))
-        return content_digest(hashlib.sha256(raw).digest(), parts, partial(self._fields.problem, 1))
+        return self._fields.digest(parts, own=hashlib.sha256(raw).digest())
 
 
 def _lines(section: Section) -> list[str]:
