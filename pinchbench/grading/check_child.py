@@ -267,25 +267,6 @@ def _line_of(error: BaseException) -> int | None:
     return lines[-1] if lines else None
 
 
-class _Notes:
-    """Sentences, limited in number."""
-
-    def __init__(self) -> None:
-        self._said: list[str] = []
-        self._beyond = 0
-
-    def say(self, text: str) -> None:
-        if len(self._said) < MAX_NOTES:
-            self._said.append(text)
-        else:
-            self._beyond += 1
-
-    @property
-    def all(self) -> tuple[str, ...]:
-        more = f"{self._beyond} more values were clamped or left out"
-        return (*self._said, more) if self._beyond else tuple(self._said)
-
-
 def tally(returned: object, total: CheckTotal = CheckTotal.CLAMPED_MEAN) -> Answer:
     """Return the score that follows from the numeric values that a check returned, and notes on invalid ones.
 
@@ -311,24 +292,24 @@ def _tally(returned: object, total: CheckTotal) -> Answer:
         return Answer(kind="no_scores", message=f"the check returned {_described(returned)}, not a dict of numbers")
     if not returned:
         return Answer(kind="no_scores", message="the check returned an empty dict")
-    notes = _Notes()
+    notes: list[str] = []
     points: list[float] = []  # as `total` counts them
     breakdown: dict[str, float] = {}
     values, own = shares(returned) if total is CheckTotal.CLAMPED_MEAN else (returned, "")
     for key, value in values.items():
         given = number(value)
         if given is None:
-            notes.say(f"`{_name(key)}` is left out of the score: {_described(value)} is not a number")
+            notes.append(f"`{_name(key)}` is left out of the score: {_described(value)} is not a number")
             continue
         point = 0.0 if math.isnan(given) else min(max(given, 0.0), 1.0)
         is_clamped = total is CheckTotal.CLAMPED_MEAN or not math.isfinite(given)
         if is_clamped and point != given and own in ("", key):
-            notes.say(f"`{_name(key)}` was {given:g}, which is not in 0–1: counted as {point:g}")
+            notes.append(f"`{_name(key)}` was {given:g}, which is not in 0–1: counted as {point:g}")
         points.append(point if is_clamped else given)
         if len(breakdown) < MAX_CRITERIA:
             breakdown[_free(_name(key), breakdown)] = point
     if not points:
-        return Answer(kind="no_scores", message="the check returned a dict without any number", notes=notes.all)
+        return Answer(kind="no_scores", message="the check returned a dict without any number", notes=_limited(notes))
     cut: tuple[str, ...] = ()
     if len(points) > MAX_CRITERIA:
         cut = (f"the check gave {len(points)} points: the score is over all, the first {MAX_CRITERIA} are listed",)
@@ -337,7 +318,12 @@ def _tally(returned: object, total: CheckTotal) -> Answer:
         overall = breakdown.get(own)
     mean = min(max(math.fsum(points) / len(points), 0.0), 1.0)
     score = mean if overall is None else overall
-    return Answer(kind="scored", score=score, breakdown=breakdown, notes=cut + notes.all + _two_totals(breakdown))
+    return Answer(kind="scored", score=score, breakdown=breakdown, notes=cut + _limited(notes) + _two_totals(breakdown))
+
+
+def _limited(notes: Sequence[str]) -> tuple[str, ...]:
+    more = [f"{len(notes) - MAX_NOTES} more values were clamped or left out"] if len(notes) > MAX_NOTES else []
+    return (*notes[:MAX_NOTES], *more)
 
 
 def _two_totals(breakdown: Mapping[str, float]) -> tuple[str, ...]:

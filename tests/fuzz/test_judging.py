@@ -15,7 +15,7 @@ from fuzz.mutation import HOSTILE_TEXTS, encoded, json_texts, texts, values
 from pinchbench.grading.checks import _read_grade
 from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.judge_reply import UnreadableReplyError, median_verdict, read_reply
-from pinchbench.grading.judge.kept_replies import AlteredEntryError, JudgeCache, KeptReply
+from pinchbench.grading.judge.kept_replies import JudgeCache, KeptReply
 from pinchbench.grading.judge.prompt import Question
 from pinchbench.http_client import Answer, retry_after_s
 from pinchbench.json_values import MAX_COUNT
@@ -209,14 +209,9 @@ ENTRIES: list[object] = [msgspec.to_builtins(KEPT)]
 
 @given(encoded(json_texts(ENTRIES)))
 @examples_of("judge cache")
-def test_a_kept_reply_is_as_it_was_written_or_altered(tmp_path: Path, entry: bytes) -> None:
+def test_a_kept_reply_is_as_it_was_written_or_absent(tmp_path: Path, entry: bytes) -> None:
     (tmp_path / f"{KEY}.json").write_bytes(entry)
-    try:
-        kept = JudgeCache(tmp_path)._read(KEY)
-    except AlteredEntryError as error:
-        assert KEY in str(error)  # noqa: PT017 - one of two good ends
-        return
-    assert kept == KEPT
+    assert JudgeCache(tmp_path)._read(KEY) in (KEPT, None)
 
 
 CHECK_ANSWERS: list[object] = [

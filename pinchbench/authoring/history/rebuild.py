@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinchbench.authoring.history.recorded_web import recorded_web
+from pinchbench.authoring.history.conversations import WEB_TOOLS
 from pinchbench.report.text import many
 from pinchbench.suite.fixtures import relative_path
 
@@ -43,6 +43,9 @@ _CUT = re.compile(
     r"\n\n\[[^\n]*(?:offset|truncated|more lines|Showing lines)[^\n]*\]\s*\Z|\n\.\.\.[^\n]*truncated", re.IGNORECASE
 )
 _WORD = re.compile(r"[\w./@+~-]+")
+WEB_INDEX = "recorded_web/index.md"
+# What follows the prompt: an agent without web tools can't know that the pages are there.
+WEB_NOTE = f"\n\n(You can't reach the web. `{WEB_INDEX}` lists pages and searches whose replies were saved as files.)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -317,3 +320,20 @@ def _may_change(command: str) -> bool:
         return True
     parts = (part.strip() for part in re.split(r"&&|\|\||[;|\n]", command))
     return any(part and part.split()[0] not in _LOOKS and not _LOOKING.match(part) for part in parts)
+
+
+def recorded_web(conversation: Conversation) -> dict[str, bytes]:
+    """Return a file for each page and search, with the last reply to it as it was, and the index; none without any."""
+    replies: dict[tuple[str, str], Message] = {}
+    for turn in conversation.turns:
+        for call, result in turn.calls:
+            asked = " ".join(str(call.arguments.get("url") or call.arguments.get("query") or "").split())
+            key = (call.name.lower(), asked)
+            if key[0] in WEB_TOOLS and result is not None and not (result.is_error and key in replies):
+                replies[key] = result
+    files: dict[str, bytes] = {}
+    lines = ["# Recorded replies of the web\n\n"]
+    for number, ((tool, asked), reply) in enumerate(replies.items(), 1):
+        files[f"recorded_web/{number:02}.txt"] = reply.text.encode("utf-8", "replace")
+        lines.append(f"- {number:02}.txt: {tool} {asked}{' (failed)' if reply.is_error else ''}\n")
+    return {**files, WEB_INDEX: "".join(lines).encode("utf-8", "replace")} if files else {}

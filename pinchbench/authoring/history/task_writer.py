@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from pinchbench.authoring.history.conversations import MAX_TURNS
 from pinchbench.authoring.history.proposals import EDITED, is_only_thanks
-from pinchbench.authoring.history.recorded_web import NOTE
-from pinchbench.authoring.history.user_script import QUESTIONS, user_script
+from pinchbench.authoring.history.rebuild import WEB_NOTE
 from pinchbench.model.task import GradingType
 from pinchbench.suite.formats.markdown_folder import FILES, TASK_FILE
 from pinchbench.suite.solution import SOLUTION_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.authoring.history.candidates import Candidate
@@ -147,7 +146,7 @@ class _Writer:
     @property
     def _prompts(self) -> list[str]:
         first, *later = (self._text(turn.prompt) or "(no text)" for turn in self._turns)
-        return [first + (NOTE if self.task.restored.replies else ""), *later]
+        return [first + (WEB_NOTE if self.task.restored.replies else ""), *later]
 
     @property
     def _script(self) -> str:
@@ -292,3 +291,40 @@ def _yaml(value: object) -> str:
     """Return a value as JSON that YAML reads in the same way."""
     text = json.dumps(value, ensure_ascii=False)
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+QUESTIONS = 2  # of the agent, to which the user may reply besides their own messages
+_CORRECTS = re.compile(
+    r"\W*(?:no|nope|not|wrong|actually|sorry|still|i (?:meant|said|asked)|you (?:forgot|missed)|that'?s (?:not|wrong)"
+    r"|nein|nicht|falsch|doch|non|faux)\b",
+    re.IGNORECASE,
+)
+_SCRIPT = """\
+You are the person who wrote the first message. You wrote the messages below to another agent, one after each of its
+answers. Send them to this agent in this order, one at a time.
+
+- Send a request as it is, once the agent has answered.
+- A correction was about a mistake of the other agent. If the answers show that this agent has not made it, skip the
+  correction. Otherwise send it, in words that fit this agent's answer; you need not be sure that it made the mistake.
+
+If the agent asks something, answer from these messages. You know nothing else, and correct nothing else. You are done
+when each message has been sent or skipped.
+
+"""
+
+
+def user_script(messages: Sequence[str], corrections: Collection[int]) -> str:
+    """Return the script of the messages after the first; empty if none is a correction.
+
+    `corrections` are the places, from 1, of those that the conversation itself shows to be corrections. Others are
+    corrections if they begin as one does.
+    """
+    is_correction = [place in corrections or bool(_CORRECTS.match(one)) for place, one in enumerate(messages, 1)]
+    if not any(is_correction):
+        return ""
+    # as JSON, a message is one line, which can't begin another section
+    lines = (
+        f"{place}. {'Correction' if corrects else 'Request'}: {json.dumps(one)}\n"
+        for place, (one, corrects) in enumerate(zip(messages, is_correction, strict=True), 1)
+    )
+    return _SCRIPT + "".join(lines)

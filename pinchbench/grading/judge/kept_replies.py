@@ -38,16 +38,15 @@ MAX_ENTRY_BYTES = 16 * 1024 * 1024  # a reply is at most half of that; a larger 
 class Vote:
     """One vote of a judge: a verdict, or in `failed` the reason why there is none, with the `problem` in words.
 
-    `replies` are all texts received, in order; if there is a verdict, it is in the last one. `altered` names the cache
-    entry that was not used because it had been changed. `usage`, `cost_usd`, `calls` and `latency_s` (seconds spent
-    waiting for the judge only) are this vote's own: a vote from the cache cost nothing.
+    `replies` are all texts received, in order; if there is a verdict, it is in the last one. `usage`, `cost_usd`,
+    `calls` and `latency_s` (seconds spent waiting for the judge only) are this vote's own: a vote from the cache cost
+    nothing.
     """
 
     verdict: Verdict | None = None
     failed: Ungraded | None = None
     problem: str = ""
     replies: tuple[str, ...] = ()
-    altered: str = ""
     model: str = ""
     usage: Usage = Usage()
     cost_usd: float | None = None
@@ -62,10 +61,6 @@ class Judgement:
 
     grade: JudgeGrade
     votes: tuple[Vote, ...] = ()
-
-
-class AlteredEntryError(Exception):
-    """An entry of the cache is not as it was written. The message is its file name."""
 
 
 class KeptReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,8 +98,8 @@ def cache_key(question: Question, schema: Mapping[str, object], *, endpoint: Map
 class JudgeCache:
     """A folder with one file per key. Several runs may share it at the same time.
 
-    An unreadable file counts as absent, and a reply that can't be written is not kept. Blocking work is done in
-    threads, which a cancellation waits for.
+    A file that is not as it was written counts as absent, and a reply that can't be written is not kept. Blocking work
+    is done in threads, which a cancellation waits for.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -112,7 +107,7 @@ class JudgeCache:
         self._folder = folder
 
     async def get(self, key: str) -> KeptReply | None:
-        """Return the reply kept under `key`. Raises AlteredEntryError if it was changed or damaged since."""
+        """Return the reply kept under `key`; None without one."""
         return await to_thread.run_sync(self._read, key)
 
     async def put(self, key: str, text: str, *, usage: Usage, model: str) -> None:
@@ -126,19 +121,12 @@ class JudgeCache:
         return self._folder / f"{key}.json"
 
     def _read(self, key: str) -> KeptReply | None:
-        path = self._path(key)
         try:
-            with path.open("rb") as file:
-                data = file.read(MAX_ENTRY_BYTES + 1)
-        except OSError:
+            with self._path(key).open("rb") as file:
+                kept = decode_json(file.read(MAX_ENTRY_BYTES + 1), KeptReply)
+        except (OSError, ValueError, RecursionError):
             return None
-        try:
-            kept = decode_json(data, KeptReply)
-        except (ValueError, RecursionError):
-            raise AlteredEntryError(path.name) from None
-        if kept.key != key or kept.digest != kept.digested():
-            raise AlteredEntryError(path.name)
-        return kept
+        return kept if kept.key == key and kept.digest == kept.digested() else None
 
     def _write(self, kept: KeptReply) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

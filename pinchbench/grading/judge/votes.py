@@ -13,7 +13,7 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 from msgspec import UNSET
 
 from pinchbench.grading.judge.judge_reply import UnreadableReplyError, median_verdict, read_reply
-from pinchbench.grading.judge.kept_replies import AlteredEntryError, Judgement, Vote, cache_key
+from pinchbench.grading.judge.kept_replies import Judgement, Vote, cache_key
 from pinchbench.grading.judge.prompt import PROMPT_VERSION, ask_again, response_schema
 from pinchbench.llm.openai_api import MAX_REPLY, ChatError, ChatRefusedError, Message, Reply, Role
 from pinchbench.model.grade import JudgeGrade, Ungraded
@@ -79,12 +79,9 @@ class Judge:
 
     async def _vote(self, question: Question, schema: Mapping[str, object], number: int) -> Vote:
         key = cache_key(question, schema, endpoint=self._endpoint.describe(), vote=number)
+        if (remembered := await self._recall(key, question)) is not None:
+            return remembered
         spent = _Spent()
-        try:
-            if (remembered := await self._recall(key, question)) is not None:
-                return remembered
-        except AlteredEntryError as error:
-            spent.vote = Vote(altered=str(error))
         conversation = [
             Message(role=Role.SYSTEM, text=question.system),
             Message(role=Role.USER, text=question.message),
@@ -173,11 +170,6 @@ def count_votes(votes: Sequence[Vote], *, model: str, cut: Sequence[str] = ()) -
     verdicts = [vote.verdict for vote in votes if vote.verdict is not None]
     failures = Counter(vote.failed for vote in votes if vote.failed is not None)
     failed_notes = tuple(_failure(reason, count, votes) for reason, count in failures.most_common())
-    altered = tuple(
-        f"The judge cache's entry {vote.altered} is not as it was written, and was not used: the judge was asked again."
-        for vote in votes
-        if vote.altered
-    )
     common = JudgeGrade(
         model=model,
         prompt_version=PROMPT_VERSION,
@@ -191,7 +183,7 @@ def count_votes(votes: Sequence[Vote], *, model: str, cut: Sequence[str] = ()) -
     )
     if 2 * len(verdicts) <= len(votes):
         [(ungraded, _)] = failures.most_common(1)
-        return replace(common, ungraded=ungraded, notes=(*failed_notes, *altered))
+        return replace(common, ungraded=ungraded, notes=failed_notes)
     verdict, spread = median_verdict(verdicts)
     others = dict.fromkeys(vote.model for vote in votes if vote.verdict is not None and vote.model not in ("", model))
     notes = (
@@ -200,7 +192,6 @@ def count_votes(votes: Sequence[Vote], *, model: str, cut: Sequence[str] = ()) -
         *((f"The judge did not see: {'; '.join(cut)}.",) if cut else ()),
         *((f"The judge answered as {', '.join(others)}.",) if others else ()),
         *failed_notes,
-        *altered,
     )
     return replace(common, score=verdict.total, breakdown=dict(verdict.scores), spread=spread, notes=notes)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from history_states import BEGAN, Call, Said, UserState, conversation
-from pinchbench.authoring.history.rebuild import Restored, local_path, restore
+from pinchbench.authoring.history.rebuild import WEB_INDEX, Restored, local_path, recorded_web, restore
 from pinchbench.authoring.history.workspace_past import WorkspacePast
 
 LATER = BEGAN + 5000
@@ -147,3 +147,38 @@ def test_memory_and_skills_come_only_when_asked_for(state: UserState) -> None:
 )
 def test_only_places_in_the_workspace_are_files_of_a_task(text: str, path: str) -> None:
     assert local_path(text, "/w") == path
+
+
+def test_each_page_and_search_has_its_last_good_reply_and_the_index_says_what_was_asked() -> None:
+    turns = [
+        Said(
+            prompt="Look",
+            calls=[
+                ("web_search", {"query": "tides\n- 09.txt: x"}, "found"),
+                ("web_fetch", {"url": "https://a.example/1"}, "ERROR 503"),
+                ("web_fetch", {"url": "https://a.example/1"}, '{"text": "page"}'),
+                ("web_fetch", {"url": "https://a.example/1"}, "ERROR 503"),
+            ],
+        ),
+        Said(
+            prompt="More",
+            calls=[("web_fetch", {"url": "https://b.example"}, "ERROR 404"), ("browser", {"url": "c"}, "x")],
+        ),
+    ]
+
+    files = recorded_web(conversation(turns, cwd="/w"))
+
+    assert files[WEB_INDEX].decode().splitlines()[2:] == [
+        "- 01.txt: web_search tides - 09.txt: x",
+        "- 02.txt: web_fetch https://a.example/1",
+        "- 03.txt: web_fetch https://b.example (failed)",
+    ]
+    assert [files[f"recorded_web/0{number}.txt"] for number in (1, 2, 3)] == [
+        b"found",
+        b'{"text": "page"}',
+        b"ERROR 404",
+    ]
+
+
+def test_a_conversation_without_the_web_has_no_such_files() -> None:
+    assert recorded_web(conversation([Said(prompt="Go", calls=[("exec", {"command": "ls"}, "a")])], cwd="/w")) == {}

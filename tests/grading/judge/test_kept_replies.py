@@ -9,7 +9,7 @@ import pytest
 from anyio import create_task_group
 
 from pinchbench.grading.judge import kept_replies
-from pinchbench.grading.judge.kept_replies import AlteredEntryError, JudgeCache, cache_key
+from pinchbench.grading.judge.kept_replies import JudgeCache, cache_key
 from pinchbench.grading.judge.prompt import Question
 from pinchbench.model.usage import Usage
 
@@ -73,13 +73,20 @@ def test_everything_that_goes_in_makes_another_key(monkeypatch: pytest.MonkeyPat
         json.dumps({"key": "f" * 64, "text": "x", "usage": {}, "model": "", "at": 0}).encode(),  # another's
     ],
 )
-async def test_a_damaged_file_is_named_and_replaced(tmp_path: Path, damage: bytes) -> None:
+async def test_a_damaged_file_counts_as_absent_and_is_replaced(tmp_path: Path, damage: bytes) -> None:
     cache = JudgeCache(tmp_path)
     (tmp_path / f"{KEY}.json").write_bytes(damage)
-    with pytest.raises(AlteredEntryError, match=f"{KEY}.json"):
-        await cache.get(KEY)
+    assert (await cache.get(KEY)) is None
     await cache.put(KEY, "x", usage=USAGE, model="m1")
     assert (await cache.get(KEY)) is not None
+
+
+@pytest.mark.parametrize("changed", [{"text": "y"}, {"digest": ""}, {"total": 1.0}])
+async def test_a_reply_that_was_changed_since_counts_as_absent(tmp_path: Path, changed: dict[str, object]) -> None:
+    await JudgeCache(tmp_path).put(KEY, "x", usage=USAGE, model="m1")
+    file = tmp_path / f"{KEY}.json"
+    file.write_text(json.dumps({**json.loads(file.read_bytes()), **changed}), encoding="utf-8")
+    assert await JudgeCache(tmp_path).get(KEY) is None
 
 
 async def test_a_place_that_cannot_be_written_loses_the_reply_and_nothing_else(tmp_path: Path) -> None:

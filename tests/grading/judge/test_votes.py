@@ -404,23 +404,6 @@ async def test_only_the_reply_that_could_be_read_is_kept(tmp_path: Path) -> None
     assert json.loads(kept.read_bytes())["text"] == verdict(0.7)
 
 
-@pytest.mark.parametrize("changed", [{"text": verdict(1.0)}, {"digest": ""}, {"total": 1.0}])
-async def test_a_kept_reply_that_was_changed_is_named_and_asked_for_again(
-    tmp_path: Path, changed: Mapping[str, object]
-) -> None:
-    cache = JudgeCache(tmp_path)
-    async with judge_of(cache=cache) as (fake, judge):
-        await grade(judge)
-        [kept] = files(tmp_path)
-        kept.write_text(json.dumps({**json.loads(kept.read_bytes()), **changed}), encoding="utf-8")
-        made = await grade(judge)
-        again = await grade(judge)
-    assert (made.score, made.calls, made.cached) == (0.8, 1, 0)
-    assert [note for note in made.notes if kept.name in note and "not as it was written" in note]
-    assert (again.score, again.cached, again.notes) == (0.8, 1, ("Fine work.",))
-    assert len(fake.requests) == 2
-
-
 STRICT = JudgeGrade(
     score=0.4,
     breakdown={"clear": 0.2, "short": 0.6},
