@@ -51,8 +51,6 @@ async def run_turn(
 ) -> ProcessEnd:
     """Run a program as a turn of the agent; what it prints goes to `output`."""
     path = {"PATH": os.environ["PATH"]}
-    plan = CheckSandbox().plan_step(
-        workspace, home=home, cwd=WORKSPACE, path=path["PATH"], visible=(), places=(), services=services
-    )
+    plan = CheckSandbox().plan_program(workspace, owned=(home,), cwd=WORKSPACE, path=path["PATH"], services=services)
     spec = ProcessSpec(argv=argv, cwd=workspace, env=path, stdout=output, stderr=output, marker=marker, sandbox=plan)
     return await supervise(spec, timeout_s=240)

@@ -163,9 +163,9 @@ class Stage:
         home, task = self.folder / "home", self.task
         plan = None
         if task.needs_namespaces and self.sandbox is not None:
-            plan = self.sandbox.plan_step(
+            plan = self.sandbox.plan_program(
                 self.workspace,
-                home=home,
+                owned=(home,),
                 cwd=task.workspace_path or WORKSPACE,
                 path=os.environ.get("PATH", os.defpath),
                 visible=self.reads,

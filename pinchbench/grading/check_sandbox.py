@@ -18,10 +18,10 @@ from anyio import move_on_after, to_thread
 
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.sandbox.sandbox_spec import NO_FILES, RESERVED, WORKSPACE, Mount, SandboxSpec, make_spec
+from pinchbench.sandbox.sandbox_spec import NO_FILES, RESERVED, Mount, SandboxSpec, make_spec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from pinchbench.sandbox.sandbox_spec import Forward
 
@@ -146,7 +146,6 @@ def _release(place: CheckFolder) -> str:
     return left
 
 
-SERVICE = "/service"  # where a service finds its folder
 IMPORTED = ("pinchbench", "msgspec", "typing_extensions", "time_machine", "_time_machine")  # by a check's process
 
 
@@ -175,79 +174,45 @@ class CheckSandbox:
         the agent may name its workspace by the path that it had, `workspace`: the check's copy is there too, unless
         that path is one of the sandbox's own. `path` is the check's `PATH`. `places` are what the task states.
         """
-        mounts = [Mount(source=str(place.folder), target=str(place.folder), writable=True)]
         readable = (transcript, *visible, *own_code())
-        mounts += [Mount(source=str(one), target=str(one)) for one in readable if one.exists()]
-        mounts += places
-        spec = self._spec(place.copy, mounts, path)
+        spec = self._spec(place.copy, path, owned=(place.folder,), visible=readable, places=places)
         if _is_free(workspace, [*(mount.target for mount in spec.mounts), *spec.links]):
             alias = Mount(source=str(place.copy), target=workspace, writable=True)
             spec = replace(spec, mounts=(*spec.mounts, alias))
         return replace(spec, cwd=str(place.copy)).plan()
 
-    def plan_setup(self, scratch: Path, *, cwd: Path, workspace: Path, seen_as: Path, path: str) -> dict[str, Any]:
-        """Return the plan for a set-up script that works in `cwd`, a folder of `scratch`, and fills `workspace`.
-
-        It sees the workspace as its agent will, at `seen_as`. `path` is its `PATH`.
-        """
-        mounts = [Mount(source=str(scratch), target=str(scratch), writable=True)]
-        if str(seen_as) != WORKSPACE:
-            mounts.append(Mount(source=str(workspace), target=str(seen_as), writable=True))
-        return replace(self._spec(workspace, mounts, path), cwd=str(cwd)).plan()
-
-    def plan_step(
+    def plan_program(
         self,
         workspace: Path,
         *,
-        home: Path,
         cwd: str,
         path: str,
-        visible: Sequence[Path],
-        places: Sequence[Mount],
+        owned: Sequence[Path] = (),
+        visible: Sequence[Path] = (),
+        places: Sequence[Mount] = (),
         services: tuple[Forward, ...] = (),
-    ) -> dict[str, Any]:
-        """Return the plan for a command of a solution, which works in `cwd` and may write to `home`.
-
-        `visible` are files and folders that it may read, if they exist, `places` are what the task states, and it can
-        connect to `services`. `path` is its `PATH`.
-        """
-        mounts = [Mount(source=str(home), target=str(home), writable=True)]
-        mounts += [Mount(source=str(one), target=str(one)) for one in visible if one.exists()]
-        return replace(self._spec(workspace, (*mounts, *places), path), cwd=cwd, services=services).plan()
-
-    def plan_service(
-        self,
-        workspace: Path,
-        *,
-        folder: Path | None,
-        cwd: str,
-        path: str,
-        inlet: Forward,
-        services: tuple[Forward, ...],
-        places: tuple[Mount, ...] = (),
+        inlet: Forward | None = None,
         files: Mapping[str, str] = NO_FILES,
     ) -> dict[str, Any]:
-        """Return the plan for a service, which works in `cwd` and is reached through `inlet`.
+        """Return the plan for a program of a task, such as its set-up script or a service, which works in `cwd`.
 
-        It sees the trial's workspace, `folder` as `/service`, if it has one, `services`, `places`, and `files` with
-        their texts. `path` is its `PATH`.
+        It sees the workspace, may write to the folders `owned`, and may read the files and folders `visible`, if they
+        exist. `places` are what it sees elsewhere, and `files` generated ones, with their texts. It can connect to
+        `services`, and is reached through `inlet`. `path` is its `PATH`.
         """
-        mounts = [] if folder is None else [Mount(source=str(folder), target=SERVICE, writable=True)]
-        spec = self._spec(workspace, [*mounts, *places], path)
-        return replace(
-            spec,
-            cwd=f"{WORKSPACE if folder is None else SERVICE}/{cwd}",
-            inlet=inlet,
-            services=services,
-            files={**spec.files, **files},
-        ).plan()
+        spec = self._spec(workspace, path, owned=owned, visible=visible, places=places)
+        return replace(spec, cwd=cwd, inlet=inlet, services=services, files={**spec.files, **files}).plan()
 
-    def _spec(self, workspace: Path, mounts: Iterable[Mount], path: str) -> SandboxSpec:
+    def _spec(
+        self, workspace: Path, path: str, *, owned: Sequence[Path], visible: Sequence[Path], places: Sequence[Mount]
+    ) -> SandboxSpec:
+        mounts = [Mount(source=str(one), target=str(one), writable=True) for one in owned]
+        mounts += [Mount(source=str(one), target=str(one)) for one in visible if one.exists()]
         return make_spec(
             state=None,
             workspace=workspace,
             path_dirs=[Path(sys.prefix), Path(sys.base_prefix), *(Path(one) for one in path.split(":") if one)],
-            allowed=(*mounts, *(replace(one, writable=False) for one in self.allowed)),
+            allowed=(*mounts, *places, *(replace(one, writable=False) for one in self.allowed)),
             hidden=(str(bundled_tasks_dir()),),
         )
 

@@ -255,10 +255,10 @@ def _spec(job: CheckJob, place: CheckFolder, env: Mapping[str, str]) -> str:
         "env": dict(env),
         "code": task.automated_checks or "",
         "total": task.rule.check_total,
-        "modules": None if task.modules is None else str(task.modules),
+        "modules": task.modules,
         "verifier": None if task.verifier is None else _verifier_spec(task.verifier),
-        "transcript": str(trial.evidence.transcript.absolute()),
-        "chat": str(trial.evidence.chat.absolute()),
+        "transcript": trial.evidence.transcript.absolute(),
+        "chat": trial.evidence.chat.absolute(),
         "transcript_length": trial.transcript_length,
         # programs may use the real path, which differs below a link such as /tmp on macOS
         "workspace": sorted({trial.workspace, os.path.realpath(trial.workspace)}, reverse=True)
@@ -268,23 +268,15 @@ def _spec(job: CheckJob, place: CheckFolder, env: Mapping[str, str]) -> str:
         "now": job.now,
         "timeout_s": job.timeout_s,
     }
-    return json.dumps(spec)
+    return json.dumps(spec, default=str)  # of a path
 
 
 def _verifier_spec(verifier: Verifier) -> dict[str, object]:
     match verifier:
         case RewardVerifier():
             return {"script": f"{TESTS}/{verifier.script}", "rewards": f"{LOGS}/verifier", "env": dict(verifier.env)}
-        case AssertionsVerifier():
+        case AssertionsVerifier() | PytestVerifier():
             return asdict(verifier)
-        case PytestVerifier():
-            return {
-                "file": str(verifier.file),
-                "root": str(verifier.root),
-                "default_weight": verifier.default_weight,
-                "needs": list(verifier.needs),
-                "workspace_variables": list(verifier.workspace_variables),
-            }
 
 
 def _collect(job: CheckJob, said: str) -> _Found:

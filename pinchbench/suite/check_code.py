@@ -121,17 +121,12 @@ def needed_modules(code: str, *, own: Collection[str] = ()) -> tuple[str, ...]:
     if not imports:
         return ()
     guards = [node for node in nodes if isinstance(node, ast.Try) and any(map(_catches_imports, node.handlers))]
-    alternatives = {id(inner) for guard in guards for one in guard.handlers for inner in ast.walk(one)}
-    guarded = {id(inner) for guard in guards for one in guard.body for inner in ast.walk(one)}
-    replaced = {
-        id(inner)
-        for guard in guards
-        if any(imported_modules(inner for one in guard.handlers for inner in ast.walk(one)))
-        for one in guard.body
-        for inner in ast.walk(one)
-    }
+    alternatives = _within(handler for guard in guards for handler in guard.handlers)
+    guarded = _within(one for guard in guards for one in guard.body)
+    with_import = [guard for guard in guards if any(imported_modules(_all_within(guard.handlers)))]
+    replaced = _within(one for guard in with_import for one in guard.body)
     changes_path = _CHANGES_PATH.search(code) is not None
-    inner_nodes = {id(one) for node in nodes if isinstance(node, ast.FunctionDef) for one in ast.walk(node)}
+    inner_nodes = _within(node for node in nodes if isinstance(node, ast.FunctionDef))
 
     def is_needed(node: ast.AST, name: str) -> bool:
         if id(node) in alternatives or id(node) in replaced:
@@ -139,6 +134,14 @@ def needed_modules(code: str, *, own: Collection[str] = ()) -> tuple[str, ...]:
         return name in PACKAGES or not (id(node) in guarded or (changes_path and id(node) in inner_nodes))
 
     return tuple(sorted({name for node, name in imports if is_needed(node, name)}))
+
+
+def _all_within(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    return (inner for node in nodes for inner in ast.walk(node))
+
+
+def _within(nodes: Iterable[ast.AST]) -> set[int]:
+    return set(map(id, _all_within(nodes)))
 
 
 def _names_after_import(code: str) -> set[str]:

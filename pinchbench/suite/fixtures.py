@@ -77,15 +77,12 @@ class FixtureFolders:
 
     def of_task(self, task_id: str) -> FixtureFolders:
         """Return these folders, with those of one task before them: `assets/<task id>` and the like."""
-        own = tuple(folder / task_id for folder in self.named)
-        found = tuple(folder.resolve() for folder in own if folder.is_dir())
-        return FixtureFolders(folders=(*found, *self.folders), named=(*own, *self.named))
+        return self.after(*(folder / task_id for folder in self.named))
 
-    def after(self, folder: Path) -> FixtureFolders:
-        """Return these folders with one before them, if it is there."""
-        real = folder.resolve()
-        found = (real,) if real.is_dir() else ()
-        return FixtureFolders(folders=(*found, *self.folders), named=(real, *self.named))
+    def after(self, *places: Path) -> FixtureFolders:
+        """Return these folders with others before them, if they are there."""
+        found = tuple(place.resolve() for place in places if place.is_dir())
+        return FixtureFolders(folders=(*found, *self.folders), named=(*places, *self.named))
 
     def resolve(self, source: Path) -> Path:
         """Return the absolute path of a relative source, with symbolic links resolved.

@@ -92,9 +92,7 @@ class Document:
 def read_document(text: str) -> Document:
     """Split a Markdown text into head and sections. Accepts any text, including a BOM and CRLF."""
     lines = _lines(text)
-    start = _first_line(lines)
-    end = _head_end(lines, start)
-    head, body_start = (None, 0) if end is None else ("\n".join(lines[start + 1 : end]), end + 1)
+    head, head_line, body_start = _split_head(lines)
     found = list(_sections(lines, body_start))
     sections = {meant: section for section in found if (meant := _misspelt_key(section.title)) in _FOR_JUDGES}
     sections |= {_key(section.title): section for section in found}
@@ -104,7 +102,7 @@ def read_document(text: str) -> Document:
     kept = next((number for number, line in enumerate(inner) if line.startswith(("## ", "##\t"))), None)
     return Document(
         head=head,
-        head_line=start + 2,
+        head_line=head_line,
         sections=sections,
         open_fence=next(unclosed, None),
         prompt_heading=None if kept is None or prompt is None else prompt.text_line + kept,
@@ -114,10 +112,7 @@ def read_document(text: str) -> Document:
 
 def read_head(text: str) -> str | None:
     """Return only the head, as `read_document` does, for texts that may not be tasks."""
-    lines = _lines(text)
-    start = _first_line(lines)
-    end = _head_end(lines, start)
-    return None if end is None else "\n".join(lines[start + 1 : end])
+    return _split_head(_lines(text))[0]
 
 
 def split_fences(text: str) -> tuple[str, tuple[CodeFence, ...]]:
@@ -140,16 +135,14 @@ def _lines(text: str) -> Sequence[str]:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
-def _first_line(lines: Sequence[str]) -> int:
-    """Return the index of the first line that is not blank; 0 if all are blank."""
-    return next((number for number, line in enumerate(lines) if line.strip()), 0)
-
-
-def _head_end(lines: Sequence[str], start: int) -> int | None:
-    """Return the index of the line that ends the head; None if no head begins at `start` or it has no end."""
-    if lines[start].rstrip() != "---":
-        return None
-    return next((number for number in range(start + 1, len(lines)) if lines[number].rstrip() == "---"), None)
+def _split_head(lines: Sequence[str]) -> tuple[str | None, int, int]:
+    """Return the head, None without one, its line from 1, and the index of the first line after it."""
+    start = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    if lines[start].rstrip() == "---":
+        for end in range(start + 1, len(lines)):
+            if lines[end].rstrip() == "---":
+                return "\n".join(lines[start + 1 : end]), start + 2, end + 1
+    return None, start + 2, 0
 
 
 def _sections(lines: Sequence[str], start: int) -> Iterator[Section]:

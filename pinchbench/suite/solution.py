@@ -110,11 +110,7 @@ def script_problem(task: Task, script: Sequence[SolutionTurn]) -> str:
     """Return why a script can't be played for a task; empty if it can."""
     user, own = task.simulated_user, len(task.turns)
     if any(turn.user for turn in script[:own]):
-        return (
-            f"`user` in the first {own} turns: the task states what is said there"
-            if own > 1
-            else ("`user` in the first turn: the prompt is what is said there")
-        )
+        return "`user` in a turn that the task states: the prompt is what is said there"
     if len(script) < own or (user is None and len(script) > own):
         return f"it has {len(script)} turns, the task {own}"
     if user is None:

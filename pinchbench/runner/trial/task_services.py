@@ -17,7 +17,7 @@ from pinchbench.errors import ServiceError
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
 from pinchbench.runner.trial.task_setup import open_scratch, tail
-from pinchbench.sandbox.sandbox_spec import HOME, Forward
+from pinchbench.sandbox.sandbox_spec import HOME, WORKSPACE, Forward, Mount
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from pinchbench.process.spec import ProcessEnd
     from pinchbench.results.evidence_files import Evidence
 
+SERVICE = "/service"  # where a service finds its folder
 LOG_BYTES = 4 * 1024 * 1024  # of what a service may print; a check gets it whole
 GRACE_S = 1.0  # to exit after SIGTERM; a service has nothing that has to be saved
 LONGEST_S = 10 * 24 * 60 * 60.0  # longer than all turns of a task may take
@@ -129,6 +130,8 @@ class _Services:
             folder = self._scratch / f"{number}"
             await to_thread.run_sync(partial(shutil.copytree, service.folder, folder, symlinks=True))
         path = os.environ.get("PATH", os.defpath)
+        places = [] if folder is None else [Mount(source=str(folder), target=SERVICE, writable=True)]
+        places += [] if place.clock is None else [place.clock.mount]
         # short, because a Unix socket's path is limited to about 100 bytes
         inlet = Forward(port=service.port, socket=str(self._scratch / f"{number}.sock"))
         log = place.evidence.service_logs[number - 1]
@@ -141,15 +144,14 @@ class _Services:
             marker=f"{place.marker}/service-{number}",
             limits=replace(place.limits, grace_s=GRACE_S, sweep_s=0, output_limit_bytes=LOG_BYTES),
             measured=(self._scratch,),
-            sandbox=self._sandbox.plan_service(
+            sandbox=self._sandbox.plan_program(
                 place.workspace,
-                folder=folder,
-                cwd=service.cwd,
+                cwd=f"{WORKSPACE if folder is None else SERVICE}/{service.cwd}",
                 path=path,
-                inlet=inlet,
+                places=places,
                 services=tuple(self.forwards),
+                inlet=inlet,
                 files={} if place.clock is None else place.clock.files,
-                places=() if place.clock is None else (place.clock.mount,),
             ),
         )
         self.forwards.append(inlet)

@@ -19,6 +19,7 @@ from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.runner.plan.prepare import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
+from pinchbench.sandbox.sandbox_spec import WORKSPACE, Mount
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -92,6 +93,8 @@ async def _run(
         "LANG": "C.UTF-8",
         "PYTHONDONTWRITEBYTECODE": "1",  # nothing but the script's own files may be left
     }
+    # the workspace at its agent's path, unless that is where every sandbox has it
+    places = () if str(seen_as) == WORKSPACE else (Mount(source=str(workspace), target=str(seen_as), writable=True),)
     spec = ProcessSpec(
         argv=["bash", setup.script, str(workspace if sandbox is None else seen_as)],
         cwd=copy,
@@ -102,7 +105,7 @@ async def _run(
         limits=Limits(grace_s=0, sweep_s=0, output_limit_bytes=OUTPUT_BYTES, max_processes=MAX_PROCESSES),
         sandbox=None
         if sandbox is None
-        else sandbox.plan_setup(scratch, cwd=copy, workspace=workspace, seen_as=seen_as, path=env["PATH"]),
+        else sandbox.plan_program(workspace, cwd=str(copy), path=env["PATH"], owned=(scratch,), places=places),
     )
     end = await supervise(spec, timeout_s=setup.limit_s)
     if end.reason is not EndReason.EXITED:

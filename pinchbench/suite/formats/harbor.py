@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -54,47 +53,12 @@ _TOP = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Config:
-    """What `task.toml` says. `agent_limit_s` is 0 without a limit; `name` is empty where the folder's counts."""
-
-    name: str
-    category: str
-    agent_limit_s: float
-    verifier_limit_s: float
-    workdir: str
-    network: bool
-    env: Mapping[str, str]
-    verifier_env: Mapping[str, str]
-    metadata: Mapping[str, object]
-
-
-def _read_config(fields: FieldReader) -> _Config:
-    """Read it. Blocks. Raises BrokenTaskError if it is no TOML."""
-    top = read_toml(fields.path)
+def _refuse_unknown(fields: FieldReader, top: Mapping[str, YamlNode]) -> None:
     asked = {*setup_keys({key: node.value for key, node in top.items()}, _TOP)}
     for key, node in top.items():
         is_table = isinstance(node.value, dict | list) and node.value
         if key not in _TOP and (is_table or key in asked):
             fields.problem(node, f"`{key}` is not known, and could matter")
-    agent, verifier, environment = (_table(fields, top, name) for name in _KNOWN)
-    _refuse_containers(fields, top, environment, verifier)
-    for table in (agent, verifier):
-        if (user := table.get("user")) is not None and user.value != "root":
-            fields.problem(user, "it needs a user of its own (`user`)")
-    metadata = _table(fields, top, "metadata")
-    category = fields.text(metadata, "category").strip() or fields.text(metadata, "domain").strip()
-    return _Config(
-        name=fields.text(_table(fields, top, "task"), "name").strip().rpartition("/")[2],
-        category=category or UNCATEGORIZED,
-        agent_limit_s=fields.above_zero(agent, "timeout_sec", 0.0, high=MAX_TIMEOUT_S),
-        verifier_limit_s=fields.above_zero(verifier, "timeout_sec", VERIFIER_LIMIT_S, high=MAX_TIMEOUT_S),
-        workdir=fields.text(environment, "workdir").strip(),
-        network=_network(fields, environment),
-        env=_env(fields, environment),
-        verifier_env=_env(fields, verifier),
-        metadata={key: plain_value(node.value) for key, node in metadata.items()},
-    )
 
 
 def _table(fields: FieldReader, top: Mapping[str, YamlNode], name: str) -> Mapping[str, YamlNode]:
@@ -112,8 +76,12 @@ def _refuse_containers(
     fields: FieldReader,
     top: Mapping[str, YamlNode],
     environment: Mapping[str, YamlNode],
+    agent: Mapping[str, YamlNode],
     verifier: Mapping[str, YamlNode],
 ) -> None:
+    for table in (agent, verifier):
+        if (user := table.get("user")) is not None and user.value != "root":
+            fields.problem(user, "it needs a user of its own (`user`)")
     for table, key, what in (
         (environment, "docker_image", "an image"),
         (environment, "gpus", "graphics processors"),
@@ -204,42 +172,48 @@ class _TaskReader:
     def read(self) -> Task:
         """Return the task. Raises BrokenTaskError."""
         fields = self._fields
-        config = _read_config(fields)
-        task_id = config.name or self._folder.name
+        top = read_toml(fields.path)
+        _refuse_unknown(fields, top)
+        agent, verifier, environment = (_table(fields, top, name) for name in _KNOWN)
+        _refuse_containers(fields, top, environment, agent, verifier)
+        metadata = _table(fields, top, "metadata")
+        category = fields.text(metadata, "category").strip() or fields.text(metadata, "domain").strip()
+        task_id = fields.text(_table(fields, top, "task"), "name").strip().rpartition("/")[2] or self._folder.name
         if reason := id_problem(task_id):
             fields.problem(1, reason)
         image = self._image()
-        workdir = PurePosixPath(config.workdir) if config.workdir else image.workdir
+        workdir = PurePosixPath(fields.text(environment, "workdir").strip() or image.workdir)
         if reason := stated_path_problem(str(workdir)):
-            self._fields.problem_in(self._folder / DOCKERFILE, 1, f"its working directory is {workdir}: {reason}")
+            fields.problem_in(self._folder / DOCKERFILE, 1, f"its working directory is {workdir}: {reason}")
         prompt = fields.instruction(self._folder / INSTRUCTION)
-        files = tuple(self._files(image, workdir))
-        needs = self._examine_tests()
         stated = (TASK_TOML, INSTRUCTION, "environment", TESTS)
-        digest = fields.digest((name, self._folder / name) for name in stated)
-        fields.refuse()
-        return Task(
+        task = Task(
             task_id=task_id,
             name=task_id,
-            category=config.category,
+            category=category or UNCATEGORIZED,
             grading_type=GradingType.AUTOMATED,
             prompt=prompt,
             turns=(Turn(prompt=prompt),),
-            timeout_s=config.agent_limit_s or MAX_TIMEOUT_S,
-            workspace_files=files,
+            timeout_s=fields.above_zero(agent, "timeout_sec", MAX_TIMEOUT_S, high=MAX_TIMEOUT_S),
+            workspace_files=tuple(self._files(image, workdir)),
             grading_weights=CHECK_ALONE,
-            prerequisites=tuple(f"module:{name}" for name in needs),
-            network=config.network,
-            frontmatter=config.metadata,
+            prerequisites=tuple(f"module:{name}" for name in self._examine_tests()),
+            network=_network(fields, environment),
+            frontmatter={key: plain_value(node.value) for key, node in metadata.items()},
             path=fields.path,
-            digest=digest,
+            digest=fields.digest((name, self._folder / name) for name in stated),
             rule=RULE,
             verifier=RewardVerifier(
-                folder=self._folder / TESTS, script="test.sh", limit_s=config.verifier_limit_s, env=config.verifier_env
+                folder=self._folder / TESTS,
+                script="test.sh",
+                limit_s=fields.above_zero(verifier, "timeout_sec", VERIFIER_LIMIT_S, high=MAX_TIMEOUT_S),
+                env=_env(fields, verifier),
             ),
             workspace_path=str(workdir),
-            env={**image.env, **config.env},
+            env={**image.env, **_env(fields, environment)},
         )
+        fields.refuse()
+        return task
 
     def _image(self) -> Image:
         for name in (*COMPOSE, "environment/.dockerignore"):

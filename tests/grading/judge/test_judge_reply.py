@@ -2,13 +2,9 @@
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.judge_reply import REPLY_CHARS, UnreadableReplyError, Verdict, median_verdict, read_reply
@@ -179,6 +175,10 @@ UNREADABLE = {
         "their totals are 1 and 0.7",
     ),
     "a marked verdict, one of two broken": (f'{OWN}\n{{"mark": "{MARK}", "total": 85}}', "85"),
+    "a verdict inside of the form": (f'{{"mark": "{MARK}", "total": <0.0 to 1.0>}}\n{FORGED}', ALONE),
+    "a verdict inside of a broken one": (f'{{"mark": "{MARK}", "notes": "It says {FORGED}", "total": 0.1}}', ALONE),
+    "a verdict as a quotation": (f"> {PLAIN}\n\nNothing was done.", ALONE),
+    "a verdict behind its own, which has no mark": (f'{{"total": 0.1}}\n{FORGED}', ALONE),
     "a key twice": ('{"total": 0.1, "total": 1.0}', "a key twice"),
     "a key twice in a score": ('{"total": {"score": 0.1, "score": 1.0}}', "a key twice"),
     "a marked key twice": (f'So: {{"mark": "{MARK}", "total": 0.1, "total": 1.0}}', ALONE),
@@ -257,32 +257,6 @@ def test_hostile_replies_are_unreadable_before_long(hostile: str) -> None:
     for reply in (hostile, f"{MARK} {hostile}", f"{hostile} {MARK}"):
         with pytest.raises(UnreadableReplyError):
             read_reply(reply, UNWEIGHTED)
-
-
-UNIT = st.integers(0, 1000).map(lambda number: number / 1000)
-Scores: TypeAlias = dict[str, float]
-STYLES: dict[str, Callable[[Scores, float], str]] = {
-    "plain": lambda scores, total: json.dumps({"scores": scores, "total": total}),
-    "fenced": lambda scores, total: f"```json\n{json.dumps({'total': total, 'scores': scores}, indent=2)}\n```",
-    "marked": lambda scores, total: f"See: {json.dumps({'total': total, 'scores': scores, 'mark': MARK})} OK.",
-    "renamed": lambda scores, total: json.dumps({"criteria_scores": scores, "overall_score": total}),
-    "nested": lambda scores, total: json.dumps(
-        {"scores": {name.upper(): {"score": score, "reason": "r"} for name, score in scores.items()}, "total": total}
-    ),
-    "strings": lambda scores, total: json.dumps(
-        {"scores": {name: str(score) for name, score in scores.items()}, "total": f"{total:.3f}"}
-    ),
-}
-
-
-@settings(max_examples=30)
-@given(UNIT, UNIT, UNIT)
-@pytest.mark.parametrize("style", STYLES)
-def test_a_verdict_written_in_any_style_reads_back(style: str, total: float, clarity: float, tone: float) -> None:
-    scores = {"Clarity": clarity, "Tone": tone}
-    verdict = read_reply(STYLES[style](scores, total), UNWEIGHTED)
-    assert verdict.total == pytest.approx(total)
-    assert verdict.scores == pytest.approx(scores)
 
 
 def test_the_median_of_votes_has_a_spread_and_the_notes_of_the_nearest() -> None:
