@@ -404,15 +404,3 @@ async def test_a_lost_gateway_is_not_the_agents_failure(tmp_path: Path, prompt: 
 
     assert result.reason is reason
     assert ("ateway" in result.note) == (reason is Reason.GATEWAY_LOST)
-
-
-@pytest.mark.parametrize(("prompt", "reason"), [("one", Reason.COMPLETED), ("scenario: exit 3", Reason.DISK_FULL)])
-async def test_only_what_failed_on_a_full_disk_is_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prompt: str, reason: Reason
-) -> None:
-    monkeypatch.setattr(capacity, "MIN_FREE_BYTES", 2**62)
-
-    result = await execute(await agent_of(tmp_path), tmp_path, task(prompt))
-
-    assert result.reason is reason
-    assert ("bytes left" in result.note) == (reason is Reason.DISK_FULL)

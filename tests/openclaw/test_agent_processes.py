@@ -40,25 +40,6 @@ async def _processes(folder: Path) -> AgentProcesses:
     )
 
 
-async def test_a_turn_has_its_message_session_and_limit_on_its_command_line(tmp_path: Path) -> None:
-    spec = await (await _processes(tmp_path)).of_turn(Turn(prompt="Say hello."), "session-1", 90)
-
-    words = " ".join(spec.argv)
-    assert all(word in words for word in ("--local", "session-1", "Say hello.", "high"))
-    assert (spec.cwd, spec.marker, spec.env["TZ"]) == (tmp_path / "work", "run/task/1", "Europe/Berlin")
-    assert spec.measured == (tmp_path / "work", tmp_path / "homes" / "slot-1")
-
-
-async def test_a_long_message_is_in_a_file_next_to_the_evidence_and_not_on_the_command_line(tmp_path: Path) -> None:
-    (tmp_path / "evidence").mkdir()
-    long = "x" * 200_000
-
-    spec = await (await _processes(tmp_path)).of_turn(Turn(prompt=long), "session-1", 90)
-
-    assert (tmp_path / "evidence" / "message-session-1.txt").read_text("utf-8") == long
-    assert max(map(len, spec.argv)) < 1000
-
-
 async def test_a_gateway_gets_time_to_shut_down(tmp_path: Path) -> None:
     processes = await _processes(tmp_path)
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from fakes import Guest, Heard, fake_openclaw, make_suite, open_gate, run_config
+from fakes import Heard, fake_openclaw, make_suite, open_gate, run_config
 from pinchbench.config.run_config import RunConfig
 from pinchbench.events import Event, OutputLine, RunBegan, TrialActivity, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.model.ending import Reason, Status
@@ -153,29 +153,6 @@ async def test_repetitions_have_workspaces_of_their_own_which_are_kept_while_hom
     assert sorted(by_task(result)) == names
     assert [(task.task_id, len(task.runs)) for task in result.data.tasks] == [("task_a", 3), ("task_b", 3)]
     assert len({outcome.session_ids for outcome in result.outcomes}) == 6
-
-
-async def test_only_as_many_trials_run_at_once_as_there_are_slots_and_all_slots_are_used(tmp_path: Path) -> None:
-    async with open_gate() as gate:
-        prompts = {f"task_{number}": f"scenario: gate {gate.port}" for number in range(8)}
-        config = replace(run_config(tmp_path, fake_openclaw(tmp_path), prompts), concurrency=3)
-        async with anyio.create_task_group() as group:
-            run = group.create_task(run_benchmark(config))
-            inside: list[Guest] = [await gate.next() for _ in range(3)]
-            for _ in range(5):
-                assert gate.guests.statistics().current_buffer_used == 0
-                leaving = inside.pop(0)
-                await leaving.let_go()
-                await leaving.gone()
-                inside.append(await gate.next())
-            for guest in inside:
-                await guest.let_go()
-    result = run.return_value
-    records = read_journal(result.folder / "journal.jsonl").records
-    started = [record for record in records if isinstance(record, TrialStarted)]
-    assert [record.key.task_id for record in started] == sorted(prompts)
-    assert {record.slot for record in started} == {1, 2, 3}
-    assert result.complete
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Private homes: cloned, pointed at a workspace; nothing reaches from one trial to the next."""
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -129,13 +128,3 @@ async def test_the_users_dotenv_is_in_every_home_and_for_the_user_alone(tmp_path
     for one in (template, home):
         assert (one.state_dir / ".env").read_text("utf-8") == "ANTHROPIC_API_KEY=k\n"
         assert (one.state_dir / ".env").stat().st_mode & 0o777 == 0o600
-
-
-async def test_the_environment_points_everything_into_the_home(tmp_path: Path) -> None:
-    template = await template_of(tmp_path, fake_openclaw(tmp_path))
-    env = template.env
-    assert env["OPENCLAW_STATE_DIR"] == str(template.root / "state")
-    assert env["OPENCLAW_CONFIG_PATH"] == str(template.root / "state" / "openclaw.json")
-    assert env["TMPDIR"] == str(template.root / "tmp")
-    assert env["HOME"] == os.environ["HOME"]
-    assert template.local

@@ -1,23 +1,17 @@
-"""Commands on runs with real processes: each is recorded, done and answered, and outlives a runner that is killed."""
+"""Commands on runs with real processes: each is recorded, done and answered."""
 
 import json
-import signal
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import anyio
 import pytest
 from anyio import TaskHandle, create_memory_object_stream, create_task_group, to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream
 
-from chaos.ledger import differences, timeless
 from fakes import Gate, Guest, fake_openclaw, make_suite, open_gate, run_config
-from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.config.run_config import RunConfig
-from pinchbench.errors import ResultsError
 from pinchbench.events import Event as AnyEvent
 from pinchbench.events import TrialEnded
 from pinchbench.model.trial import TrialKey
@@ -25,25 +19,16 @@ from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.paths import RunFiles, runs_of
 from pinchbench.results.records import (
-    BudgetSet,
-    ConcurrencySet,
     Control,
-    NoteAdded,
     PaceSet,
     Record,
     RunContinued,
     RunPaused,
-    TrialRequeued,
-    TrialsSkipped,
     TrialStarted,
-    TrialStopped,
 )
-from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.ctl.commands import (
     Budget,
-    Change,
     Command,
-    Concurrency,
     Continue,
     Note,
     Pause,
@@ -55,7 +40,6 @@ from pinchbench.runner.ctl.commands import (
 )
 from pinchbench.runner.ctl.socket import send_command
 from pinchbench.runner.run_benchmark import run_benchmark
-from sampling import sampled
 
 pytestmark = pytest.mark.usefixtures("checks_in_process")
 
@@ -241,129 +225,3 @@ async def test_a_note_is_kept_and_shown_and_keys_are_masked(tmp_path: Path, monk
     [note] = run.result.data.control.notes
     assert note.text.startswith("the fan is loud; ")
     assert b"sk-secret" not in files_of(run.config).journal.read_bytes()
-
-
-# A runner in a process of its own, which is killed when a command's record has been written, or has been done: nobody
-# is answered.
-RUNNER = """
-import os, signal, sys
-from pathlib import Path
-import anyio
-from pinchbench.config.run_config import RunConfig
-from pinchbench.defaults import Isolation, Sandbox
-from pinchbench.results.records import Control
-from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.runner.ctl.run_commands import RunCommands
-from pinchbench.runner.run_benchmark import run_benchmark
-
-folder, program, concurrency, moment, kind = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
-append, written = JournalWriter.append, RunCommands.written
-
-def is_it(record):
-    return isinstance(record, Control) and type(record).__name__ == kind
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
-
-def mortal_append(self, records):
-    append(self, records)
-    if moment == "written" and any(map(is_it, records)):
-        die()
-
-def mortal_written(self, record):
-    written(self, record)
-    if moment == "done" and is_it(record):
-        die()
-
-JournalWriter.append, RunCommands.written = mortal_append, mortal_written
-config = RunConfig(model="mock/m1", tasks_dir=folder / "tasks", output_dir=folder / "results", run_root=folder / "runs",
-                   openclaw=program, concurrency=concurrency, sandbox=Sandbox.NONE, isolation=Isolation.PRIVATE,
-                   wire=False, preflight=False, retry_delay_s=0.01, infra_retries=0)
-anyio.run(run_benchmark, config)
-"""
-COMMANDS: dict[str, tuple[Change, type[Control]]] = {
-    "pause": (Pause(), RunPaused),
-    "continue": (Continue(), RunContinued),
-    "concurrency": (Concurrency(1), ConcurrencySet),
-    "budget": (Budget(9.0), BudgetSet),
-    "stop-trial": (StopTrial("task_b"), TrialStopped),
-    "skip": (Skip("task_d"), TrialsSkipped),
-    "requeue": (Requeue("task_a", "why not"), TrialRequeued),
-    "note": (Note("a note"), NoteAdded),
-}
-SAMPLE = ("requeue",)  # of which `make test` kills runners
-
-
-async def up_to_the_command(gate: Gate, config: RunConfig, name: str) -> list[Guest]:
-    """Wait until `task_a` has ended, two others are at the gate and one waits; a run that is to continue is paused."""
-    two = await guests_at(gate, 2)
-    await two["task_a"].let_go()
-    third = await gate.next()
-    if name == "continue":
-        await ask(config, Pause())
-    return [two["task_b"], third]
-
-
-async def to_the_end(gate: Gate, config: RunConfig, guests: list[Guest], run: TaskHandle[Result]) -> None:
-    """Let all turns go until the run has ended; one that is paused continues."""
-    if read_journal(files_of(config).journal).state.control.is_paused:
-        status = (await ask(config, Status())).data
-        assert as_object(status["work"])["standing"] == "paused"
-        await ask(config, Continue())
-    for guest in guests:
-        with suppress(anyio.BrokenResourceError):  # it was stopped
-            await guest.let_go()
-    async with gate.opened():
-        await run.wait()
-
-
-async def undisturbed(gate: Gate, folder: Path, name: str) -> Result:
-    """The result of a run that is given the command and not disturbed."""
-    config = a_run(folder, gate, "abcd", concurrency=2)
-    async with create_task_group() as group:
-        run = group.create_task(run_benchmark(config))
-        guests = await up_to_the_command(gate, config, name)
-        assert (await ask(config, COMMANDS[name][0])).ok
-        await to_the_end(gate, config, guests, run)
-    return run.return_value
-
-
-async def killed_and_resumed(gate: Gate, folder: Path, name: str, moment: str) -> Result:
-    """The result of a run whose runner is killed at that moment of the command, and which is then resumed."""
-    command, kind = COMMANDS[name]
-    config = a_run(folder, gate, "abcd", concurrency=2)
-    argv = [sys.executable, "-c", RUNNER, str(folder), str(config.openclaw), "2", moment, kind.__name__]
-    async with await anyio.open_process(argv, stdout=None, stderr=None, cwd=folder) as runner:
-        guests = await up_to_the_command(gate, config, name)
-        with pytest.raises(ResultsError, match="has not answered"):
-            await ask(config, command)
-        assert await runner.wait() == -signal.SIGKILL
-    for guest in guests:
-        await guest.gone()
-    assert files_of(config).control_socket.is_socket()  # left behind
-    assert await to_thread.run_sync(send_command, files_of(config).control_socket, Status()) is None
-    assert any(type(one) is kind for one in records_of(config))
-    async with create_task_group() as group:
-        run = group.create_task(resume(ResumeConfig(output_dir=config.output_dir)))
-        await to_the_end(gate, config, [], run)
-    assert not files_of(config).control_socket.exists()
-    return run.return_value
-
-
-def told(result: Result) -> object:
-    data = json.loads(result.path.read_text("utf-8"))
-    for entries in data.get("control", {}).values():
-        for entry in entries if isinstance(entries, list) else []:
-            entry.pop("at", None)
-    return timeless(data)
-
-
-@pytest.mark.parametrize("moment", sampled(["written", "done"], {"written"}))
-@pytest.mark.parametrize("name", sampled(COMMANDS, SAMPLE))
-async def test_a_runner_that_is_killed_in_the_middle_of_a_command_goes_on_to_the_same_result(
-    tmp_path: Path, name: str, moment: str
-) -> None:
-    async with open_gate() as gate:
-        expected = told(await undisturbed(gate, tmp_path / "undisturbed", name))
-        came = told(await killed_and_resumed(gate, tmp_path / moment, name, moment))
-        assert differences(came, expected) == []

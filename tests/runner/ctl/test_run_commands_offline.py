@@ -3,17 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from fakes import calls, fake_openclaw, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
-from pinchbench.errors import CommandRefusedError
 from pinchbench.results.finished_run import Result
 from pinchbench.results.paths import RunFiles, runs_of
 from pinchbench.results.result_json import read_aggregate
 from pinchbench.results.verification import State, check_run
 from pinchbench.runner.again.resume_run import resume
-from pinchbench.runner.ctl.commands import Budget, Concurrency, Note, Pause, Requeue, Skip, Status
+from pinchbench.runner.ctl.commands import Budget, Note, Requeue, Skip, Status
 from pinchbench.runner.ctl.run_commands import carry_out_offline
 from pinchbench.runner.run_benchmark import run_benchmark
 
@@ -55,14 +52,3 @@ async def test_what_is_asked_of_a_run_that_has_ended_holds_when_it_is_resumed(tm
     assert result.unfinished == 0
     agents = [call for call in calls(tmp_path / "bin" / "openclaw") if call[0] == "agent" and "--help" not in call]
     assert len(agents) == 3  # both, and the requeued one again
-
-
-@pytest.mark.parametrize("command", [Pause(), Concurrency(2)])
-async def test_what_makes_sense_only_while_a_run_works_says_how_it_goes_on(
-    tmp_path: Path, command: Pause | Concurrency
-) -> None:
-    files = await a_run(tmp_path)
-    before = files.journal.read_bytes()
-    with pytest.raises(CommandRefusedError, match="pinchbench-async resume"):
-        carry_out_offline(files, command)
-    assert files.journal.read_bytes() == before

@@ -291,27 +291,6 @@ def test_with_noise_the_limit_is_passed_at_most_by_what_was_running(
     assert not waiting or spent + max(costs) > limit
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 3), st.floats(0, 1e6), st.integers(0, 10**12), st.sampled_from(list(Reason))),
-        max_size=20,
-    )
-)
-def test_without_limits_nothing_ever_says_anything(steps: list[tuple[int, float, int, Reason]]) -> None:
-    one = budget(NONE)
-    assert one.deadline == math.inf
-    for number, (what, usd, tokens, reason) in enumerate(steps):
-        usage = cost(usd, tokens=tokens)
-        said = (
-            one.uses(key(number), usage),
-            one.ended(outcome(number, usage, reason, took_s=usd)),
-            one.judged(grade(number, JudgeGrade(usage=usage, cost_usd=usd))),
-            one.expired(1e9 + usd),
-        )[what]
-        assert said == ""
-        assert may_start(one, *range(number), now=1e9 + usd) == ""
-
-
 def test_that_most_of_a_limit_is_used_is_said_once_and_again_when_it_has_been_replaced() -> None:
     one = Budget(BudgetLimits(max_cost=1.0, max_tokens=1000), began=0.0)
 

@@ -1,9 +1,5 @@
 """How many trials run at once: near to what the provider serves, and back to all of them when it can."""
 
-import heapq
-from dataclasses import dataclass, field
-from random import Random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -68,77 +64,3 @@ def test_it_stays_within_its_bounds_and_says_when_it_changes(
 
 
 # A provider that serves only so many trials at once
-
-
-@dataclass(order=True, kw_only=True, slots=True)
-class Running:
-    until: float
-    order: int
-    began: float = field(compare=False)
-    is_busy: bool = field(compare=False)
-
-
-class Provider:
-    """Serves `capacity` trials at once, half a minute each; one more is refused and ends after a second."""
-
-    def __init__(self, one: RateLimit, *, capacity: int, seed: int) -> None:
-        self.throttle = one
-        self.capacity = capacity
-        self.limits: list[int] = []
-        self.refused = 0
-        self._random = Random(seed)
-        self._running: list[Running] = []
-        self._count = 0
-        self._now = 0.0
-
-    def run(self, trials: int) -> None:
-        """Run as many trials to their end as fast as the throttle allows, and keep each limit that was in force."""
-        self.limits.clear()
-        served = 0
-        while served < trials:
-            while len(self._running) < self.throttle.limit and self._now >= self.throttle.not_before:
-                self._start()
-            if not self._running or (
-                self._now < self.throttle.not_before < self._running[0].until
-                and len(self._running) < self.throttle.limit
-            ):
-                self._now = self.throttle.not_before
-                continue
-            ended = heapq.heappop(self._running)
-            self._now = ended.until
-            if ended.is_busy:
-                self.refused += 1
-                self.throttle.limited(ended.began, self._now)
-            else:
-                served += 1
-                self.throttle.passed()
-            self.limits.append(self.throttle.limit)
-
-    def _start(self) -> None:
-        is_busy = sum(not one.is_busy for one in self._running) >= self.capacity
-        takes_s = 1.0 if is_busy else self._random.uniform(20, 40)
-        self._count += 1
-        one = Running(until=self._now + takes_s, order=self._count, began=self._now, is_busy=is_busy)
-        heapq.heappush(self._running, one)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("capacity", [1, 2, 3, 5, 8, 13, 31])
-def test_the_limit_settles_near_what_the_provider_serves_and_comes_back(capacity: int, seed: int) -> None:
-    most = 32
-    random = Random(seed)
-    provider = Provider(
-        RateLimit(most, delay_s=5, jitter=lambda: random.uniform(0.5, 1.5)), capacity=capacity, seed=seed
-    )
-    provider.run(200)
-    assert set(provider.limits) <= set(range(1, most + 1))
-    provider.run(2000)
-    assert capacity / 2 <= min(provider.limits)
-    assert max(provider.limits) <= capacity + 1
-    refused = provider.refused
-    provider.capacity = most
-    provider.run(2000)
-    assert provider.limits[-1] == most
-    assert provider.refused <= refused + most
-    provider.run(500)
-    assert set(provider.limits) == {most}

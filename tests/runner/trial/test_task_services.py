@@ -93,15 +93,6 @@ def task_with(*services: Service) -> Task:
     return make_task(services=services)
 
 
-async def test_each_turn_reaches_the_same_service_and_what_it_prints_is_kept(stand: Stand) -> None:
-    task = task_with(stand.service())
-    async with open_services(task, stand.place) as running:
-        for word in ("one", "two"):
-            assert await stand.get(running, f"/{word}") == "ok"
-    assert stand.log() == "asked for /health\nasked for /one\nasked for /two\n"
-    assert running.ended == []
-
-
 async def test_a_service_sees_a_copy_of_its_folder_the_workspace_and_no_keys(
     stand: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
