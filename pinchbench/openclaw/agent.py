@@ -6,7 +6,7 @@ import time
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 from anyio import create_task_group, move_on_after, to_thread
@@ -17,7 +17,6 @@ from pinchbench.model.task import Turn
 from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw.agent_processes import AgentProcesses, TaskExecution
 from pinchbench.openclaw.agent_progress import Progress
-from pinchbench.openclaw.conversation_user import ConversationUser, UserReply, after_user, ask_user
 from pinchbench.openclaw.gateway_trial import run_in_gateway
 from pinchbench.openclaw.session_export import Export, export_sessions
 from pinchbench.openclaw.sessions import AnyStore, TranscriptLimitError
@@ -44,6 +43,28 @@ if TYPE_CHECKING:
 LINGER_S = 15.0  # OpenClaw exits 1 to 2 s after its answer (measured); after this time it never will
 MUCH_BYTES = 32 * 1024  # after a larger transcript read, the next one follows immediately
 CLOSE_LIMIT_S = 1.0  # closing a file only needs a worker thread
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserReply:
+    """What the user says next; nothing, if the conversation is over.
+
+    `failed` is the reason with which the attempt fails where nobody knows what the user would say, and `note` says why.
+    """
+
+    message: str = ""
+    failed: Reason | None = None
+    note: str = ""
+
+
+class ConversationUser(Protocol):
+    """The user of one attempt."""
+
+    async def reply_to(self, answer: str) -> UserReply:
+        """Return what the user says to the agent's last answer; a failure is part of what is returned.
+
+        A cancellation ends what it waits for.
+        """
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -317,3 +338,27 @@ async def _close(progress: Progress) -> None:
     """Close the stores of all sessions, and remove the links to their databases."""
     for session in progress.sessions:
         await session.store.close()
+
+
+async def ask_user(user: ConversationUser | None, progress: Progress, stop_signal: StopSignal) -> UserReply:
+    """Return what the user, if there is one, says to an answer; `interrupted` if the attempt is stopped meanwhile."""
+    if user is None or not progress.has_answer():
+        return UserReply()
+    said = UserReply(failed=Reason.INTERRUPTED, note="stopped while the user's message was awaited")
+    async with create_task_group() as group:
+
+        async def stop() -> None:
+            await stop_signal.stop.wait()
+            group.cancel_scope.cancel()
+
+        group.start_soon(stop)
+        said = await user.reply_to(progress.last_answer())
+        group.cancel_scope.cancel()
+    return said
+
+
+def after_user(said: UserReply, result: TaskResult) -> TaskResult:
+    """Return the result of a task whose user has said this last."""
+    if said.failed is None or not result.reason.is_valid:
+        return result
+    return replace(result, reason=said.failed, note=said.note, is_ours=True)

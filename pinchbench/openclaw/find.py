@@ -56,17 +56,13 @@ def locate_openclaw(choice: str | None) -> OpenClaw:
         raise OpenClawError(
             f"OpenClaw {choice} is not installed here; `pinchbench-async openclaw install {choice}` installs it."
         )
-    why = "there is no such file, and it is not a release"
     with suppress(OSError, RuntimeError, ValueError):  # no such user, a name too long, a NUL
         program = Path(choice).expanduser()
-        if program.is_dir():
-            why = "this is a folder, not a program"
-        elif program.exists() and not (program.is_file() and os.access(program, os.X_OK)):
-            why = "this file is not a program that may be run"
-        elif program.exists():
+        if program.is_file() and os.access(program, os.X_OK):
             return OpenClaw(program=program.absolute(), version="")
     raise OpenClawError(
-        f"--openclaw {choice}: {why}. Name the path of the program `openclaw`, or a release such as {DEFAULT_RELEASE}."
+        f"--openclaw {choice} is neither a file that may be run nor a release. Name the path of the program `openclaw`,"
+        f" or a release such as {DEFAULT_RELEASE}."
     )
 
 

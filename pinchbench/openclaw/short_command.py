@@ -6,11 +6,10 @@ import os
 import subprocess
 import tempfile
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import CancelScope, to_thread
+from anyio import move_on_after, to_thread
 
 from pinchbench.errors import OpenClawError
 from pinchbench.files.folders import remove_folder
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
 
 SHORT_GRACE_S = 2.0  # a command that reads or writes a config exits quickly
+REMOVE_LIMIT_S = 30.0
 SHORT_LIMIT_S = 120.0  # `--version` and the like take 1 to 9 CPU-seconds; a loaded machine multiplies that
 
 
@@ -80,10 +80,10 @@ def last_line(output: bytes) -> str:
 
 @asynccontextmanager
 async def short_lived_folder() -> AsyncGenerator[Path]:
-    """Create a temporary folder that is removed at the end of the block."""
-    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="pinchbench-")))
+    """Make a private folder for temporary files, with a short path, and remove it at the end. Raises OSError."""
+    folder = await to_thread.run_sync(lambda: Path(tempfile.mkdtemp(prefix="pinchbench-")).resolve())
     try:
         yield folder
     finally:
-        with CancelScope(shield=True):  # short: the folder is small
-            await to_thread.run_sync(remove_folder, folder)
+        with move_on_after(REMOVE_LIMIT_S, shield=True):
+            await to_thread.run_sync(remove_folder, folder, abandon_on_cancel=True)

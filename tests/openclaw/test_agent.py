@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
@@ -17,9 +17,8 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.task import Task, Turn, TurnGate
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
-from pinchbench.openclaw.agent import OpenClawAgent
-from pinchbench.openclaw.agent_progress import WAITING
-from pinchbench.openclaw.conversation_user import UserReply
+from pinchbench.openclaw.agent import OpenClawAgent, UserReply, ask_user
+from pinchbench.openclaw.agent_progress import WAITING, Progress
 from pinchbench.openclaw.homes.private import PrivateHome, clone
 from pinchbench.openclaw.homes.shared import SharedHome
 from pinchbench.openclaw.task_result import TaskResult
@@ -404,3 +403,46 @@ async def test_a_lost_gateway_is_not_the_agents_failure(tmp_path: Path, prompt: 
 
     assert result.reason is reason
     assert ("ateway" in result.note) == (reason is Reason.GATEWAY_LOST)
+
+
+class Answered:
+    """The progress of a turn that ends with an answer, or with none."""
+
+    def __init__(self, answer: str) -> None:
+        self.answer = answer
+
+    def has_answer(self) -> bool:
+        return bool(self.answer)
+
+    def last_answer(self) -> str:
+        return self.answer
+
+
+class Echo:
+    async def reply_to(self, answer: str) -> UserReply:
+        return UserReply(message=f"Why {answer}?")
+
+
+class Stopping:
+    """Stops the attempt when it is asked, and never answers."""
+
+    def __init__(self, stop_signal: StopSignal) -> None:
+        self.stop_signal = stop_signal
+
+    async def reply_to(self, _answer: str) -> UserReply:
+        self.stop_signal.stop.set()
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+@pytest.mark.parametrize(("answer", "message"), [("42", "Why 42?"), ("", "")])
+async def test_an_answer_is_answered_and_nothing_else(answer: str, message: str) -> None:
+    said = await ask_user(Echo(), cast("Progress", Answered(answer)), StopSignal())
+    assert said == UserReply(message=message)
+
+
+async def test_a_stop_while_the_user_is_asked_interrupts_the_attempt() -> None:
+    stop_signal = StopSignal()
+    with fail_after(5):
+        said = await ask_user(Stopping(stop_signal), cast("Progress", Answered("42")), stop_signal)
+    assert said.failed is Reason.INTERRUPTED

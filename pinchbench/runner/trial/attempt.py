@@ -21,6 +21,7 @@ from pinchbench.files.workspace import fill_workspace, unnamed
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.facts import Finding, FindingKind
 from pinchbench.model.outcome import Outcome
+from pinchbench.openclaw.short_command import short_lived_folder
 from pinchbench.openclaw.trial_clock import TrialClock, find_libfaketime
 from pinchbench.process.capacity import is_disk_full, oom_kills
 from pinchbench.process.supervise import never_held
@@ -28,7 +29,7 @@ from pinchbench.results.evidence_files import Evidence, digests_of
 from pinchbench.runner.trial.integrity import find_contamination, read_integrity
 from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
-from pinchbench.runner.trial.task_setup import missing_for, open_scratch, set_up_workspace
+from pinchbench.runner.trial.task_setup import missing_for, set_up_workspace
 from pinchbench.runner.trial.wire_facts import not_excused, read_wire, with_start, witnessed
 from pinchbench.sandbox.ledger import Facts
 
@@ -368,7 +369,7 @@ async def _simulated(task: Task) -> AsyncGenerator[tuple[TrialClock | None, Path
     if library is None and not task.needs_gateway:
         yield None, None
         return
-    async with open_scratch() as folder:
+    async with short_lived_folder() as folder:
         clock = None
         if task.starts_at is not None and library is not None:
             make = partial(TrialClock, folder / "clock", starts_at=task.starts_at, library=library)

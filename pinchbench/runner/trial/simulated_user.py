@@ -17,7 +17,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.llm.openai_api import MAX_REPLY, ChatError, Message, Role
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import UserEnd, UserFacts
-from pinchbench.openclaw.conversation_user import UserReply
+from pinchbench.openclaw.agent import UserReply
 from pinchbench.process.capacity import is_disk_full
 from pinchbench.transcript_lines import writable
 

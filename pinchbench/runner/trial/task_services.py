@@ -14,9 +14,10 @@ import anyio
 from anyio import EndOfStream, Event, create_task_group, move_on_after, to_thread
 
 from pinchbench.errors import ServiceError
+from pinchbench.openclaw.short_command import short_lived_folder
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
-from pinchbench.runner.trial.task_setup import open_scratch, tail
+from pinchbench.runner.trial.task_setup import tail
 from pinchbench.sandbox.sandbox_spec import HOME, WORKSPACE, Forward, Mount
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ async def open_services(
     if place.sandbox is None:
         raise ServiceError("services need namespaces, which this machine does not have")
     failure: Exception | None = None
-    async with open_scratch() as scratch:
+    async with short_lived_folder() as scratch:
         running = _Services(place, place.sandbox, scratch)
         async with create_task_group() as group:
             try:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import asynccontextmanager
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from anyio import move_on_after, to_thread
+from anyio import to_thread
 
 from pinchbench.defaults import Network
-from pinchbench.files.folders import remove_folder
 from pinchbench.files.workspace import copy_files
 from pinchbench.model.task import HOME_FOLDERS
+from pinchbench.openclaw.short_command import short_lived_folder
 from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
@@ -22,7 +19,8 @@ from pinchbench.runner.plan.prepare import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
 from pinchbench.sandbox.sandbox_spec import WORKSPACE, Mount
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.task import Task
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 OUTPUT_BYTES = 4 * 1024 * 1024
 SHOWN_BYTES = 500  # of the output, in an error
 MAX_PROCESSES = 512
-REMOVE_LIMIT_S = 30.0
 
 
 def missing_for(task: Task, sandbox: TurnSandbox | None, unusable: Mapping[Ability, str]) -> str:
@@ -65,20 +62,9 @@ async def set_up_workspace(
     A cancellation ends the script. Raises OSError if it can't be run or takes too long, or a file can't be copied.
     """
     if task.setup is not None:
-        async with open_scratch() as scratch:
+        async with short_lived_folder() as scratch:
             await _run(task.setup, workspace, scratch, seen_as=seen_as, sandbox=sandbox, marker=marker)
     await to_thread.run_sync(_copy_files, task, workspace)
-
-
-@asynccontextmanager
-async def open_scratch() -> AsyncGenerator[Path]:
-    """Make a private folder for temporary files, with a short path, and remove it at the end. Raises OSError."""
-    folder = await to_thread.run_sync(lambda: Path(mkdtemp()).resolve())
-    try:
-        yield folder
-    finally:
-        with move_on_after(REMOVE_LIMIT_S, shield=True):
-            await to_thread.run_sync(remove_folder, folder, abandon_on_cancel=True)
 
 
 async def _run(

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from fakes import calls, fake_openclaw, run_config
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.results.finished_run import Result

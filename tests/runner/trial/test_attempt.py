@@ -17,8 +17,7 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import SimulatedUser, Task, Turn
 from pinchbench.model.trial import Attempt, Trial, TrialEvents, TrialKey
 from pinchbench.model.usage import Usage
-from pinchbench.openclaw.agent import OpenClawAgent
-from pinchbench.openclaw.conversation_user import ConversationUser
+from pinchbench.openclaw.agent import ConversationUser, OpenClawAgent
 from pinchbench.openclaw.homes.sandbox import TurnSandbox
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.process.spec import StopSignal
