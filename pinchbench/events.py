@@ -158,13 +158,6 @@ class BudgetChanged:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class BudgetNearlyUsed:
-    """Most of a limit of the run is used; emitted once for each limit."""
-
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class RunEnded:
     """Nobody works on the run any more, as those who follow its journal find."""
 
@@ -189,7 +182,6 @@ Event = (
     | SkipAsked
     | PaceChanged
     | BudgetChanged
-    | BudgetNearlyUsed
     | RunEnded
     | Notice
 )

@@ -95,16 +95,13 @@ class Catalogue:
             return ""
         known = self.providers.get(provider)
         if known is None:
-            close = difflib.get_close_matches(provider, self.providers, MOST_SUGGESTIONS, 0.7)
-            meant = (
-                f"did you mean {_either(close)}?" if close else f"if {provider} is a server of yours, say where it is"
+            what = f"this OpenClaw has no provider {provider}"
+            if close := difflib.get_close_matches(provider, self.providers, MOST_SUGGESTIONS, 0.7):
+                return f"{what}; did you mean {_either(close)}?"
+            return (
+                f"{what}; if {provider} is a server of yours, say where it is with --base-url http://HOST:PORT/v1, or"
+                " name it under `endpoints` in pinchbench.yaml."
             )
-            address = (
-                ""
-                if close
-                else " with --base-url http://HOST:PORT/v1, or name it under `endpoints` in pinchbench.yaml."
-            )
-            return f"this OpenClaw has no provider {provider}; {meant}{address}"
         if not known.models or name in known.models:
             return ""
         close = difflib.get_close_matches(name, sorted(known.models), MOST_SUGGESTIONS, 0.6) or sorted(known.models)

@@ -68,7 +68,7 @@ class RunParts:
             _dispatcher(context.prepared, context.share, context.run_id),
             record=record,
             interrupt=context.interrupt,
-            alert=context.observer.emit,
+            tell=context.observer.tell,
             share=context.share,
             done=context.prepared.done,
         )

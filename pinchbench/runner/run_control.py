@@ -29,7 +29,6 @@ from pinchbench.runner.scheduling.dispatcher import Decision
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pinchbench.events import BudgetNearlyUsed
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt, TrialKey
@@ -57,19 +56,19 @@ class RunControl:
         *,
         record: Callable[[Record], None],
         interrupt: Interrupt,
-        alert: Callable[[BudgetNearlyUsed], None] = lambda _: None,
+        tell: Callable[[str], None],
         share: Share | None = None,
         done: int = 0,
     ) -> None:
-        """`record` gets what is to be written to the journal, and `alert` what a user who does not watch should know.
+        """`record` gets what is to be written to the journal, and `tell` sentences for the user; neither ever waits.
 
-        Neither ever waits. `share` is the run's part of slots that it shares with others; `done` trials have ended
+        `share` is the run's part of slots that it shares with others; `done` trials have ended
         before.
         """
         self.dispatcher = dispatcher
         self._record = record
         self._interrupt = interrupt
-        self._alert = alert
+        self._tell = tell
         self._changed = Event()
         self.over = Event()  # once no attempt will be given out any more, but for what a user asks for
         self._stops: dict[TrialKey, Event] = {}  # of the running trials
@@ -196,8 +195,8 @@ class RunControl:
         self._wake()
 
     def _act(self, decision: Decision) -> None:
-        for alert in decision.alerts:
-            self._alert(alert)
+        for notice in decision.notices:
+            self._tell(notice)
         for pace in decision.paces:
             self._record(PaceSet(at=time.time(), limit=pace.limit, why=pace.why, is_end=pace.is_end))
         if decision.ends_agents:

@@ -126,6 +126,7 @@ async def test_runs_share_the_places_of_each_node(tmp_path: Path) -> None:
                 _dispatcher(run.prepared, share, "r1"),
                 record=lambda _: None,
                 interrupt=share.interrupt,
+                tell=lambda _: None,
                 share=share,
             )
             for slot in own_slots:

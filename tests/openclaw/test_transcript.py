@@ -45,17 +45,6 @@ def facts(*lines: bytes) -> TranscriptFacts:
     return reader.facts
 
 
-@given(st.binary())
-@example(b"[" * 100_000)
-@example(b'{"type"' * 1000)
-@example(b'{"type":' + b"9" * 5000 + b"}")
-@example(b"\xff\xfe{}")
-def test_no_line_is_too_broken_to_be_read(line: bytes) -> None:
-    parsed = parse_line(line)
-    assert all(isinstance(event, dict) for event in parsed.events)
-    assert parsed.damaged == any("parse_error" in event for event in parsed.events) or parsed.events
-
-
 @settings(max_examples=50)
 @given(st.lists(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=5), max_size=4))
 @example([{"role": "assistant", "stopReason": []}])

@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from pinchbench.events import BudgetNearlyUsed, Notice, RunBegan, TrialEnded, TrialGraded
+from pinchbench.events import Notice, RunBegan, TrialEnded, TrialGraded
 from pinchbench.report.choice_text import answers, reading, tables
 from pinchbench.report.terminal.compare_table import print_choice
 from pinchbench.report.terminal.line_format import Column, aligned, grade_text, outcome_text
@@ -140,7 +140,7 @@ class ExperimentView:
                     self._name(name, outcome_text(event.outcome, retried=event.retried))
                 case TrialGraded() if not row.progress.is_reused(event.grade.key):
                     self._name(name, grade_text(event.grade))
-                case Notice() | BudgetNearlyUsed():
+                case Notice():
                     self._name(name, Text(plain(event.text)))
                 case _:
                     pass

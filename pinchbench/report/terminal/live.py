@@ -16,7 +16,6 @@ from rich.segment import ControlType
 from rich.text import Text
 
 from pinchbench.events import (
-    BudgetNearlyUsed,
     Event,
     Notice,
     OutputLine,
@@ -203,7 +202,7 @@ class LiveView:
                 self._line(grade_text(event.grade))
             case SkipAsked() | PaceChanged():
                 self._say_control(event)
-            case Notice() | BudgetNearlyUsed():
+            case Notice():
                 self._line(Text(plain(event.text)))
             case _:
                 pass

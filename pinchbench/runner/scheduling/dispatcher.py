@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Ending, Stop
 from pinchbench.model.trial import Attempt
 from pinchbench.results.statistics import is_passed
@@ -51,7 +50,7 @@ class Decision:
 
     retried: bool = False  # whether another attempt at the trial follows
     paces: tuple[Pace, ...] = ()  # to be recorded in this order
-    alerts: tuple[BudgetNearlyUsed, ...] = ()  # for a user who does not watch
+    notices: tuple[str, ...] = ()  # sentences for the user that change nothing
     ends_agents: bool = False  # whether the agents that run are to be stopped, for a limit is reached
 
 
@@ -93,7 +92,7 @@ class Dispatcher:
         self._probe: TrialKey | None = None
         self._is_paused = False  # by the user
         self._paces: list[Pace] = []  # these three: what the call that runs has decided so far
-        self._alerts: list[BudgetNearlyUsed] = []
+        self._notices: list[str] = []
         self._ends_agents = False
         self.stopped = ""
         self.stop: Stop | None = None
@@ -294,8 +293,7 @@ class Dispatcher:
 
     def _cap(self, why: str) -> None:
         """End the run with all that runs, when `why` says that a limit is reached; say so before it is."""
-        nearly = self.budget.nearly_used() + (() if self._shared is None else self._shared.nearly_used())
-        self._alerts += [BudgetNearlyUsed(text=text) for text in nearly]
+        self._notices += self.budget.nearly_used() + (() if self._shared is None else self._shared.nearly_used())
         if why:
             self._end(why, Stop.BUDGET)
             self._ends_agents = True
@@ -312,6 +310,6 @@ class Dispatcher:
 
     def _decided(self, *, retried: bool = False) -> Decision:
         """Return what the call has decided, and begin anew."""
-        paces, alerts, ends_agents = tuple(self._paces), tuple(self._alerts), self._ends_agents
-        self._paces, self._alerts, self._ends_agents = [], [], False
-        return Decision(retried=retried, paces=paces, alerts=alerts, ends_agents=ends_agents)
+        paces, notices, ends_agents = tuple(self._paces), tuple(self._notices), self._ends_agents
+        self._paces, self._notices, self._ends_agents = [], [], False
+        return Decision(retried=retried, paces=paces, notices=notices, ends_agents=ends_agents)

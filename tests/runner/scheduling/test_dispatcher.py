@@ -11,7 +11,6 @@ import pytest
 from anyio import create_task_group
 
 from fakes import attempts
-from pinchbench.events import BudgetNearlyUsed
 from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.grade import Grade
 from pinchbench.model.outcome import Outcome
@@ -103,12 +102,11 @@ class Bench:
         self.dispatcher = a_dispatcher(
             trials, slots=slots, retries=retries, limits=limits, began=self.began, fail_fast=fail_fast
         )
-        self.alerts: list[BudgetNearlyUsed] = []
         self.control = RunControl(
             self.dispatcher,
             record=self._record,
             interrupt=self.interrupt,
-            alert=self.alerts.append,
+            tell=lambda _: None,
         )
 
     def _record(self, record: Record) -> None:
@@ -377,7 +375,7 @@ def test_a_budget_that_is_used_up_ends_the_run_and_a_higher_one_makes_room() -> 
     dispatcher = a_dispatcher(limits=BudgetLimits(max_cost=1.0))
     first = given(dispatcher)
     decision = dispatcher.uses(first, Usage(requests=1, total_tokens=1, cost_usd=0.9), 1.0)
-    assert decision.alerts == (BudgetNearlyUsed(text="90% of --max-cost $1.00 is used: $0.90 is spent."),)
+    assert decision.notices == ("90% of --max-cost $1.00 is used: $0.90 is spent.",)
     assert dispatcher.next(1.0)[0] == math.inf
     assert dispatcher.set_limits(max_cost=10.0) == Decision()
     given(dispatcher, 1.0)
