@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @setting_options("doctor")
 @click.option("--offline", is_flag=True, help="Ask neither the model nor the judge.")
 @option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401
+def doctor(*, as_json: bool, **options: Any) -> None:  # noqa: ANN401
     """Check whether a run would work here, and say what to do if not.
 
     Looks at Python, OpenClaw, Node, keys (present or not; never shown), memory, disks, limits, and what the tasks need.
@@ -35,7 +35,6 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
     pinchbench-async doctor --model anthropic/claude-sonnet-4-6 --judge openai/gpt-5.5 --concurrency 8
     pinchbench-async doctor --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
-    from pinchbench import defaults
     from pinchbench.config.served import chat_at, run_at
     from pinchbench.doctor import bounded_check as report
     from pinchbench.doctor.examination import DoctorConfig, examine
@@ -45,7 +44,7 @@ def doctor(*, isolation: str, as_json: bool, **options: Any) -> None:  # noqa: A
         at = run_at(endpoints, options["model"])
         options |= {name: at.get(name) for name in ("base_url", "api", "api_key_env", "served") if name in at}
     judges = tuple(chat_at(endpoints, model, option="--judge") for model in options.pop("judge"))
-    config = DoctorConfig(**options, judges=judges, isolation=defaults.Isolation(isolation))
+    config = DoctorConfig(**options, judges=judges)
     show = (lambda _: None) if as_json else _show  # all are printed at the end
     findings = anyio.run(partial(examine, config, show=show, say=say))
     if as_json:

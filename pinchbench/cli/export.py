@@ -16,7 +16,6 @@ from pinchbench.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pinchbench.report.export.trial_rows import Column
     from pinchbench.results.finished_run import PastRun
 
 
@@ -24,16 +23,6 @@ TEXT_FORMATS = ("csv", "jsonl", "junit", "github", "rl", "wire")
 FILE_SUFFIXES = {"parquet": ".parquet", "inspect": ".eval", "atif": ".atif"}  # of a name that is derived from the run's
 PIECE_BYTES = 64 * 1024  # per write
 STDOUT = Path("-")
-
-
-def _print_columns(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    from pinchbench.report.export.trial_rows import COLUMNS
-
-    if not wanted or context.resilient_parsing:
-        return
-    for line in _column_lines(COLUMNS):
-        print_result(line)
-    context.exit()
 
 
 @click.command(context_settings=CONTEXT)
@@ -48,8 +37,6 @@ def _print_columns(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("-o", "--output", metavar="PATH", type=click.Path(path_type=Path),
               help="The file (for atif: the folder) to write, and - for stdout.  [default: stdout; for parquet, inspect"
               " and atif next to the run's results file]")  # fmt: skip
-@click.option("--columns", is_flag=True, is_eager=True, expose_value=False, callback=_print_columns,
-              help="Print the columns of csv, parquet and jsonl as a Markdown table, and exit.")  # fmt: skip
 @OUTPUT_DIR
 def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> None:
     """Write a run in the format of another tool.
@@ -58,7 +45,7 @@ def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> Non
     unless --output names a file; of a file that was written, the path is printed.
 
     \b
-    csv, parquet, jsonl  a table with one row a trial, for spreadsheets, pandas, DuckDB (its columns: --columns)
+    csv, parquet, jsonl  a table with one row a trial, for spreadsheets, pandas, DuckDB
     junit                test results for CI: a suite a category, a test a trial
     github               a summary in Markdown for a GitHub job
     inspect              a log that `inspect view` opens
@@ -136,10 +123,3 @@ def _pieces(lines: Iterable[str]) -> Iterator[bytes]:
             piece.clear()
     if piece:
         yield bytes(piece)
-
-
-def _column_lines(columns: Iterable[Column]) -> Iterator[str]:
-    yield "| column | type | meaning |"
-    yield "| --- | --- | --- |"
-    for column in columns:
-        yield f"| `{column.name}` | {column.kind} | {column.meaning} |"

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from pinchbench.config.settings import SETTINGS, Kind, Section
-from pinchbench.defaults import SuiteFormat
+from pinchbench.defaults import Isolation, Network, Sandbox, SuiteFormat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from enum import StrEnum
 
     from pinchbench.config.settings import Setting
 
@@ -93,13 +94,16 @@ def _joined(_context: click.Context, _parameter: click.Parameter, value: tuple[s
     return ";".join(value) if value else None
 
 
-def _format(_context: click.Context, _parameter: click.Parameter, value: str | None) -> SuiteFormat | None:
-    return SuiteFormat(value) if value else None
+def _member_of(kind: type[StrEnum]) -> dict[str, Any]:
+    return {"callback": lambda _context, _parameter, value: kind(value) if value else None}
 
 
 SPECIAL: dict[str, dict[str, Any]] = {
     "suite": {"type": _SuiteType(), "multiple": True, "callback": _joined},
-    "suite-format": {"callback": _format},
+    "suite-format": _member_of(SuiteFormat),
+    "isolation": _member_of(Isolation),
+    "sandbox": _member_of(Sandbox),
+    "network": _member_of(Network),
 }
 NAMES = {
     "exitfirst": ("-x", "--exitfirst"),
@@ -138,6 +142,15 @@ def setting_options(command: str, **others: dict[str, Any]) -> Callable[[Any], A
         return function
 
     return decorate
+
+
+def config_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options by the names of the fields that they fill: `no_wire` is the opposite of the field `wire`."""
+    found = dict(options)
+    for one in SETTINGS.values():
+        if one.negates and (value := found.pop(one.name.replace("-", "_"), None)) is not None:
+            found[one.field] = not value
+    return found
 
 
 def _of(setting: Setting, command: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import click
 
 from pinchbench.cli.cluster import on_cluster, take_cluster
 from pinchbench.cli.lazy import CONTEXT
-from pinchbench.cli.options import SettingsCommand, setting_options
+from pinchbench.cli.options import SettingsCommand, config_fields, setting_options
 from pinchbench.cli.settings_file import model_settings, take_judge, take_user
 from pinchbench.config.settings import absolute_path
 
@@ -57,16 +57,9 @@ def resume(
     listeners = take_listeners(otlp)
     if options["model"] is not None:
         options = model_settings(options, options["model"])
-    settings = {name: value for name, value in options.items() if value not in (None, False, ())}
-    if settings.pop("no_fail_fast", False):
-        settings["fail_fast"] = False
-    if settings.pop("no_wire", False):
-        settings["wire"] = False
-    settings["preflight"] = not settings.pop("no_preflight", False)
-    if judge is not None:
-        settings["judge"] = judge
-    if user is not None:
-        settings["user"] = user
+    given = {**options, "judge": judge, "user": user}
+    settings = config_fields({name: value for name, value in given.items() if value not in (None, False, ())})
+    settings.setdefault("preflight", True)  # not as in the run
     if run is not None and (experiment := find_experiment(run, absolute_path(output_dir, option="--output-dir"))):
         go_on_with_experiment(
             experiment,

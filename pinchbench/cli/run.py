@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinchbench.cli.lazy import CONTEXT
-from pinchbench.cli.options import setting_options
+from pinchbench.cli.options import config_fields, setting_options
 from pinchbench.cli.settings_file import WithDefaults, model_settings, read_settings, take_judge, take_user
-from pinchbench.defaults import Isolation, Network, Sandbox
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +28,6 @@ def run(
     as_json: bool,
     no_report: bool,
     no_upload: bool,
-    no_fail_fast: bool,
-    no_preflight: bool,
-    no_wire: bool,
-    isolation: str,
-    sandbox: str,
-    network: str,
     workspace_files: Path | None,
     openclaw_config: Path | None,
     env: tuple[str, ...],
@@ -75,16 +68,10 @@ def run(
     configs = [
         RunConfig(
             model=one,
-            **model_settings(options, one),
+            **config_fields(model_settings(options, one)),
             **additions,
             judge=judge,
             user=user,
-            isolation=Isolation(isolation),
-            sandbox=Sandbox(sandbox),
-            network=Network(network),
-            fail_fast=not no_fail_fast,
-            preflight=not no_preflight,
-            wire=not no_wire,
         )
         for one in model
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import DEFAULTS, Scope, check_fields, check_key, check_model, check_text, check_url
@@ -16,26 +16,50 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ChatConfig:
-    """An OpenAI-compatible endpoint, and who is asked there.
+class AskedModel:
+    """A model that the runner itself asks, at an OpenAI-compatible endpoint.
 
     Attributes:
-        whose: who answers, for sentences: `the judge`.
-        option: the option that names the model, `--judge`.
-        model: the model, as the endpoint knows it.
-        base_url: the endpoint.
-        api_key_env: the name of the environment variable that holds its key; None for an endpoint without one.
-        prices: USD for a million tokens of questions and of answers, where it does not say what they cost.
-        is_steady: whether a temperature of 0 is requested, because the same question should get the same answer.
+        option: the option that names the model.
+        whose: who answers, for sentences, and `owner` whose settings these are.
+        model: a model of the endpoint; with a provider's prefix (`openai/`, `openrouter/`, `anthropic/`) and no
+            `base_url`, that provider's.
+        base_url: the endpoint; None for the provider's own.
+        api_key_env: the name (never the value) of the environment variable that holds the key; None for the
+            provider's usual one, or for an endpoint without a key.
+        prices: USD for a million tokens of questions and of answers, where the endpoint names no cost.
     """
 
-    whose: str
-    option: str
+    option: ClassVar[str]
+    whose: ClassVar[str]
+    owner: ClassVar[str]
+
     model: str
-    base_url: str
-    api_key_env: str | None
+    base_url: str | None = None
+    api_key_env: str | None = None
     prices: tuple[float, float] | None = None
-    is_steady: bool = True
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether a temperature of 0 is requested, because the same question should get the same answer."""
+        return True
+
+    def _check_asked(self) -> None:
+        """Raise ConfigError, naming the option, when a value can't be used."""
+        owner = self.owner.capitalize()
+        address, key = f"{owner} base-url", f"{owner} api-key-env"
+        for name, value in ((self.option, self.model), (address, self.base_url), (key, self.api_key_env)):
+            check_text(name, value)
+        if self.base_url is not None:
+            check_url(address, self.base_url, key_option="its api-key-env")
+        if self.api_key_env is not None:
+            check_key(key, self.api_key_env)
+
+    def _take_provider(self, *others: str) -> None:
+        """Fill in the endpoint, the model and the key of a known provider."""
+        found = of_provider(self.option, self.model, self.api_key_env, others=others)
+        for name, value in zip(("base_url", "model", "api_key_env"), found, strict=True):
+            object.__setattr__(self, name, value)
 
 
 def of_provider(option: str, model: str, api_key_env: str | None, *, others: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -58,63 +82,40 @@ def of_provider(option: str, model: str, api_key_env: str | None, *, others: tup
     return base_url, name, api_key_env or usual_key
 
 
-def _check_asked(config: JudgeConfig | UserModelConfig, *, option: str, whose: str) -> None:
-    """Check who is asked, and where. Raises ConfigError, naming the option."""
-    address, key = f"{whose} base-url", f"{whose} api-key-env"
-    for name, value in ((option, config.model), (address, config.base_url), (key, config.api_key_env)):
-        check_text(name, value)
-    if config.base_url is not None:
-        check_url(address, config.base_url, key_option="its api-key-env")
-    if config.api_key_env is not None:
-        check_key(key, config.api_key_env)
-
-
-def _take_provider(config: JudgeConfig | UserModelConfig, option: str, *, others: tuple[str, ...] = ()) -> None:
-    """Fill in the endpoint, the model and the key of a known provider."""
-    found = of_provider(option, config.model, config.api_key_env, others=others)
-    for name, value in zip(("base_url", "model", "api_key_env"), found, strict=True):
-        object.__setattr__(config, name, value)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
-class JudgeConfig:
+class JudgeConfig(AskedModel):
     """Who judges, and how.
 
     Attributes:
-        model: a model of the endpoint; with a provider's prefix (`openai/`, `openrouter/`, `anthropic/`) and no
-            `base_url`, that provider's; `openclaw:MODEL` asks an OpenClaw agent without tools.
-        base_url: an OpenAI-compatible endpoint; None for the provider's own.
-        api_key_env: the name (never the value) of the environment variable that holds the key; None for the
-            provider's usual one, or for an endpoint without a key.
+        model: as for `AskedModel`; `openclaw:MODEL` asks an OpenClaw agent without tools.
         votes: how often the judge is asked about each trial, 1 to 25; the median counts.
         concurrency: calls to the judge at once, 1 to 64.
         cache: whether answers to the very same question are taken from the cache.
         served: what OpenClaw has to know of the model of an endpoint.
-        prices: USD for a million tokens of questions and of answers, where the endpoint names no cost.
         further: the other judges of the same trials, if there are several; none of them has further ones.
 
     Raises ConfigError, naming the option, when a value can't be used.
     """
 
-    model: str
-    base_url: str | None = None
-    api_key_env: str | None = None
+    option = "--judge"
+    whose = "the judge"
+    owner = "the judge's"
+
     votes: int = DEFAULTS["judge-votes"]
     concurrency: int = DEFAULTS["judge-concurrency"]
     cache: bool = True
     served: ServedModel = ServedModel()
-    prices: tuple[float, float] | None = None
     further: tuple[JudgeConfig, ...] = ()
 
     def __post_init__(self) -> None:
         """Check every value; fill in the endpoint and key of a known provider."""
-        _check_asked(self, option="--judge", whose="The judge's")
+        self._check_asked()
         check_model("--judge", self.model_id)
         if self.model_id.startswith("demo/"):
             raise ConfigError(f"--judge {self.model}: the built-in models play tasks; they can't judge.")
         check_fields(self, Scope.JUDGE)
         if self.base_url is None and not self.is_openclaw:
-            _take_provider(self, "--judge", others=(OPENCLAW_JUDGE,))
+            self._take_provider(OPENCLAW_JUDGE)
         elif self.base_url is None and self.api_key_env is not None:
             raise ConfigError("The judge's api-key-env goes with a base-url; OpenClaw knows its own keys.")
         elif self.base_url is not None and self.is_openclaw and "/" not in self.model_id.strip("/"):
@@ -149,17 +150,9 @@ class JudgeConfig:
         return self.model.removeprefix(OPENCLAW_JUDGE)
 
     @property
-    def endpoint(self) -> ChatConfig:
-        """Where it is asked, if no OpenClaw agent judges; several votes of one question should differ."""
-        return ChatConfig(
-            whose="the judge",
-            option="--judge",
-            model=self.model,
-            base_url=self.base_url or "",
-            api_key_env=self.api_key_env,
-            prices=self.prices,
-            is_steady=self.votes == 1,
-        )
+    def is_steady(self) -> bool:
+        """Whether a temperature of 0 is requested; several votes on one question should differ."""
+        return self.votes == 1
 
 
 def several_judges(judges: Sequence[JudgeConfig]) -> JudgeConfig | None:
@@ -183,42 +176,18 @@ def stored_models(options: object) -> list[dict[str, object]]:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class UserModelConfig:
-    """Which model plays the user.
+class UserModelConfig(AskedModel):
+    """Which model plays the user. Raises ConfigError, naming the option, when a value can't be used."""
 
-    Attributes:
-        model: a model of the endpoint; with a provider's prefix (`openai/`, `openrouter/`, `anthropic/`) and no
-            `base_url`, that provider's.
-        base_url: an OpenAI-compatible endpoint; None for the provider's own.
-        api_key_env: the name (never the value) of the environment variable that holds the key; None for the
-            provider's usual one, or for an endpoint without a key.
-        prices: as a judge's.
-
-    Raises ConfigError, naming the option, when a value can't be used.
-    """
-
-    model: str
-    base_url: str | None = None
-    api_key_env: str | None = None
-    prices: tuple[float, float] | None = None
+    option = "--user-model"
+    whose = "the user's model"
+    owner = "the user's"
 
     def __post_init__(self) -> None:
         """Check every value; fill in the endpoint and key of a known provider."""
-        _check_asked(self, option="--user-model", whose="The user's")
+        self._check_asked()
         check_model("--user-model", self.model)
         if self.model.startswith("demo/"):
             raise ConfigError(f"--user-model {self.model}: the built-in models play tasks; they can't play a user.")
         if self.base_url is None:
-            _take_provider(self, "--user-model")
-
-    @property
-    def endpoint(self) -> ChatConfig:
-        """Where it is asked."""
-        return ChatConfig(
-            whose="the user's model",
-            option="--user-model",
-            model=self.model,
-            base_url=self.base_url or "",
-            api_key_env=self.api_key_env,
-            prices=self.prices,
-        )
+            self._take_provider()

@@ -38,7 +38,7 @@ from pinchbench.redaction import is_key
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from pinchbench.config.asked_models import ChatConfig
+    from pinchbench.config.asked_models import AskedModel
     from pinchbench.http_client import Answer, HttpClient
     from pinchbench.llm.openai_api import Message
 
@@ -53,7 +53,7 @@ class HttpEndpoint:
     def __init__(
         self,
         client: HttpClient,
-        config: ChatConfig,
+        config: AskedModel,
         *,
         secret: str,
     ) -> None:
@@ -61,7 +61,7 @@ class HttpEndpoint:
         self.model = config.model
         self._config = config
         self._client = client
-        self._base_url = config.base_url.rstrip("/")
+        self._base_url = (config.base_url or "").rstrip("/")
         self._secret = secret
         self._temperature = 0 if config.is_steady else None
         self._options = RequestOptions(temperature=config.is_steady)
@@ -184,7 +184,7 @@ class HttpEndpoint:
 
 @asynccontextmanager
 async def open_endpoint(
-    config: ChatConfig, *, retry_policy: RetryPolicy = RetryPolicy()
+    config: AskedModel, *, retry_policy: RetryPolicy = RetryPolicy()
 ) -> AsyncGenerator[HttpEndpoint]:
     """Open a client for the endpoint of `config`; it is closed with the block.
 
@@ -195,12 +195,12 @@ async def open_endpoint(
     if config.api_key_env and not re.fullmatch(r"[!-~]+", secret):
         raise ConfigError(f"The value of {config.api_key_env} is no API key: it is empty or has spaces or other signs.")
     try:
-        httpx2.URL(config.base_url)
+        httpx2.URL(config.base_url or "")
     except httpx2.InvalidURL as error:
         raise ConfigError(f"The base-url of {config.option} is not a URL: {error}.") from error
     masked = secret if is_key(secret) else ""
     async with open_client(
-        config.base_url,
+        config.base_url or "",
         whose=config.whose,
         headers={"Authorization": f"Bearer {secret}"} if secret else {},
         secrets=[masked],

@@ -183,28 +183,14 @@ def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
     assert done.stderr.splitlines()[-1] == sentence
 
 
-def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path) -> None:
-    done = _pinchbench(*_run_args(tmp_path, "scenario: print \x1b[31mred\x1b[0m"), "-v", cwd=tmp_path)
-
-    assert "task_0 stdout:" in done.stderr
-    assert "\x1b" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("args", "code", "sentence"),
     [
         ((), 2, "Missing option '--model'"),
         (("--model", "a/b", "--concurrency", "0"), 2, "1<=x<=1024"),
         (("--model", "a/b", "--concurrency", "65"), 2, "goes from 1 to 64. More slots need the nodes of a --cluster"),
-        (("--model", "a/b", "--runs", "0"), 2, "1<=x<=1000"),
-        (("--model", "a/b", "--timeout-multiplier", "0"), 2, "0<x<=100"),
         (("--model", "a/b", "--timeout-multiplier", "nan"), 2, "--timeout-multiplier nan is out of range"),
         (("--model", "a/b", "--thinking", "hard"), 2, "'hard' is not one of"),
-        (("--model", "a/b", "--isolation", "none"), 2, "'none' is not one of"),
-        (("--model", " "), 2, "is not a model name"),
-        (("--model", "demo/einstein"), 2, "demo/oracle and demo/null"),
-        (("--model", "demo/oracle", "--isolation", "shared"), 2, "never runs in your own OpenClaw"),
-        (("--model", "a/b", "--api-key-env", "X"), 2, "goes with --base-url"),
         (("--model", "a/b", "--suite", "task_00_santy"), 2, "task_00_sanity"),
         (("--model", "a/b", "--suite", "productivty"), 2, "productivity"),
         (("--model", "a/b", "--suite", ","), 2, "--suite"),
@@ -213,21 +199,15 @@ def test_verbose_shows_the_agents_output_without_its_escape_codes(tmp_path: Path
         (("--model", "a/b", "--openclaw", "./nothing"), 4, "there is no such file"),
         (("--model", "a/b", "--nope"), 2, "No such option"),
         (("--model", "a/b", "--run-root", "~nosuch/x"), 2, "--run-root '~nosuch/x' names a home folder"),
-        (("--model", "a/b", "--output-dir", "~nosuch/x"), 2, "--output-dir '~nosuch/x' names a home folder"),
-        (("--model", "a/b", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
         (("tasks", "list", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
         (("--model", "a/b", "--tasks-dir", "x" * 300), 3, "File name too long"),
         (("tasks", "check", "--tasks-dir", "x" * 300), 3, "File name too long"),
         (("--model", b"a/\xff"), 2, "--model is not valid UTF-8"),
-        (("--model", "a/b", "--suite", b"\xff"), 2, "--suite is not valid UTF-8"),
-        (("--model", "a/b", "--run-root", b"\xff"), 2, "is not valid UTF-8"),
         (("--model", "foo"), 2, "--model foo: it names no provider; write PROVIDER/MODEL, such as anthropic/claude"),
         (("--model", "foo", "--suite", "nope"), 2, "or ENDPOINT/MODEL with an endpoint of pinchbench.yaml."),
         (("--model", "oracle", "--dry-run"), 2, "such as demo/oracle, or ENDPOINT/MODEL"),
         (("--model", "a/b", "--openclaw", "nowhere", "--dry-run"), 4, "--openclaw nowhere: there is no such file"),
         (("--model", "demo/oracle", "--thinking", "high", "--suite", "nope"), 2, "demo/oracle does not think"),
-        (("--model", "a/" + "b" * 200), 2, "--model is longer than 200 characters"),
-        (("--model", "a/b", "--base-url", "http://h/v1?key=x"), 2, "must not have a query or fragment"),
         (("tasks", "show", "nope"), 2, "has no task 'nope'."),
         (("tasks", "show", "task_00_santy"), 2, "Did you mean 'task_00_sanity'?"),
         (("tasks", "show", "all"), 2, "has no task 'all'."),
@@ -601,12 +581,9 @@ def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_agai
         (["--judge-votes", "3"], 2, "--judge-votes goes with --judge, which names the judge's model."),
         (["--no-judge-cache"], 2, "--no-judge-cache goes with --judge"),
         (["--judge", "m1"], 2, "--judge m1 begins neither with openai/"),
-        (["--judge", "m1"], 2, "Or name its URL with --judge-base-url."),
         (["--judge-base-url", "http://127.0.0.1:9/v1"], 2, "--judge-base-url goes with --judge"),
         (["--judge", "openai/m", "--judge-api-key-env", "K"], 2, "--judge-api-key-env goes with --judge-base-url"),
         (["--judge", "a", "--judge", "b", "--judge-base-url", "http://127.0.0.1:9/v1"], 2, "is for one judge"),
-        (["--judge", "openai/gpt-5"], 2, "--judge openai/gpt-5 needs a key in OPENAI_API_KEY"),
-        (["--judge-votes", "0"], 2, "0 is not in the range 1<=x<=25"),
         (["--pass-threshold", "0"], 2, "0.0 is not in the range 0<x<=1"),
     ],
 )
@@ -722,11 +699,3 @@ def test_the_environment_does_not_change_a_run_that_is_resumed(tmp_path: Path) -
         "resume", where, "--max-tokens", "9000", cwd=tmp_path, PINCHBENCH_MODEL="a/b", PINCHBENCH_THINKING="high"
     )
     assert again.returncode == 0, again.stderr
-
-    changed = _pinchbench(*_run_args(tmp_path, "hi", "hi"), "--max-tokens", "100", cwd=tmp_path)
-    where = str(Path(changed.stdout.strip()).with_suffix(""))
-    refused = _pinchbench("resume", where, "--thinking", "high", "--timeout-multiplier", "2", cwd=tmp_path)
-    assert refused.returncode == 2
-    assert "--thinking: not given → high" in refused.stderr
-    assert "--timeout-multiplier: 1.0 → 2.0" in refused.stderr
-    assert "--accept-changes" in refused.stderr

@@ -147,13 +147,6 @@ def test_each_variant_has_to_pass_the_gate(tmp_path: Path) -> None:
     assert pinchbench("resume", folder, "--baseline", folder, cwd=tmp_path).returncode == 6
 
 
-def test_a_wrong_file_is_refused_with_its_lines(tmp_path: Path) -> None:
-    path = written(tmp_path, last="  low2: {thinkin: low}\n")
-    done = pinchbench("experiment", path, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"{path}:15: `thinkin` is not a setting of a variant: did you mean `thinking`?" in done.stderr
-
-
 def test_several_models_are_an_experiment(tmp_path: Path) -> None:
     reported = pinchbench(
         "--model", "demo/oracle", "--model", "demo/null", "--suite", "task_00_sanity", "--dry-run", cwd=tmp_path

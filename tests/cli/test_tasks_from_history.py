@@ -97,7 +97,8 @@ def test_a_suite_is_made_without_keys_and_paths_and_can_be_listed_and_checked(ho
     assert "your conversations with OpenClaw" in suites.stdout
 
 
-def test_a_suite_that_is_there_is_replaced_only_when_asked_for(home: Home) -> None:
+def test_a_suite_that_is_there_is_replaced_only_when_asked_for(tmp_path: Path) -> None:
+    home = Home(tmp_path, "jsonl")
     assert home.call("--pick", "suggested", "--yes").returncode == 0
 
     refused = home.call("--pick", "suggested", "--yes")

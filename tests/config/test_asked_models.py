@@ -27,7 +27,7 @@ def test_a_judge_has_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"model": "m1"}, r"m1 begins neither with openai/, .* declare one in pinchbench\.yaml"),
+        ({"model": "m1"}, r"m1 begins neither with openai/, .* declare one in pinchbench\.yaml.*--judge-base-url"),
         ({"model": "openrouter/a/b"}, "--judge openrouter/a/b needs a key in OPENROUTER_API_KEY"),
         ({"model": "openclaw:a/b", "api_key_env": "HOME"}, "judge's api-key-env goes with a base-url"),
         ({"model": "openclaw:b", "base_url": URL}, "openclaw:provider/name"),
@@ -47,10 +47,9 @@ def test_what_a_judge_lacks_is_reported(monkeypatch: pytest.MonkeyPatch, options
 
 def test_a_known_provider_brings_its_address_and_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
-    endpoint = UserModelConfig(model="openai/gpt-5.5").endpoint
-    assert (endpoint.model, endpoint.api_key_env) == ("gpt-5.5", "OPENAI_API_KEY")
-    assert endpoint.base_url.startswith("https://")
-    assert endpoint.is_steady
+    user = UserModelConfig(model="openai/gpt-5.5")
+    assert (user.model, user.api_key_env, user.is_steady) == ("gpt-5.5", "OPENAI_API_KEY", True)
+    assert (user.base_url or "").startswith("https://")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from fake_judge import (
     verdict,
     wrong_usage,
 )
-from pinchbench.config.asked_models import ChatConfig, JudgeConfig
+from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.errors import ConfigError
 from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.prompt import Question, response_schema
@@ -66,8 +66,8 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
 
 
-def config(base_url: str) -> ChatConfig:
-    return JudgeConfig(model="m1", base_url=base_url, api_key_env="JUDGE_KEY").endpoint
+def config(base_url: str) -> JudgeConfig:
+    return JudgeConfig(model="m1", base_url=base_url, api_key_env="JUDGE_KEY")
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from pinchbench.config.settings import check_url
 from pinchbench.decoding import decode_json
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.files.user_data import config_dir
@@ -73,17 +74,11 @@ def read_account(env: Mapping[str, str]) -> Account:
 def server_url(env: Mapping[str, str]) -> str:
     """Return the leaderboard's URL without a trailing slash. Raises ConfigError if it would send keys unencrypted."""
     url = env.get(SERVER_VARIABLE, "").strip() or DEFAULT_SERVER
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        usable = bool(host) and parts.port != 0 and re.fullmatch(r"[!-~]+", url) is not None
-    except ValueError:
-        usable, host = False, ""
-    if not usable or parts.scheme not in ("http", "https"):
+    check_url(SERVER_VARIABLE, url, key_option=TOKEN_VARIABLE)
+    if _HEADER_VALUE.fullmatch(url) is None:
         raise ConfigError(f"{SERVER_VARIABLE} is not a URL; it looks like {DEFAULT_SERVER}.")
-    if parts.username is not None or "?" in url or "#" in url:
-        raise ConfigError(f"{SERVER_VARIABLE} must hold no user name, key, query or fragment; see {TOKEN_VARIABLE}.")
-    if parts.scheme == "http" and not is_loopback(host):
+    parts = urlsplit(url)
+    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         raise ConfigError(f"{SERVER_VARIABLE} must begin with https://, or keys could be read on the way.")
     return url.rstrip("/")
 

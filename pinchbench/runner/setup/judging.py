@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
     from pathlib import Path
 
-    from pinchbench.config.asked_models import ChatConfig, JudgeConfig, UserModelConfig
+    from pinchbench.config.asked_models import AskedModel, JudgeConfig, UserModelConfig
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.runner.setup.this_machine import Machine
 
@@ -70,7 +70,7 @@ async def open_judge(
                 agents, folder, model=config.model_id, base_url=config.base_url, marker=f"{run_id}/judge"
             )
         else:
-            endpoint = await stack.enter_async_context(_open(config.endpoint))
+            endpoint = await stack.enter_async_context(_open(config))
         certificate = await to_thread.run_sync(read_certificate, endpoint.describe(), PROMPT_VERSION)
         yield Judge(
             endpoint,
@@ -87,12 +87,12 @@ async def open_user_model(config: UserModelConfig | None) -> AsyncGenerator[Endp
     if config is None:
         yield None
         return
-    async with _open(config.endpoint) as client:
+    async with _open(config) as client:
         yield client
 
 
 @asynccontextmanager
-async def _open(config: ChatConfig) -> AsyncGenerator[Endpoint]:
+async def _open(config: AskedModel) -> AsyncGenerator[Endpoint]:
     # an HTTP client takes long to import: only runs that need it do so, and not in the event loop's thread
     await to_thread.run_sync(import_module, "pinchbench.llm.http")
     from pinchbench.llm.http import open_endpoint  # noqa: PLC0415 - imported above

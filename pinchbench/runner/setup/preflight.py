@@ -21,7 +21,7 @@ from pinchbench.runner.setup.this_machine import Machine
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pinchbench.config.asked_models import JudgeConfig, UserModelConfig
+    from pinchbench.config.asked_models import AskedModel, JudgeConfig, UserModelConfig
     from pinchbench.config.run_config import RunConfig
     from pinchbench.config.served import Endpoint
 
@@ -93,30 +93,28 @@ def of_judge(judge: JudgeConfig | None) -> Target | None:
     if judge is None:
         return None
     model = judge.model_id.partition("/")[2] if judge.is_openclaw else judge.model
-    return _of_asked(judge, model, subject="judge", option="--judge", whose="the judge's")
+    return _of_asked(judge, model)
 
 
 def of_user(user: UserModelConfig | None) -> Target | None:
     """Return what to ask of the user's model; None if the run has no such model, or it has no URL."""
     if user is None:
         return None
-    return _of_asked(user, user.model, subject="user's model", option="--user-model", whose="the user's")
+    return _of_asked(user, user.model)
 
 
-def _of_asked(
-    asked: JudgeConfig | UserModelConfig, model: str, *, subject: str, option: str, whose: str
-) -> Target | None:
+def _of_asked(asked: AskedModel, model: str) -> Target | None:
     if asked.base_url is None:
         return None
     return Target(
-        subject=subject,
+        subject=asked.whose.removeprefix("the "),
         model=model,
         base_url=asked.base_url.rstrip("/"),
         key=_value(asked.api_key_env),
         key_name=asked.api_key_env or "",
-        model_option=option,
-        url_option=f"{whose} base-url",
-        key_option=f"{whose} api-key-env",
+        model_option=asked.option,
+        url_option=f"{asked.owner} base-url",
+        key_option=f"{asked.owner} api-key-env",
     )
 
 

@@ -65,7 +65,7 @@ async def judge_of(
 ) -> AsyncGenerator[tuple[FakeJudge, Judge]]:
     async with fake_judge(*answers, choose=choose) as fake:
         config = JudgeConfig(model="m1", base_url=fake.base_url)
-        async with open_endpoint(config.endpoint, retry_policy=retry_policy) as endpoint:
+        async with open_endpoint(config, retry_policy=retry_policy) as endpoint:
             yield fake, Judge(endpoint, votes=votes, concurrency=concurrency, cache=cache)
 
 
