@@ -283,16 +283,15 @@ class TestFlood:
         stage.stdout.unlink()
 
     @pytest.mark.parametrize("keeps_output", sampled([False, True], {True}))
-    async def test_a_gibibyte_passes_and_costs_the_runner_nothing(
+    async def test_a_flood_below_the_limit_passes_and_costs_the_runner_nothing(
         self, stage: PlayFolders, *, keeps_output: bool
     ) -> None:
-        limits = Limits(output_limit_bytes=2048 * MIB)
-        spec = stage.spec(["head", "-c", str(1024 * MIB), "/dev/zero"], limits=limits)
+        spec = stage.spec(["head", "-c", str(256 * MIB), "/dev/zero"], limits=Limits(output_limit_bytes=300 * MIB))
         before = psutil.Process().memory_info().rss
         end = await run(replace(spec, keeps_output=keeps_output))
         assert psutil.Process().memory_info().rss - before < 20 * MIB
         assert (end.reason, end.exit_code) == (EndReason.EXITED, 0)
-        assert stage.stdout.stat().st_size == 1024 * MIB
+        assert stage.stdout.stat().st_size == 256 * MIB
         stage.stdout.unlink()
 
 

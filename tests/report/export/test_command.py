@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from past_runs import PlannedRun, random_trials, write_run
-from pinchbench.cli import cli
-from pinchbench.cli.export import FILE_SUFFIXES, PIECE_BYTES, TEXT_FORMATS
+from pinchbench.cli import cli, export
+from pinchbench.cli.export import FILE_SUFFIXES, TEXT_FORMATS
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.results.finished_run import read_run
 from wire.exchanges import CHAT, exchange, sse
@@ -106,13 +106,16 @@ def test_the_formats_tell_the_same_of_a_run(folder: Path) -> None:
     assert f"**Score {run.data.score.mean:.3f} " in unescape(_export(*arguments, "github").stdout)
 
 
-def test_a_long_export_comes_in_pieces_that_join_without_a_seam(tmp_path: Path) -> None:
-    write_run(tmp_path, PlannedRun(trials=random_trials(tasks=100, repetitions=3), slots=8))
+def test_a_long_export_comes_in_pieces_that_join_without_a_seam(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "PIECE_BYTES", 1000)
+    write_run(tmp_path, PlannedRun(trials=random_trials(tasks=20, repetitions=1), slots=8))
     done = _export(tmp_path, "--format", "csv")
     lines = done.stdout_bytes.split(b"\r\n")
 
-    assert len(done.stdout_bytes) > 2 * PIECE_BYTES
-    assert len(lines) == 302
+    assert len(done.stdout_bytes) > 2000
+    assert len(lines) == 22
     assert lines[-1] == b""
     assert all(line.startswith(b"20260102-") for line in lines[1:-1])
 
