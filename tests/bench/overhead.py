@@ -42,23 +42,6 @@ if TYPE_CHECKING:
 TASKS = 20  # of a suite: each is run as often as the number of trials asks for
 AGENT = agent_id(MODEL)
 PROMPT = "Do nothing."
-CHECKED = """---
-id: {task_id}
-grading_type: automated
-timeout_seconds: 60
----
-
-## Prompt
-
-{prompt}
-
-## Automated Checks
-
-```python
-def grade(transcript, workspace_path):
-    return {{"done": 1.0}}
-```
-"""
 TIME = "2026-01-01T00:00:00.000Z"
 SESSION = (
     {"type": "session", "version": 3, "id": "s", "timestamp": TIME, "cwd": "WORKSPACE"},
@@ -142,9 +125,7 @@ def one_run(folder: Path, *, trials: int, concurrency: int, checked: bool) -> Co
     prompts = {f"task_{number:02}": PROMPT for number in range(tasks)}
     config = run_config(folder, folder / "openclaw", prompts)
     if checked:
-        for task_id in prompts:
-            path = make_suite(folder, {}) / f"{task_id}.md"
-            path.write_text(CHECKED.format(task_id=task_id, prompt=PROMPT), encoding="utf-8")
+        make_suite(folder, prompts, check='return {"done": 1.0}')
     config = replace(config, runs=trials // tasks, concurrency=concurrency, isolation=Isolation.PRIVATE)
     began: list[float] = []
     graded = done_rss_bytes = 0

@@ -205,11 +205,11 @@ class TestTally:
         assert (answer.score, answer.events) == (1, {})
         assert "`events` is left out" in answer.notes[0]
 
-    def test_the_score_is_over_a_million_keys_and_the_breakdown_is_not(self) -> None:
-        answer = tally({number: number % 4 == 0 for number in range(1_000_000)})
+    def test_the_score_is_over_all_keys_and_the_breakdown_over_the_first(self) -> None:
+        answer = tally({number: number % 4 == 0 for number in range(100_000)})
         assert answer.score == 0.25
         assert len(answer.breakdown) == check_child.MAX_CRITERIA
-        assert answer.notes == ("the check gave 1000000 points: the score is over all, the first 500 are listed",)
+        assert answer.notes == ("the check gave 100000 points: the score is over all, the first 500 are listed",)
 
 
 class TestPaths:

@@ -54,13 +54,17 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return files.page
 
 
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    files = write_variants(tmp_path_factory.mktemp("large"), tasks=43, repetitions=3)
+def _written(folder: Path, *, tasks: int, repetitions: int) -> Path:
+    files = write_variants(folder, tasks=tasks, repetitions=repetitions)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paired_difference, "DRAWN_WAYS", 200)  # it takes seconds, and changes a digit
         write_experiment(read_experiment_runs(files), files.page)
     return files.page
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return _written(tmp_path_factory.mktemp("large"), tasks=24, repetitions=2)
 
 
 def _shown(page: Page) -> list[str]:
@@ -70,9 +74,9 @@ def _shown(page: Page) -> list[str]:
 @pytest.mark.long
 @pytest.mark.parametrize(("width", "is_dark"), [(DESK, True), (PHONE, False)])
 def test_5_variants_of_43_tasks_and_3_repetitions_are_all_there_at_once_and_axe_finds_nothing(
-    browser: Browser, large: Path, width: int, is_dark: bool
+    browser: Browser, tmp_path: Path, width: int, is_dark: bool
 ) -> None:
-    with opened(browser, large, width=width, is_dark=is_dark) as watched:
+    with opened(browser, _written(tmp_path, tasks=43, repetitions=3), width=width, is_dark=is_dark) as watched:
         page = watched.page
         assert page.evaluate("document.readyState") == "complete"
         assert page.locator(".matrix tbody tr").count() == 43
