@@ -127,7 +127,7 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
         interrupted=end.interrupted if end is not None else None,
         stopped=end.stopped if end is not None else "",
         stop=end.stop if end is not None else None,
-        limits=_limits(facts),
+        limits=limits_of(facts),
         sessions=tuple(state.sessions),
         changes=state.changes,
         reused=dict(sorted(Counter(one.reused_from for one in outcomes if one.reused_from).items())) or UNSET,
@@ -173,7 +173,8 @@ def ending_of(facts: RunFacts, state: RunState) -> RunFinished | None:
     return end if counts or state.unfinished(facts.keys) else None
 
 
-def _limits(facts: RunFacts) -> Limits:
+def limits_of(facts: RunFacts) -> Limits:
+    """Return the limits of a run. Raises ResultsError if they can't be read."""
     try:
         return convert(facts.config, Limits)
     except msgspec.ValidationError as error:

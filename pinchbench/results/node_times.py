@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from statistics import median
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -54,10 +53,7 @@ class NodeTimes(msgspec.Struct, frozen=True, kw_only=True):
         return self.pace is not None and self.compared >= MIN_COMPARED and self.pace >= SLOW
 
 
-NO_HARDWARE: Mapping[str, Hardware] = MappingProxyType({})
-
-
-def node_times(outcomes: Iterable[Outcome], hardware: Mapping[str, Hardware] = NO_HARDWARE) -> dict[str, NodeTimes]:
+def node_times(outcomes: Iterable[Outcome], hardware: Mapping[str, Hardware]) -> dict[str, NodeTimes]:
     """Return the times of each node, by name; nothing for a run of one machine.
 
     `outcomes` are those that count, `hardware` is that of nodes, by name. Trials of one task differ in what their

@@ -159,20 +159,12 @@ def student_t(freedom: int) -> float:
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """Return the unbiased probability that at least one of `k` trials passes, given that `c` of `n` did.
-
-    Needs c <= n and 1 <= k <= n.
-    """
-    _check_counts(n, c, k)
+    """Return the unbiased probability that at least one of `k` trials passes, given `c` of `n` did; 1 <= k <= n."""
     return (comb(n, k) - comb(n - c, k)) / comb(n, k)  # rounded once: never below pass^k
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """Return the unbiased probability that all of `k` trials pass, given that `c` of `n` did.
-
-    Needs c <= n and 1 <= k <= n.
-    """
-    _check_counts(n, c, k)
+    """Return the unbiased probability that all of `k` trials pass, given `c` of `n` did; 1 <= k <= n."""
     return comb(c, k) / comb(n, k)
 
 
@@ -203,11 +195,6 @@ def _pass_rate(passed: Sequence[tuple[int, int]], k: int) -> PassRate:
         pass_hat_k=mean_of([pass_hat_k(n, c, k) for n, c in enough]) if enough else None,
         tasks=len(enough),
     )
-
-
-def _check_counts(n: int, c: int, k: int) -> None:
-    if not (0 <= c <= n and 1 <= k <= n):
-        raise ValueError(f"no pass rate for {k} of {n} trials of which {c} passed")
 
 
 def _in_order(scores_by_task: Scores) -> list[tuple[float, ...]]:

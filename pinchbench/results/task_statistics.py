@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import atanh, exp, fsum, log, sqrt, tanh
+from math import atanh, fsum, sqrt, tanh
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEMO_MODELS
@@ -12,14 +12,13 @@ from pinchbench.results.compare.samples import settings_of, side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import runs_of
-from pinchbench.results.statistics import ROUNDING, Z, estimate, mean_of, student_t
+from pinchbench.results.statistics import ROUNDING, Z, estimate, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from pinchbench.results.compare.samples import Origin, TaskTrials
-    from pinchbench.results.finished_run import PastRun
 
     ScoresByTask = Mapping[str, Sequence[float]]  # the scores of one subject's trials
 
@@ -41,43 +40,36 @@ def find_subjects(output_dir: Path, *, digests: Mapping[str, str]) -> FoundSubje
     Only scores of the tasks in `digests`, by id, are used, and of trials that were run and graded with that digest.
     Replays are not used: their replies were given in other runs.
     """
-    runs: list[PastRun] = []
-    excluded: list[str] = []
-    built_in = 0
-    for one in runs_of(output_dir):
-        try:
-            if read_facts(one.provenance).config.get("model") in DEMO_MODELS:
-                built_in += 1
-            else:
-                runs.append(read_run(one))
-        except ResultsError as error:
-            excluded.append(f"{one.name} can't be read: {error}")
-    if built_in:
-        excluded.append(f"Built-in models tell nothing about others; their runs ({built_in}) are not used.")
-    found = _subjects_of(runs, digests)
-    return FoundSubjects(subjects=found.subjects, excluded=(*excluded, *found.excluded))
-
-
-def _subjects_of(runs: Sequence[PastRun], digests: Mapping[str, str]) -> FoundSubjects:
-    """Pool runs of the same model and settings."""
     pooled: dict[tuple[str, tuple[tuple[str, str], ...]], dict[str, tuple[float, ...]]] = {}
     excluded: list[str] = []
     seen: set[Origin] = set()
-    for run in runs:
-        if run.facts.config.get("replay") is not None:
-            excluded.append(f"{run.files.name} is not used: it is a replay.")
+    built_in = 0
+    for files in runs_of(output_dir):
+        try:
+            config = read_facts(files.provenance).config
+            if config.get("model") in DEMO_MODELS:
+                built_in += 1
+                continue
+            run = read_run(files)
+        except ResultsError as error:
+            excluded.append(f"{files.name} can't be read: {error}")
+            continue
+        if config.get("replay") is not None:
+            excluded.append(f"{files.name} is not used: it is a replay.")
             continue
         side = side_of([run], seen=seen)
         excluded += side.left_aside
         tasks = [task for task in side.tasks.values() if task.scores and task.task_id in digests]
         others = [task.task_id for task in tasks if not _is_version(task, digests[task.task_id])]
         if others:
-            excluded.append(f"{run.files.name} had other versions of {', '.join(others)}, which are not used.")
+            excluded.append(f"{files.name} had other versions of {', '.join(others)}, which are not used.")
         settings = tuple((name, value) for name, value in settings_of(run).items() if name != "suite")
         for task in tasks:
             if task.task_id not in others:
                 own = pooled.setdefault((run.model, settings), {})
                 own[task.task_id] = own.get(task.task_id, ()) + task.scores
+    if built_in:
+        excluded.append(f"Built-in models tell nothing about others; their runs ({built_in}) are not used.")
     return FoundSubjects(subjects=tuple(pooled.values()), excluded=tuple(excluded))
 
 
@@ -88,9 +80,8 @@ def _is_version(task: TaskTrials, digest: str) -> bool:
 FEWEST_SUBJECTS = 4  # with three, the interval of a correlation is undefined
 FEWEST_TASKS = 3  # the rest of a task is the mean of at least two others
 
-# COVERAGE: how often the nominal 95% intervals contain the true value, in %, by simulation (tests/bench/items.py
-# prints it). Fisher's z and the jackknife of a logarithm are exact for neither, since scores are in 0-1 and few
-# subjects were seen.
+# tests/bench/items.py prints how often the nominal 95% intervals contain the true value, by simulation: Fisher's z is
+# not exact, since scores are in 0-1 and few subjects were seen.
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,8 +102,8 @@ class Item:
             been drawn from.
         discrimination: the correlation over subjects, in -1 to 1, of the task's mean with the mean of the other tasks;
             None if it can't be estimated.
-        noise_share: the share of the variance of a trial's score, in 0-1, that is between trials of the same subject;
-            None if it can't be estimated.
+        noise_share: the share of the variance of a trial's score, in 0-1, that is between trials of the same subject:
+            1 if subjects differ by less than chance alone would make them, None if it can't be estimated.
         trials: the number of scores.
         unknown: why values are None, one sentence each.
     """
@@ -120,22 +111,13 @@ class Item:
     task_id: str
     mean: Value
     discrimination: Value | None
-    noise_share: Value | None
+    noise_share: float | None
     subjects: int
     trials: int
     unknown: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ItemStatistics:
-    """The statistics of all tasks, and the noise share over them; None if no task has one."""
-
-    items: tuple[Item, ...]
-    subjects: int
-    noise_share: Value | None
-
-
-def item_statistics(subjects: Sequence[ScoresByTask]) -> ItemStatistics:
+def item_statistics(subjects: Sequence[ScoresByTask]) -> tuple[Item, ...]:
     """Compute the statistics of each task that has a score, in the order of the task ids.
 
     All subjects must have run the same version of a task. The order of subjects makes no difference.
@@ -144,13 +126,10 @@ def item_statistics(subjects: Sequence[ScoresByTask]) -> ItemStatistics:
     means = [{task_id: mean_of(scores) for task_id, scores in one.items() if scores} for one in subjects]
     centres = {task_id: mean_of([own[task_id] for own in means if task_id in own]) for task_id in tasks}
     items = []
-    parts = []
     for task_id in tasks:
         groups = sorted(tuple(sorted(one[task_id])) for one in subjects if one.get(task_id))
         discrimination, too_few = _discrimination(task_id, means, centres)
         noise, no_noise = _noise_share(groups)
-        if (part := _variances(groups)) is not None:
-            parts.append(part)
         items.append(
             Item(
                 task_id=task_id,
@@ -162,7 +141,7 @@ def item_statistics(subjects: Sequence[ScoresByTask]) -> ItemStatistics:
                 unknown=tuple(sentence for sentence in (too_few, no_noise) if sentence),
             )
         )
-    return ItemStatistics(items=tuple(items), subjects=len(subjects), noise_share=_noise_of_suite(parts))
+    return tuple(items)
 
 
 def _mean_over_subjects(groups: Sequence[Sequence[float]]) -> Value:
@@ -214,50 +193,12 @@ def _variances(groups: Sequence[Sequence[float]]) -> tuple[float, float] | None:
     return within, (among - within) / per_subject
 
 
-def _noise_share(groups: Sequence[Sequence[float]]) -> tuple[Value | None, str]:
+def _noise_share(groups: Sequence[Sequence[float]]) -> tuple[float | None, str]:
     if len(groups) < 2:  # noqa: PLR2004 - a variance
         return None, "The noise share needs two variants with a score on it."
     if (found := _variances(groups)) is None:
         return None, "The noise share needs repetitions: no variant has more than one score on it."
-    if found[0] <= ROUNDING**2 and abs(found[1]) <= ROUNDING**2:
+    within, between = found
+    if within <= ROUNDING**2 and abs(between) <= ROUNDING**2:
         return None, "The noise share is undefined: all scores are equal."
-    without = [_variances([*groups[:place], *groups[place + 1 :]]) for place in range(len(groups))]
-    return _share(found, without if len(groups) >= FEWEST_SUBJECTS else []), ""
-
-
-def _noise_of_suite(parts: Sequence[tuple[float, float]]) -> Value | None:
-    """Divide the variances summed over tasks; the interval is for the tasks that these might have been drawn from."""
-    total = fsum(within for within, _ in parts), fsum(between for _, between in parts)
-    if not parts or total[0] + abs(total[1]) <= ROUNDING**2:
-        return None
-    without = [(total[0] - within, total[1] - between) for within, between in parts]
-    return _share(total, without if len(parts) >= FEWEST_SUBJECTS else [])
-
-
-def _share(found: tuple[float, float], without: Sequence[tuple[float, float] | None]) -> Value:
-    """Return within/(within + between), with the jackknife's interval of the logarithm of the total's ratio.
-
-    A between of less than 0 means that subjects differ by less than chance alone would make them: the share is 1.
-    """
-    value = _as_share(found)
-    logs = [ratio for one in without if one is not None and (ratio := _log_ratio(one)) is not None]
-    centre = _log_ratio(found)
-    if centre is None or not logs or len(logs) < len(without):
-        return Value(value=value)
-    count = len(logs)
-    pseudo = [count * centre - (count - 1) * one for one in logs]
-    middle = mean_of(pseudo)
-    half = student_t(count - 1) * sqrt(fsum((one - middle) ** 2 for one in pseudo) / (count - 1) / count)
-    high, low = (min(1.0, exp(-(middle + end))) for end in (-half, half))
-    return Value(value=value, low=min(value, low), high=max(value, high))
-
-
-def _as_share(found: tuple[float, float]) -> float:
-    within, between = found
-    return 1.0 if between <= 0 else within / (within + between)
-
-
-def _log_ratio(found: tuple[float, float]) -> float | None:
-    """Return the logarithm of (within + between)/within; below 0 if between is negative, None if it is undefined."""
-    within, between = found
-    return log((within + between) / within) if within > ROUNDING**2 and within + between > ROUNDING**2 else None
+    return (1.0 if between <= 0 else within / (within + between)), ""

@@ -76,7 +76,7 @@ ITEM_FIELDS: Mapping[str, Callable[[ListedItem], Value]] = {
     "category": lambda one: one.category,
     "mean": lambda one: one.item.mean.value,
     "discrimination": lambda one: None if one.item.discrimination is None else one.item.discrimination.value,
-    "noise": lambda one: None if one.item.noise_share is None else one.item.noise_share.value,
+    "noise": lambda one: one.item.noise_share,
     "variants": lambda one: float(one.item.subjects),
     "trials": lambda one: float(one.item.trials),
 }
@@ -292,7 +292,7 @@ def items_page(catalogue: Catalogue, query: QueryParams) -> Page:
     return site_page(
         "items.html.j2",
         table=table,
-        statistics=found.statistics,
+        subjects=found.subjects,
         trials=sum(one.item.trials for one in found.items),
         unknown=list(Counter(reason for one in found.items for reason in one.item.unknown).items()),
         excluded=found.excluded,

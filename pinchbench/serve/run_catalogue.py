@@ -16,7 +16,7 @@ from pinchbench.results.journal.journal import is_written
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import runs_of
 from pinchbench.results.run_list import RunEntry, State, run_entry
-from pinchbench.results.task_statistics import Item, ItemStatistics, find_subjects, item_statistics
+from pinchbench.results.task_statistics import Item, find_subjects, item_statistics
 from pinchbench.serve.live_run import LiveRun
 
 if TYPE_CHECKING:
@@ -173,9 +173,6 @@ def _stat(path: Path) -> tuple[int, int, int] | None:
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-EMPTY = ItemStatistics(items=(), subjects=0, noise_share=None)
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ListedItem:
     """A task of the page: its statistics, its title and its category."""
@@ -187,22 +184,21 @@ class ListedItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundItems:
-    """The statistics of all tasks; `excluded` are sentences on what is not used."""
+    """The statistics of all tasks over `subjects`; `excluded` are sentences on what is not used."""
 
     items: tuple[ListedItem, ...]
-    statistics: ItemStatistics
+    subjects: int
     excluded: tuple[str, ...]
 
 
 def _find_items(output_dir: Path, _signature: Signature) -> FoundItems:
     tasks = _newest_tasks(output_dir)
     found = find_subjects(output_dir, digests={task_id: task.digest for task_id, task in tasks.items()})
-    statistics = item_statistics(found.subjects) if found.subjects else EMPTY
     items = tuple(
         ListedItem(item=item, title=tasks[item.task_id].title, category=tasks[item.task_id].category)
-        for item in statistics.items
+        for item in item_statistics(found.subjects)
     )
-    return FoundItems(items=items, statistics=statistics, excluded=found.excluded)
+    return FoundItems(items=items, subjects=len(found.subjects), excluded=found.excluded)
 
 
 def _newest_tasks(output_dir: Path) -> dict[str, TaskFacts]:

@@ -214,7 +214,7 @@ def test_a_slow_node_is_named_with_how_much_longer_the_same_tasks_took_there() -
         for number in range(5)
         for node, took_s in (("first", 100.0), ("second", 160.0))
     ]
-    nodes, slow = node_sentences(node_times(outcomes))
+    nodes, slow = node_sentences(node_times(outcomes, {}))
     assert nodes == "Nodes: first: 5 trials, median 1 min 40 s; second: 5 trials, median 2 min 40 s."
     assert slow.startswith(
         "second is slow: trials took 1.6 times as long there as the same tasks elsewhere (5 trials)."

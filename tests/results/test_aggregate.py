@@ -366,14 +366,9 @@ FAILED = ProbeFacts(at=9.0, point=1, duration_s=30.0, error="no whole answer wit
 UNPRICED = ProbeFacts(at=6.0, point=0, duration_s=1.0, usage=Usage(total_tokens=420))
 
 
-def test_a_probe_survives_the_journal_and_is_part_of_the_runs_state() -> None:
-    records = [decode(encode(ProbeEnded(at=one.at + 1, probe=one))) for one in (ANSWERED, FAILED)]
-
-    assert RunState.of(records).probes == [ANSWERED, FAILED]
-
-
-def test_probes_are_summed_up_with_what_has_no_price() -> None:
-    totals = probe_totals([ANSWERED, UNPRICED, FAILED])
+def test_probes_are_read_and_summed_up_with_what_has_no_price() -> None:
+    records = [decode(encode(ProbeEnded(at=one.at + 1, probe=one))) for one in (ANSWERED, UNPRICED, FAILED)]
+    totals = probe_totals(RunState.of(records).probes)
 
     assert totals is not None
     assert (totals.sent, totals.failed, totals.without_cost) == (3, 1, 1)

@@ -294,6 +294,7 @@ def test_what_was_acknowledged_is_read_back_once_and_in_order_wherever_the_disk_
         read = read_journal(path)
     assert [record for record in read.records if record in acknowledged] == acknowledged
     assert [record for record in tried if record in read.records] == list(read.records)  # in order, none twice
+    assert read.differences == ()  # what was not acknowledged leaves no gap
     assert len(read.problems) <= failures  # a torn line for each group that could not be cut off, and no other
     if not failures:
         assert list(read.records) == acknowledged

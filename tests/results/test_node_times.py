@@ -23,7 +23,7 @@ def test_a_node_with_the_long_tasks_is_not_slow() -> None:
     tasks = range(MIN_COMPARED)
     outcomes = [made(task, node, 10.0 * (task + 1)) for task in tasks for node in ("a", "b")]
     outcomes += [made(100 + task, "b", 900.0) for task in tasks]
-    times = node_times(outcomes)
+    times = node_times(outcomes, {})
     assert list(times) == ["a", "b"]
     short, long = times.values()
     assert long.execution_time_median > 2 * short.execution_time_median
@@ -36,7 +36,7 @@ def test_a_node_where_the_same_tasks_take_longer_is_slow_if_enough_are_compared(
         usual = [made(task, node, 10.0, repetition=2) for task in range(tasks) for node in ("a", "b")]
         return [made(task, "c", 16.0) for task in range(tasks)] + usual
 
-    few, enough = (node_times(outcomes(number))["c"] for number in (MIN_COMPARED - 1, MIN_COMPARED))
+    few, enough = (node_times(outcomes(number), {})["c"] for number in (MIN_COMPARED - 1, MIN_COMPARED))
     assert (few.pace, few.is_slow) == (1.6, False)
     assert (enough.pace, enough.is_slow) == (1.6, True)
 

@@ -108,14 +108,6 @@ def test_done_trials_are_tallied_once_by_the_grade_that_counts(records: list[Rec
 COMPLETED = Outcome(key=FIRST, reason=Reason.COMPLETED, digest="old")
 
 
-def test_only_attempts_that_are_valid_and_without_a_final_grade_wait_for_one() -> None:
-    failed = replace(COMPLETED, reason=Reason.PROVIDER_ERROR)
-    second, other = replace(COMPLETED, attempt=2), replace(COMPLETED, key=TrialKey(task_id="task_b", repetition=1))
-    records = [TrialFinished(outcome=one) for one in (failed, other, second)]
-
-    assert RunState.of([STARTED, *records]).left(PLAN).ungraded == (second, other)
-
-
 @pytest.mark.parametrize(
     ("reasons", "number"),
     [

@@ -68,8 +68,8 @@ def test_built_in_models_replays_and_unreadable_runs_are_excluded_and_counted(tm
     assert found.subjects == ()
     assert [sentence.split(":")[0] for sentence in found.excluded] == [
         f"{broken} can't be read",
-        "Built-in models tell nothing about others; their runs (1) are not used.",
         f"{replay} is not used",
+        "Built-in models tell nothing about others; their runs (1) are not used.",
     ]
 
 
@@ -86,7 +86,7 @@ def test_a_task_that_agrees_with_the_others_discriminates_and_one_that_contradic
         [{"good": (level,), "other": (level,), "third": (level,), "wrong": (1 - level,)} for level in (0, 0.2, 0.5, 1)]
     )
 
-    by_task = {item.task_id: item.discrimination for item in found.items}
+    by_task = {item.task_id: item.discrimination for item in found}
     assert by_task["good"] is not None
     assert by_task["wrong"] is not None
     assert by_task["good"].value == pytest.approx(1)
@@ -103,7 +103,7 @@ def test_a_task_that_agrees_with_the_others_discriminates_and_one_that_contradic
     ],
 )  # fmt: skip
 def test_what_can_not_be_estimated_says_why(subjects: list[dict[str, tuple[float, ...]]], reasons: list[str]) -> None:
-    item = item_statistics(subjects).items[0]
+    item = item_statistics(subjects)[0]
 
     assert (item.discrimination, item.noise_share) == (None, None)
     assert [sentence.startswith(reason) for sentence, reason in zip(item.unknown, reasons, strict=True)] == [True] * 2
@@ -113,20 +113,15 @@ def test_what_can_not_be_estimated_says_why(subjects: list[dict[str, tuple[float
 def test_each_interval_contains_its_value_and_stays_in_its_range(subjects: list[dict[str, list[float]]]) -> None:
     found = item_statistics(subjects)
 
-    for value, least in (
-        *((item.mean, 0) for item in found.items),
-        *((item.discrimination, -1) for item in found.items),
-        *((item.noise_share, 0) for item in found.items),
-        (found.noise_share, 0),
-    ):
+    assert all(0 <= item.noise_share <= 1 for item in found if item.noise_share is not None)
+    for value, least in (*((item.mean, 0) for item in found), *((item.discrimination, -1) for item in found)):
         if value is not None and value.low is not None and value.high is not None:
             assert least <= value.low <= value.value <= value.high <= 1
 
 
 @pytest.mark.long
 def test_nine_of_ten_intervals_hold_the_true_value() -> None:
-    discrimination, noise, known = intervals_held(models=8, repetitions=3, suites=6)
+    held, known = intervals_held(models=8, repetitions=3, suites=6)
 
-    assert discrimination > 0.9
-    assert noise > 0.8  # the nominal 95% are 87 to 92 with few variants
+    assert held > 0.9
     assert known > 0.9

@@ -113,7 +113,7 @@ class RequiredSamples:
     is_scatter_known: bool = False
 
 
-def difference_of(pairs: Sequence[Pair], *, seed: int = SEED, flips: int = FLIPS) -> Difference:
+def difference_of(pairs: Sequence[Pair], *, flips: int = FLIPS) -> Difference:
     """Compare two sides over the population of tasks: each task has the same weight, however often it was run.
 
     Tasks are the random units, as in the interval of a single run (`statistics.estimate`): both the interval and the
@@ -127,7 +127,7 @@ def difference_of(pairs: Sequence[Pair], *, seed: int = SEED, flips: int = FLIPS
     untested = untested_difference(pairs)
     if untested.tasks < FEWEST_TASKS:
         return untested
-    p, is_exact = _test(pairs, _sorted_differences(pairs), seed, flips)
+    p, is_exact = _test(pairs, _sorted_differences(pairs), flips)
     return replace(untested, p=p, is_exact=is_exact)
 
 
@@ -246,7 +246,7 @@ def _skewed(differences: Sequence[float]) -> tuple[float, float]:
     return (further, 0.0) if shift < 0 else (0.0, further)
 
 
-def _test(pairs: Sequence[Pair], differences: Sequence[float], seed: int, flips: int) -> tuple[float, bool]:
+def _test(pairs: Sequence[Pair], differences: Sequence[float], flips: int) -> tuple[float, bool]:
     """Return the p, and whether all permutations were evaluated.
 
     If two models are equally good at each task, their scores are exchangeable. With equally many trials per side, the
@@ -254,19 +254,19 @@ def _test(pairs: Sequence[Pair], differences: Sequence[float], seed: int, flips:
     the side with one trial is seldom worse, but then by far. So trials are also permuted there, and the larger p is
     used: flipped signs account for tasks that differ in which side is better.
     """
-    turned = _sign_flip_test(differences, seed, flips)
+    turned = _sign_flip_test(differences, flips)
     if all(len(pair.a) == len(pair.b) for pair in pairs):
         return turned
-    return max(turned, (_dealing_test(pairs, seed, flips), False))
+    return max(turned, (_dealing_test(pairs, flips), False))
 
 
-def _dealing_test(pairs: Sequence[Pair], seed: int, deals: int) -> float:
+def _dealing_test(pairs: Sequence[Pair], deals: int) -> float:
     """Return how often a random assignment of each task's trials to the sides gives a mean at least as far from 0."""
     seen = fsum(pair.difference for pair in pairs)
     # the same draws for both orders of the sides
     sides = [(pair.a, pair.b) if seen > 0 else (pair.b, pair.a) for pair in pairs]
     least = abs(seen) - ROUNDING * len(pairs)
-    return dealing_test(sides, _apart, lambda one: abs(one) >= least, seed=seed, deals=deals)
+    return dealing_test(sides, _apart, lambda one: abs(one) >= least, deals=deals)
 
 
 def _apart(a: Side, b: Side) -> float:
@@ -278,7 +278,6 @@ def dealing_test(
     apart: Callable[[Side, Side], float],
     is_extreme: Callable[[float], bool],
     *,
-    seed: int,
     deals: int,
 ) -> float:
     """Return the p of a permutation test that deals the trials of each task to the sides A and B at random.
@@ -286,7 +285,7 @@ def dealing_test(
     `apart` says how far apart the scores of A and B of a task are, `is_extreme` whether the sum over the tasks is at
     least as extreme as the observed one. The order of tasks and of scores makes no difference.
     """
-    source = Random(seed)  # noqa: S311 - not for secrets
+    source = Random(SEED)  # noqa: S311 - not for secrets
     sums = [0.0] * deals
     counts = Counter((tuple(sorted((*a, *b))), len(b)) for a, b in tasks)
     drawn = max(FEWEST_WAYS, DRAWN_WAYS // max(1, len(counts)))
@@ -307,7 +306,7 @@ def _ways(scores: Side, of_b: int, source: Random, drawn: int) -> Iterator[tuple
         yield a, b
 
 
-def _sign_flip_test(differences: Sequence[float], seed: int, flips: int) -> tuple[float, bool]:
+def _sign_flip_test(differences: Sequence[float], flips: int) -> tuple[float, bool]:
     """Return how often random signs give a mean at least as far from 0, and whether all combinations were evaluated."""
     sizes = [abs(one) for one in differences if one]  # sorted by size: the same draws for both orders of the sides
     if not sizes:
@@ -317,7 +316,7 @@ def _sign_flip_test(differences: Sequence[float], seed: int, flips: int) -> tupl
         # with the first one positive: the other half mirrors these
         sums = [sizes[0] + one for one in _all_sums(sizes[1:])]
         return sum(abs(one) >= seen for one in sums) / len(sums), True
-    source = Random(seed)  # noqa: S311 - not for secrets
+    source = Random(SEED)  # noqa: S311 - not for secrets
     sums = [0.0] * flips
     for start in range(0, len(sizes), AT_ONCE):
         sums = list(map(add, sums, source.choices(_all_sums(sizes[start : start + AT_ONCE]), k=flips)))

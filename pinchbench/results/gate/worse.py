@@ -20,7 +20,7 @@ from pinchbench.results.compare.paired_difference import (
     pooled_variance,
 )
 from pinchbench.results.gate.gate_record import GateVerdict
-from pinchbench.results.statistics import ROUNDING, SEED, Z, mean_of, student_t, variance_of
+from pinchbench.results.statistics import ROUNDING, Z, mean_of, student_t, variance_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,9 +67,7 @@ def verdict_of(difference: Difference, *, margin: float) -> GateVerdict:
     return GateVerdict.CANNOT_TELL
 
 
-def weigh(
-    pairs: Sequence[Pair], *, stability: Stability | None, margin: float, seed: int = SEED, deals: int = FLIPS
-) -> GateEvidence:
+def weigh(pairs: Sequence[Pair], *, stability: Stability | None, margin: float, deals: int = FLIPS) -> GateEvidence:
     """Weigh the evidence of tasks with scores on both sides, A being the baseline; tasks that are not stable as well.
 
     The tasks are fixed: both runs have the same ones, and the question is whether these came out worse. So only the
@@ -85,7 +83,7 @@ def weigh(
         return GateEvidence()
     mean = mean_of([pair.difference for pair in stable])
     trials = sum(len(pair.b) for pair in stable)
-    p = _dealing_test(pairs, stable, stability, seed, deals)
+    p = _dealing_test(pairs, stable, stability, deals)
     evidence = GateEvidence(
         difference=Difference(mean=mean, p=p, tasks=len(stable)),
         trials=trials,
@@ -154,9 +152,7 @@ class _Noise:
         return most_unseen(self.apart, max(2, trials))
 
 
-def _dealing_test(
-    pairs: Sequence[Pair], stable: Sequence[Pair], stability: Stability | None, seed: int, deals: int
-) -> float:
+def _dealing_test(pairs: Sequence[Pair], stable: Sequence[Pair], stability: Stability | None, deals: int) -> float:
     """Return how often a random assignment of each task's trials to the sides makes B as bad as it is, or worse."""
 
     def apart(a: Sequence[float], b: Sequence[float]) -> float:
@@ -166,4 +162,4 @@ def _dealing_test(
     seen = fsum(pair.difference for pair in stable) + ROUNDING * len(pairs)
     # tasks with too few trials are never stable
     tasks = [(pair.a, pair.b) for pair in pairs if stability is None or len(pair.a) >= stability.min_trials]
-    return dealing_test(tasks, apart, lambda one: one <= seen, seed=seed, deals=deals)
+    return dealing_test(tasks, apart, lambda one: one <= seen, deals=deals)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from pinchbench import events
-from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
 from pinchbench.results import records
+from pinchbench.results.aggregate import limits_of
 from pinchbench.results.journal.recovery import MAX_RECORD_BYTES
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.run_state import RunState, as_resumed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pinchbench.events import Event
@@ -148,28 +148,19 @@ class FollowedRun:
         gone = self.state.gone
         planned = [key for key in self.facts.keys if key.task_id not in gone]
         ahead = self.state.left(planned).keys
-        config = self.facts.config
+        limits = limits_of(self.facts)
+        slots = self.facts.config.get("concurrency")
         return events.RunBegan(
             run_id=self.facts.run_id,
-            model=str(config.get("model")),
+            model=self.facts.model,
             trials=len(planned),
-            slots=min(_whole(config, "concurrency"), max(1, len(ahead))),
+            slots=max(1, min(slots if isinstance(slots, int) else 1, len(ahead))),
             folder=self._files.folder,
             ahead=ahead,
-            pass_threshold=_number(config, "pass_threshold") or DEFAULT_PASS_THRESHOLD,
+            pass_threshold=self.facts.pass_threshold,
             has_mean=self.facts.has_mean,
-            max_cost_usd=_number(config, "max_cost"),
-            max_tokens=None if (tokens := _number(config, "max_tokens")) is None else int(tokens),
-            max_hours=_number(config, "max_hours"),
+            max_cost_usd=limits.max_cost,
+            max_tokens=limits.max_tokens,
+            max_hours=limits.max_hours,
             ago_s=max(0.0, now - at),
         )
-
-
-def _number(config: Mapping[str, object], name: str) -> float | None:
-    value = config.get(name)
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _whole(config: Mapping[str, object], name: str) -> int:
-    value = config.get(name)
-    return max(1, value) if isinstance(value, int) else 1

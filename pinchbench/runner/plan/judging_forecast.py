@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -42,15 +42,19 @@ class PastVote:
     cost_usd: float | None
 
 
-def judging_forecast(prepared: Prepared) -> JudgingForecast | None:
-    """Return what judging a plan will use; None without a judge or a task that needs one. Blocks, but not for long."""
-    judge = prepared.config.judge
-    judged = [one.key.task_id for one in prepared.attempts if one.trial.task.grading_type is not GradingType.AUTOMATED]
-    if judge is None or not judged:
+def judging_forecast(*plans: Prepared) -> JudgingForecast | None:
+    """Return what judging plans with the same judges will use; None without a judge or a task that needs one.
+
+    Blocks, but not for long.
+    """
+    config = plans[0].config
+    attempts = [attempt for plan in plans for attempt in plan.attempts]
+    judged = [one.key.task_id for one in attempts if one.trial.task.grading_type is not GradingType.AUTOMATED]
+    if config.judge is None or not judged:
         return None
-    votes = {one.model: one.votes for one in judge.each}
-    prices = {one.model: one.prices for one in judge.each if one.prices is not None}
-    return forecast(judged, votes, past_votes(prepared.config.output_dir, prices))
+    votes = {one.model: one.votes for one in config.judge.each}
+    prices = {one.model: one.prices for one in config.judge.each if one.prices is not None}
+    return forecast(judged, votes, past_votes(config.output_dir, prices))
 
 
 def forecast(task_ids: Sequence[str], votes: dict[str, int], past: Sequence[PastVote]) -> JudgingForecast:
@@ -70,20 +74,6 @@ def forecast(task_ids: Sequence[str], votes: dict[str, int], past: Sequence[Past
         cost_usd=math.fsum(priced) if priced else None,
         unknown=tuple(one for one, found in tokens.items() if found is None),
         unpriced=tuple(one for one, found in costs.items() if found is None),
-    )
-
-
-def joint_forecast(parts: Sequence[JudgingForecast]) -> JudgingForecast | None:
-    """Return the sum over plans that have the same judges (pure); None without plans."""
-    if not parts:
-        return None
-    tokens = [one.tokens for one in parts if one.tokens is not None]
-    costs = [one.cost_usd for one in parts if one.cost_usd is not None]
-    return replace(
-        parts[0],
-        trials=sum(one.trials for one in parts),
-        tokens=sum(tokens) if tokens else None,
-        cost_usd=math.fsum(costs) if costs else None,
     )
 
 

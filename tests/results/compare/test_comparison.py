@@ -173,9 +173,12 @@ def test_nothing_in_common_is_said_plainly(tmp_path: Path, theirs: dict[str, tup
 
 
 def test_what_the_runs_are_unlike_in_is_named(tmp_path: Path) -> None:
+    def tasks(user: str) -> dict[str, tuple[Made, ...]]:
+        return {f"task_{n:02d}": (Made(user=UserFacts(model=user, prompt_version="1")),) for n in range(8)}
+
     config = {"thinking": "high", "timeout_multiplier": 2.0, "isolation": "private", "suite": "core"}
-    _write(tmp_path, A, _many(0.5), config={"thinking": None, "timeout_multiplier": 1.0, "isolation": "private"})
-    _write(tmp_path, B, _many(0.5), config=config, grading=GradingType.AUTOMATED)
+    _write(tmp_path, A, tasks("x/1"), config={"thinking": None, "timeout_multiplier": 1.0, "isolation": "private"})
+    _write(tmp_path, B, tasks("x/2"), config=config, grading=GradingType.AUTOMATED, tools=["exec", "read"])
 
     found = _compared(tmp_path)
 
@@ -183,25 +186,10 @@ def test_what_the_runs_are_unlike_in_is_named(tmp_path: Path) -> None:
         "suite": ("all", "core"),
         "thinking level": ("default", "high"),
         "timeout multiplier": ("1", "2"),
+        "tools": ("all but some denied ones", "exec, read"),
+        "user's model": ("x/1 (prompt 1)", "x/2 (prompt 1)"),
     }
     assert "Different thinking level: mock/a default, mock/b high." in list(warnings(found))
-
-
-def test_other_tools_are_named(tmp_path: Path) -> None:
-    _write(tmp_path, A, _many(0.5))
-    _write(tmp_path, B, _many(0.5), tools=["exec", "read"])
-
-    [unlike] = _compared(tmp_path).unlike
-    assert (unlike.setting, unlike.a, unlike.b) == ("tools", "all but some denied ones", "exec, read")
-
-
-def test_another_model_that_played_users_is_named(tmp_path: Path) -> None:
-    for run_id, model in ((A, "openai/one"), (B, "openai/two")):
-        user = UserFacts(model=model, prompt_version="1")
-        _write(tmp_path, run_id, {f"task_{n:02d}": (Made(user=user), Made(user=user)) for n in range(8)})
-
-    [unlike] = _compared(tmp_path).unlike
-    assert (unlike.setting, unlike.a, unlike.b) == ("user's model", "openai/one (prompt 1)", "openai/two (prompt 1)")
 
 
 # Several sides, and models

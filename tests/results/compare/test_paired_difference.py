@@ -136,7 +136,7 @@ def test_the_p_of_few_tasks_counts_all_ways_to_turn_signs(differences: list[floa
     assert found.is_exact
 
 
-def test_the_p_of_many_tasks_is_near_the_exact_one_and_the_same_for_the_same_seed() -> None:
+def test_the_p_of_many_tasks_is_near_the_exact_one_and_always_the_same() -> None:
     differences = np.random.default_rng(3).normal(0.05, 0.2, EXACT_TASKS).clip(-1, 1).tolist()
     exact = difference_of(_pairs(differences))
     sampled = difference_of(_pairs([*differences, 1e-6]))  # one more that hardly matters
@@ -144,7 +144,6 @@ def test_the_p_of_many_tasks_is_near_the_exact_one_and_the_same_for_the_same_see
     assert exact.p is not None
     assert sampled.p == pytest.approx(exact.p, abs=0.02)
     assert sampled == difference_of(_pairs([*differences, 1e-6]))
-    assert sampled.p != difference_of(_pairs([*differences, 1e-6]), seed=1).p
 
 
 def test_of_unequal_numbers_of_trials_the_p_is_that_of_dealing_them_out_where_that_is_larger() -> None:

@@ -119,7 +119,8 @@ def test_a_torn_line_is_left_out_and_named_whatever_follows(tmp_path: Path) -> N
 
 def test_garbage_between_records_is_left_out_and_named(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    garbage = [b"garbage", b'{"type":5}', b'{"type":"unknown"}', b"[]", b"\xff\xfe", b'{"type":"outcome"}', b"[" * 9999]
+    no_text = encode(finished()).rstrip().replace(b'"store":"', b'"store":"\xff')
+    garbage = [b"garbage", b'{"type":5}', b'{"type":"unknown"}', b"[]", b'{"type":"outcome"}', b"[" * 9999, no_text]
     path.write_bytes(encode(STARTED) + b"\n\n" + b"\n".join(garbage) + b"\n" + encode(FINISHED))
     journal = read_journal(path)
     assert journal.records == (STARTED, FINISHED)

@@ -10,7 +10,7 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import GradeGiven, encode
-from pinchbench.runner.plan.judging_forecast import JudgingForecast, PastVote, forecast, joint_forecast, past_votes
+from pinchbench.runner.plan.judging_forecast import PastVote, forecast, past_votes
 
 DEAR = PastVote(model="dear", task_id="task_a", tokens=1000.0, cost_usd=0.5)
 CHEAP = PastVote(model="cheap", task_id="task_a", tokens=100.0, cost_usd=0.01)
@@ -48,14 +48,6 @@ def test_all_judges_and_votes_are_summed_and_those_that_nothing_is_known_of_are_
     assert found.cost_usd == pytest.approx(2 * (0.5 + 3 * 0.01))
     assert (found.unknown, found.unpriced) == (("new",), ("local", "new"))
     assert forecast(["task_a"], {"new": 1}, []).tokens is None
-
-
-def test_plans_with_the_same_judges_are_added_up() -> None:
-    one = JudgingForecast(trials=2, tokens=100, cost_usd=0.5, unknown=(), unpriced=())
-    other = JudgingForecast(trials=3, tokens=50, cost_usd=None, unknown=(), unpriced=())
-
-    assert joint_forecast([one, other]) == JudgingForecast(trials=5, tokens=150, cost_usd=0.5, unknown=(), unpriced=())
-    assert joint_forecast([]) is None
 
 
 def test_what_each_judge_used_is_read_from_journals_and_cached_replies_are_not(tmp_path: Path) -> None:
