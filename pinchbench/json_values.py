@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 
 from pinchbench.decoding import decode_json
+from pinchbench.transcript_lines import writable
 
 MAX_COUNT = 2.0**53  # of tokens or dollars: keeps sums of hostile numbers finite
 DIGEST_CHARS = 16
@@ -126,17 +127,6 @@ def canonical(text: str) -> str:
 def digest_of(value: object) -> str:
     """Return a short digest of a JSON value."""
     return sha256(json_text(value).encode()).hexdigest()[:DIGEST_CHARS]
-
-
-def writable(text: str) -> str:
-    """Replace unpaired surrogates, which JSON may contain but no file or terminal accepts."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 MAX_ERROR_CHARS = 500

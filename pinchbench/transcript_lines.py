@@ -89,4 +89,10 @@ def chat_messages(lines: Iterable[bytes]) -> Iterator[Event]:
 
 def writable(text: str) -> str:
     """Replace unpaired surrogates, which JSON may contain but no file or terminal accepts."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

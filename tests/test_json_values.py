@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.json_values import canonical, parse, text_at, writable
+from pinchbench.json_values import canonical, parse, text_at
+from pinchbench.transcript_lines import writable
 from pinchbench.wire.exchange_facts import facts_of
 from wire.exchanges import CHAT, exchange
 

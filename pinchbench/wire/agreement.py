@@ -13,7 +13,8 @@ import re
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from pinchbench.json_values import MAX_DEPTH, is_deep, json_text, parse, writable
+from pinchbench.json_values import MAX_DEPTH, is_deep, json_text, parse
+from pinchbench.transcript_lines import writable
 from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -10,6 +9,7 @@ from urllib.parse import quote, unquote
 import msgspec
 
 from pinchbench.decoding import decode_json
+from pinchbench.json_values import parse
 from pinchbench.wire.exchange_facts import PROTOCOLS, request_body
 from pinchbench.wire.protocols.gemini import MODEL
 
@@ -107,10 +107,9 @@ def _parsed(body: bytes) -> _Request:
         return _Request()  # no object, and so no request for a model
     except msgspec.DecodeError:
         pass
-    try:  # what msgspec is stricter about, such as half a surrogate pair
-        value = json.loads(body.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        raise NotAllowedError("The wire passes JSON on, and the body is none.") from None
+    value = parse(body)  # also what msgspec is stricter about, such as half a surrogate pair
+    if value is None:
+        raise NotAllowedError("The wire passes JSON on, and the body is none.")
     if not isinstance(value, dict):
         return _Request()
     tools = msgspec.Raw(msgspec.json.encode(len(value.get("tools") or ()) or None))

@@ -81,10 +81,8 @@ def facts_of(exchange: Exchange) -> ExchangeFacts:
     """Return what an exchange says. Never raises: of a damaged body it returns what can be read."""
     body = request_body(exchange.request, exchange.request_headers)
     protocol = protocol_of(exchange.path, body)
-    if protocol is None:
-        return ExchangeFacts(reply=_plain_reply(exchange))
     return ExchangeFacts(
-        protocol=protocol.name,
+        protocol=protocol.name if protocol is not None else None,
         request=_read_request(protocol, exchange.path, body),
         reply=_read_reply(protocol, exchange),
     )
@@ -92,8 +90,7 @@ def facts_of(exchange: Exchange) -> ExchangeFacts:
 
 def request_facts(path: str, body: bytes) -> RequestFacts:
     """Return what a request asks for, given its path and its body without `Content-Encoding`."""
-    protocol = protocol_of(path, body)
-    return RequestFacts() if protocol is None else _read_request(protocol, path, body)
+    return _read_request(protocol_of(path, body), path, body)
 
 
 def request_body(body: bytes, headers: Headers) -> bytes:
@@ -109,37 +106,24 @@ def is_success(exchange: Exchange) -> bool:
     return HTTPStatus.OK <= exchange.status < HTTPStatus.MULTIPLE_CHOICES
 
 
-def _read_request(protocol: Protocol, path: str, body: bytes) -> RequestFacts:
+def _read_request(protocol: Protocol | None, path: str, body: bytes) -> RequestFacts:
+    if protocol is None:
+        return RequestFacts()
     value = parse(body)
     return protocol.read_request(path, value if isinstance(value, dict) else EMPTY)
 
 
-def _plain_reply(exchange: Exchange) -> ReplyFacts:
-    is_complete = is_success(exchange) and exchange.end is ExchangeEnd.COMPLETE
-    return ReplyFacts(complete=is_complete, error=_failure(exchange))
-
-
-def _failure(exchange: Exchange) -> str:
-    """Return why there is no reply of a model; empty if the provider accepted the request."""
+def _read_reply(protocol: Protocol | None, exchange: Exchange) -> ReplyFacts:
     if not exchange.status:
-        return exchange.error or "no reply"
-    if is_success(exchange):
-        return ""
+        return ReplyFacts(error=exchange.error or "no reply")
     try:
         chunks = decoded(exchange.chunks, encoding_of(exchange.reply_headers))
     except Unreadable as problem:
-        return f"status {exchange.status}. {problem}"
-    return error_text(b"".join(chunk.data for chunk in chunks), exchange.status)
-
-
-def _read_reply(protocol: Protocol, exchange: Exchange) -> ReplyFacts:
-    failure = _failure(exchange)
-    if failure:
-        return ReplyFacts(error=failure)
-    try:
-        chunks = decoded(exchange.chunks, encoding_of(exchange.reply_headers))
-    except Unreadable as problem:
-        return ReplyFacts(error=str(problem))
+        return ReplyFacts(error=f"status {exchange.status}. {problem}")
+    if not is_success(exchange):
+        return ReplyFacts(error=error_text(b"".join(chunk.data for chunk in chunks), exchange.status))
+    if protocol is None:
+        return ReplyFacts(complete=exchange.end is ExchangeEnd.COMPLETE)
     reply = ReplyBuilder()
     is_whole = exchange.end is ExchangeEnd.COMPLETE
     if protocol.name is ProtocolName.OLLAMA or _is_stream(exchange.reply_headers, chunks):

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from anyio import create_task_group
+from anyio import create_task_group, current_time
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from pinchbench.http_client import retry_after_s
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from pinchbench.wire.exchange import Draft
     from pinchbench.wire.lease import TrialLease
-    from pinchbench.wire.pacing import Permit
     from pinchbench.wire.request_route import Header
     from pinchbench.wire.wire_messages import Provider
 
@@ -97,16 +96,17 @@ async def relay(call: Call) -> bool:
 
 
 async def _ask(call: Call, group: TaskGroup) -> bool:
-    permit = await _admitted(call)
-    call.draft.queued_s += permit.queued_s
+    waits_since = current_time()
+    began_at = await _admitted(call)
+    call.draft.queued_s += began_at - waits_since
     try:
-        return await _exchange(call, permit, group)
+        return await _exchange(call, began_at, group)
     finally:
         call.upstream.pacer.release()
 
 
-async def _admitted(call: Call) -> Permit:
-    """Wait until the request may be sent."""
+async def _admitted(call: Call) -> float:
+    """Wait until the request may be sent; return when that is."""
     lease = call.lease
     lease.waiting += 1
     try:
@@ -116,7 +116,7 @@ async def _admitted(call: Call) -> Permit:
         call.report_held()
 
 
-async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
+async def _exchange(call: Call, began_at: float, group: TaskGroup) -> bool:
     """Ask the provider, pass its reply on, and return whether the client's connection stays open."""
     fresh, targets, pacer = False, [call.target], call.upstream.pacer
     while True:
@@ -139,7 +139,7 @@ async def _exchange(call: Call, permit: Permit, group: TaskGroup) -> bool:
                     targets.append(redirected(call.upstream.origin, targets, response))
                     continue
                 if response.status_code == HTTP_TOO_MANY_REQUESTS:
-                    pacer.refuse(permit, asked_wait_s(response.headers, datetime.now(UTC)))
+                    pacer.refuse(began_at, asked_wait_s(response.headers, datetime.now(UTC)))
                 else:
                     pacer.succeed()
                 return await _pass_on(call, connection, response)

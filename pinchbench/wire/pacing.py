@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio
@@ -69,14 +68,6 @@ class Window:
         return True
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Permit:
-    """The right to have one request in flight: how long it waited in seconds, and when it may be sent."""
-
-    queued_s: float
-    began_at: float
-
-
 class Pacer:
     """Admits requests to one provider. Each trial has a queue, and the queues take turns. Not thread-safe."""
 
@@ -92,20 +83,19 @@ class Pacer:
         """How many requests wait for their turn."""
         return sum(map(len, self._queues.values()))
 
-    async def acquire(self, trial: str, *, waits: Callable[[], None] | None = None) -> Permit:
-        """Wait for this trial's turn. The caller has to `release`, after it has said what became of the request.
+    async def acquire(self, trial: str, *, waits: Callable[[], None] | None = None) -> float:
+        """Wait for this trial's turn, and return when it came, on the clock of anyio.
 
-        A cancelled caller has no permit. `waits` is called if it is not this trial's turn at once.
+        The caller has to `release`, after it has said what became of the request, unless it is cancelled meanwhile.
+        `waits` is called if it is not this trial's turn at once.
         """
-        began = anyio.current_time()
         if self._queues or not self._has_room():
             if waits is not None:
                 waits()
             await self._wait(trial)
         else:
             self._in_flight += 1
-        now = anyio.current_time()
-        return Permit(queued_s=now - began, began_at=now)
+        return anyio.current_time()
 
     def release(self) -> None:
         """End a request."""
@@ -117,10 +107,10 @@ class Pacer:
         self._window.succeed()
         self._admit()
 
-    def refuse(self, permit: Permit, retry_after_s: float | None) -> None:
-        """Count a 429."""
+    def refuse(self, began_at: float, retry_after_s: float | None) -> None:
+        """Count a 429 for a request that was sent then."""
         is_smaller = self._window.refuse(
-            began_at=permit.began_at,
+            began_at=began_at,
             in_flight=self._in_flight,
             now=anyio.current_time(),
             retry_after_s=retry_after_s,

@@ -91,8 +91,8 @@ class RecordingWriter:
             os.close(self._file)
             raise
 
-    def append(self, exchange: Exchange) -> Exchange:
-        """Write an exchange and return it as it was written: redacted, and its chunks timed in whole microseconds.
+    def append(self, exchange: Exchange) -> None:
+        """Write an exchange, redacted, and its chunks timed in whole microseconds.
 
         Raises:
             OSError: It could not be written. The recording is as before, and may be appended to again.
@@ -110,7 +110,6 @@ class RecordingWriter:
         self._write(self._compressor.compress(data))
         self.line_bytes += len(data)
         self._remember(clean.request)
-        return msgspec.structs.replace(clean, chunks=_chunks(clean.reply, line))
 
     def close(self) -> None:
         """Flush the recording to the disk and close it."""

@@ -12,8 +12,8 @@ import msgspec
 from msgspec.structs import replace
 
 from pinchbench.decoding import decode_json
-from pinchbench.json_values import writable
 from pinchbench.redaction import MASK
+from pinchbench.transcript_lines import writable
 from pinchbench.wire.exchange import Chunk
 from pinchbench.wire.protocols.encoding import ENCODING, Unreadable, decoded, encoding_of
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from pinchbench.json_values import is_deep, text_at, writable
+from pinchbench.json_values import is_deep, text_at
 from pinchbench.model.facts import Finding, FindingKind
+from pinchbench.transcript_lines import writable
 from pinchbench.transcripts import parts_of, text_of
 from pinchbench.wire.agent_thread import INTERNAL, RUN, Thread
 from pinchbench.wire.agreement import (

@@ -14,11 +14,10 @@ class Kept(RecordingWriter):
         self.closed = False
         self.size_bytes = self.line_bytes = 0
 
-    def append(self, exchange: Exchange) -> Exchange:
+    def append(self, exchange: Exchange) -> None:
         self.exchanges.append(redact(exchange, self._secrets))
         self.size_bytes += len(exchange.request)
         self.line_bytes = self.size_bytes
-        return exchange
 
     def close(self) -> None:
         self.closed = True

@@ -22,8 +22,8 @@ from pinchbench.json_values import (
     objects_at,
     piece_at,
     text_at,
-    writable,
 )
+from pinchbench.transcript_lines import writable
 from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
 from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 

@@ -18,8 +18,8 @@ from pinchbench.json_values import (
     objects_at,
     piece_at,
     text_at,
-    writable,
 )
+from pinchbench.transcript_lines import writable
 from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, ToolCall
 from pinchbench.wire.protocols.openai_chat import (
     ROLES,

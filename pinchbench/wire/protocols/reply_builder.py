@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import structs
 
-from pinchbench.json_values import writable
 from pinchbench.model.usage import Usage
+from pinchbench.transcript_lines import writable
 from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, Role, TokenLogprob, ToolCall
 
 if TYPE_CHECKING:
