@@ -6,16 +6,18 @@ import json
 import os
 import re
 import stat
-import sys
 from base64 import b64encode, urlsafe_b64encode
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
+from operator import eq
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, quote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from typing import BinaryIO
 
     from pinchbench.model.grade import Grade, JudgeGrade
     from pinchbench.model.outcome import Outcome
@@ -26,7 +28,6 @@ LONGEST_WORD = 20  # characters, below which letters alone or digits alone are a
 FEWEST_SIGNS = 4  # different ones in a key: `xxxxxxxxxxxx` and `********` stand for one
 CUT = 12  # characters of a longer key, from its beginning or up to its end, that give too much of it away
 CHUNK_BYTES = 1024 * 1024  # of a file at a time
-GROUPS_AT_ONCE = 4096  # of four bytes: what is looked at again where a key may begin
 # How the name of a variable says that it holds a key, or several (`GEMINI_API_KEYS`), or one of several (`…_KEY_2`).
 KEY_NAME = re.compile(
     r"(?:^|[^a-z0-9])(?:(?:api)?key|token|secret|password|passwd|credential)(s?)(?:_\d+)?$", re.IGNORECASE
@@ -175,12 +176,7 @@ def _occurrences(text: str, secret: str) -> Iterator[tuple[int, int]]:
 
 def _agreeing(one: str, other: str) -> int:
     """How many characters two texts have in common from their beginning."""
-    agreed = 0
-    for ours, theirs in zip(one, other, strict=False):
-        if ours != theirs:
-            break
-        agreed += 1
-    return agreed
+    return sum(1 for _ in takewhile(bool, map(eq, one, other)))
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -248,63 +244,35 @@ def mask_file(path: Path, secrets: Iterable[str]) -> int:
         return 0
     with os.fdopen(number, "r+b", buffering=0) as file:
         places = 0
-        for start, end in _merged(_spans_of(file.readinto, patterns)):
+        for start, end in _merged(_spans_of(file, patterns)):
             os.pwrite(number, b"*" * (end - start), start)
             places += 1
     return places
 
 
 def _spans_of(
-    read_into: Callable[[memoryview], int | None], patterns: Collection[bytes], *, chunk_bytes: int = CHUNK_BYTES
+    file: BinaryIO, patterns: Collection[bytes], *, chunk_bytes: int = CHUNK_BYTES
 ) -> Iterator[tuple[int, int]]:
-    """Where patterns of 7 bytes and more lie in a stream, by their start. Memory is bounded by `chunk_bytes`."""
-    sieve = _PatternFinder(patterns)
-    longest = max(map(len, patterns))
-    buffer = bytearray(chunk_bytes + longest)
-    view = memoryview(buffer)
-    offset = held = 0
-    while True:
-        got = read_into(view[held:]) or 0
-        size = held + got
-        # what begins later may go on in the next chunk, and waits for it
-        ready = max(0, size - longest + 1) if got else size
-        yield from ((offset + start, offset + end) for start, end in sieve.spans(buffer, size, ready))
-        if not got:
-            return
-        held = size - ready
-        buffer[:held] = buffer[ready:size]
-        offset += ready
+    """Where patterns lie in a file, by their start. Memory is bounded by `chunk_bytes`.
 
-
-class _PatternFinder:
-    """Finds patterns in bytes, however many there are, at some 100 MB/s where there are none.
-
-    (`bytes.find` for each of 100 forms of 20 keys comes to 4 to 25 MB/s, a regular expression of them to 2.) Every
-    pattern of at least 7 bytes covers an aligned group of four, which is one of the first four groups of its own bytes.
-    So only aligned groups are looked up in a set, and what is there is compared.
+    The forms of a key or two are looked for at more than 100 MB/s, those of twenty at 10 to 60.
     """
+    longest = max(map(len, patterns))
+    held, offset = b"", 0
+    while True:
+        read = file.read(chunk_bytes)
+        data = held + read
+        # what begins later may go on in the next chunk, and waits for it
+        ready = max(0, len(data) - longest + 1) if read else len(data)
+        starts = ((start, pattern) for pattern in patterns for start in _starts(data, pattern) if start < ready)
+        yield from sorted((offset + start, offset + start + len(pattern)) for start, pattern in starts)
+        if not read:
+            return
+        held, offset = data[ready:], offset + ready
 
-    def __init__(self, patterns: Iterable[bytes]) -> None:
-        """`patterns` are of at least 7 bytes."""
-        self._groups: dict[int, list[tuple[int, bytes]]] = {}
-        for pattern in patterns:
-            for place in range(4):
-                group = int.from_bytes(pattern[place : place + 4], sys.byteorder)
-                self._groups.setdefault(group, []).append((place, pattern))
-        self._known = frozenset(self._groups)
 
-    def spans(self, data: bytearray, size: int, ready: int) -> list[tuple[int, int]]:
-        """Where patterns begin before `ready` and end within `size`, sorted."""
-        spans = []
-        with memoryview(data)[: size // 4 * 4] as whole, whole.cast("I") as groups:
-            for first in range(0, len(groups), GROUPS_AT_ONCE):
-                part = groups[first : first + GROUPS_AT_ONCE]
-                if self._known.isdisjoint(part):  # nearly always
-                    continue
-                for index in (index for index, group in enumerate(part, first) if group in self._known):
-                    for place, pattern in self._groups[groups[index]]:
-                        start = 4 * index - place
-                        end = start + len(pattern)
-                        if 0 <= start < ready and end <= size and data.startswith(pattern, start):
-                            spans.append((start, end))
-        return sorted(spans)
+def _starts(data: bytes, pattern: bytes) -> Iterator[int]:
+    at = data.find(pattern)
+    while at >= 0:
+        yield at
+        at = data.find(pattern, at + 1)

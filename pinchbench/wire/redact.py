@@ -35,7 +35,7 @@ FIELDS = {
 }
 
 
-def occurrences(data: bytes, text: bytes) -> Iterator[list[tuple[int, int]]]:
+def _occurrences(data: bytes, text: bytes) -> Iterator[list[tuple[int, int]]]:
     """Yield where a text is that a model wrote token by token, as the start and the end of each of its pieces.
 
     The values of one key, such as `content`, are joined over all events and searched.
@@ -60,14 +60,14 @@ def substituted(data: bytes, texts: Mapping[bytes, bytes]) -> bytes:
     """Return the body of a reply with other texts in place of some; of texts that overlap, the longest is replaced.
 
     Args:
-        data: As in `occurrences`.
+        data: As in `_occurrences`.
         texts: What is replaced, with its replacement, both as JSON writes them.
     """
     edits: dict[tuple[int, int], bytes] = {}
     taken: list[tuple[int, int]] = []
     for text in sorted(filter(None, texts), key=len, reverse=True):
         whole = ([found.span()] for found in re.finditer(re.escape(text), data))
-        for places in (*whole, *occurrences(data, text)):
+        for places in (*whole, *_occurrences(data, text)):
             if any(start < end_ and start_ < end for start, end in places for start_, end_ in taken):
                 continue
             taken.extend(places)

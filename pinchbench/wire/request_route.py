@@ -22,19 +22,8 @@ KEY_PARAMETER = "key"
 GEMINI_PATH = re.compile(r"/v1(?:alpha|beta)/models(?:/|$)|:(?:g|streamG)enerateContent$")
 # RFC 9110, 7.6.1, and what older clients send; `transfer-encoding` stays, because bodies keep their framing.
 HOP_BY_HOP = frozenset(
-    {
-        b"connection",
-        b"keep-alive",
-        b"proxy-authenticate",
-        b"proxy-authorization",
-        b"proxy-connection",
-        b"te",
-        b"trailer",
-        b"upgrade",
-    }
+    b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer upgrade".split()
 )
-
-
 ROUTE = re.compile(r"/s/([^/?]+)(.*)", re.DOTALL)
 
 

@@ -250,22 +250,38 @@ async def test_a_wish_that_an_endpoint_refuses_is_given_up(
 
 
 @pytest.mark.parametrize(
-    "message",
+    ("message", "lowered"),
     [
-        "Invalid JSON payload received. Unknown name 'additionalProperties' at 'generation_config.response_schema'",
-        "The provided JSON schema contains features not supported by xgrammar.",
-        "Failed to parse grammar",
-        "output_config.format.schema: for 'object' type, 'additionalProperties' must be explicitly set to false",
-        "tools.0.custom.input_schema.properties: property keys should match a pattern",
-        "This model does not support the response format 'json schema'",
-        "This model does not support structured output",
-        "JSON mode is not supported by this model",
-        "json-object is no known type",
+        *(
+            (words, RequestOptions(format=1))
+            for words in (
+                "Invalid JSON payload received. Unknown name 'additionalProperties' at 'x.response_schema'",
+                "The provided JSON schema contains features not supported by xgrammar.",
+                "Failed to parse grammar",
+                "output_config.format.schema: for 'object' type, 'additionalProperties' must be set to false",
+                "tools.0.custom.input_schema.properties: property keys should match a pattern",
+                "This model does not support the response format 'json schema'",
+                "This model does not support structured output",
+                "JSON mode is not supported by this model",
+                "json-object is no known type",
+            )
+        ),
+        *(
+            (words, RequestOptions(limit=1))
+            for words in (
+                "max tokens must be at most 4096",
+                "max-output-tokens is out of range",
+                "This model supports a maximum of 4096 output tokens",
+                "at most 4096 are allowed; the max is 4096 completion tokens",
+                "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            )
+        ),
+        ("the request exceeds the available context size", RequestOptions(limit=2)),
     ],
 )
-def test_all_the_words_for_the_format_are_known(message: str) -> None:
+def test_all_the_words_for_a_parameter_are_known(message: str, lowered: RequestOptions) -> None:
     for text in (message, message.upper()):
-        assert RequestOptions().lowered(400, Complaint(message=text, whole=text)) == RequestOptions(format=1)
+        assert RequestOptions().lowered(400, Complaint(message=text, whole=text)) == lowered
 
 
 LENGTHS = [
@@ -287,21 +303,6 @@ async def test_a_reply_that_has_no_room_next_to_the_question_is_asked_for_withou
     async with judge_of(choose=choose) as (fake, judge):
         assert (await ask(judge)).calls == 2
     assert fake.requests[-1].json["response_format"]["type"] == "json_schema"
-
-
-@pytest.mark.parametrize(
-    ("message", "limit"),
-    [
-        ("max tokens must be at most 4096", 1),
-        ("max-output-tokens is out of range", 1),
-        ("This model supports a maximum of 4096 output tokens", 1),
-        ("at most 4096 are allowed; the max is 4096 completion tokens", 1),
-        ("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", 1),
-        ("the request exceeds the available context size", 2),
-    ],
-)
-def test_all_the_words_for_the_limit_are_known(message: str, limit: int) -> None:
-    assert RequestOptions().lowered(400, Complaint(message=message, whole=message)) == RequestOptions(limit=limit)
 
 
 @pytest.mark.parametrize("answer", [failing(400, "Request contains an invalid argument."), Answer(status=422)])

@@ -1,4 +1,4 @@
-"""Planted changes of a prompt's beginning: each is named at its call, with its cause, in all four protocols."""
+"""Planted changes of a prompt's beginning: each is named at its call, with its cause."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pinchbench.model.facts import PrefixBreak, PrefixCause
 from pinchbench.wire.exchange import Exchange
 from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.prompt_prefix import prompt_facts
-from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
+from wire.exchanges import CHAT, exchange, sse
 
 SYSTEM = "You are an assistant.\n## Time\nIt is {time}.\n## MEMORY.md\nLikes {memory}.\n## Style\nBe {style}."
 HELD = {"time": "2026-11-23 10:00", "memory": "tea", "style": "brief"}
@@ -17,49 +17,24 @@ TALK = ("Read the file.", "I read it.", "And the other one.", "I read that, too.
 
 
 def _chat(system: str, tools: Sequence[str], talk: Sequence[str]) -> dict[str, Any]:
-    messages = [{"role": "system", "content": system}, *_roles(talk, "assistant", "content")]
+    roles = ("user", "assistant")
+    spoken = [{"role": roles[place % 2], "content": text} for place, text in enumerate(talk)]
+    messages = [{"role": "system", "content": system}, *spoken]
     return {"messages": messages, "tools": [{"type": "function", "function": {"name": one}} for one in tools]}
 
 
-def _responses(system: str, tools: Sequence[str], talk: Sequence[str]) -> dict[str, Any]:
-    told = [{"type": "function", "name": one} for one in tools]
-    return {"instructions": system, "input": _roles(talk, "assistant", "content"), "tools": told}
-
-
-def _messages(system: str, tools: Sequence[str], talk: Sequence[str]) -> dict[str, Any]:
-    return {
-        "system": system,
-        "messages": _roles(talk, "assistant", "content"),
-        "tools": [{"name": one} for one in tools],
-    }
-
-
-def _gemini(system: str, tools: Sequence[str], talk: Sequence[str]) -> dict[str, Any]:
-    contents = [{"role": one["role"], "parts": [{"text": one["text"]}]} for one in _roles(talk, "model", "text")]
-    declared = [{"functionDeclarations": [{"name": one} for one in tools]}]
-    return {"systemInstruction": {"parts": [{"text": system}]}, "contents": contents, "tools": declared}
-
-
-def _roles(talk: Sequence[str], model: str, key: str) -> list[dict[str, str]]:
-    return [{"role": model if place % 2 else "user", key: text} for place, text in enumerate(talk)]
-
-
-PROTOCOLS = ((CHAT, _chat), (RESPONSES, _responses), (MESSAGES, _messages), (GEMINI, _gemini))
-
-
-def _recorded(path: str, body: Any, third: dict[str, Any]) -> list[Exchange]:
+def _recorded(third: dict[str, Any]) -> list[Exchange]:
     """Return three calls of one turn, which grow by two messages each; `third` says what is different in the last."""
     tools = third.pop("tools", ("read", "exec"))
     talk = third.pop("talk", TALK)
     system = SYSTEM.format(**HELD)
     return [
-        exchange(path, body(system, ("read", "exec"), TALK[:1]), number=1),
-        exchange(path, body(system, ("read", "exec"), TALK[:3]), number=2),
-        exchange(path, body(SYSTEM.format(**{**HELD, **third}), tools, talk), number=3),
+        exchange(CHAT, _chat(system, ("read", "exec"), TALK[:1]), number=1),
+        exchange(CHAT, _chat(system, ("read", "exec"), TALK[:3]), number=2),
+        exchange(CHAT, _chat(SYSTEM.format(**{**HELD, **third}), tools, talk), number=3),
     ]
 
 
-@pytest.mark.parametrize(("path", "body"), PROTOCOLS, ids=("chat", "responses", "messages", "gemini"))
 @pytest.mark.parametrize(
     ("third", "cause", "where"),
     [
@@ -72,19 +47,16 @@ def _recorded(path: str, body: Any, third: dict[str, Any]) -> list[Exchange]:
     ],
     ids=("time", "tools", "memory", "system", "compaction", "history"),
 )
-def test_a_changed_beginning_is_named_at_its_call(
-    path: str, body: Any, third: dict[str, Any], cause: PrefixCause, where: str
-) -> None:
-    found = prompt_facts(read_all(_recorded(path, body, dict(third))))
+def test_a_changed_beginning_is_named_at_its_call(third: dict[str, Any], cause: PrefixCause, where: str) -> None:
+    found = prompt_facts(read_all(_recorded(dict(third))))
 
     [broken] = found.breaks
     assert (broken.call, broken.in_turn, broken.cause, broken.where) == (3, 3, cause, where)
     assert found.broken == 1
 
 
-@pytest.mark.parametrize(("path", "body"), PROTOCOLS, ids=("chat", "responses", "messages", "gemini"))
-def test_a_conversation_that_only_grows_breaks_nothing(path: str, body: Any) -> None:
-    found = prompt_facts(read_all(_recorded(path, body, {})))
+def test_a_conversation_that_only_grows_breaks_nothing() -> None:
+    found = prompt_facts(read_all(_recorded({})))
 
     assert (found.breaks, found.broken, found.again) == ((), 0, 0)
     assert (found.tools, found.system) == (3 * len("readexec"), 3 * len(SYSTEM.format(**HELD)))

@@ -18,7 +18,7 @@ from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.proxy_client import Wire, new_token, run_wire
 from pinchbench.wire.recording import RecordingReader
 from pinchbench.wire.wire_messages import CallFailed, Configure, Provider, WireEvent
-from scripted_provider import OK_HEAD, Asked, chunk, reply, scripted_provider
+from scripted_provider import Asked, reply, scripted_provider
 
 KEY = "sk-planted-0123456789abcdef"
 LIMIT_S = 60
@@ -83,31 +83,6 @@ async def test_a_lease_serves_and_records_a_trial_on_both_sockets(folder: Path) 
     assert token not in repr(recording)
     assert (folder / "wire.log").read_text() == ""
     assert not (folder / "wire.sock").exists()
-
-
-async def test_the_end_of_a_lease_cuts_and_records_what_still_streams(folder: Path) -> None:
-    async def answer(_: Asked, stream: SocketStream) -> bool:
-        await stream.send(OK_HEAD + chunk(b"data: 1\n\n"))
-        await stream.receive()
-        return False
-
-    token, path = new_token(), folder / "wire.jsonl.zst"
-    async with (
-        scripted_provider(answer) as provider,
-        running_wire(folder, provider.url) as wire,
-        httpx2.AsyncClient(trust_env=False) as http,
-    ):
-        async with wire.lease(token, trial="task/1", path=path):
-            request = http.build_request("POST", wire.base_url(token) + "/chat/completions", content=b"{}")
-            response = await http.send(request, stream=True)
-            parts = response.aiter_raw()
-            assert await anext(parts) == b"data: 1\n\n"
-        with pytest.raises(httpx2.RemoteProtocolError):
-            await anext(parts)
-        await response.aclose()
-        await provider.left.wait()
-    (exchange,) = RecordingReader(path)
-    assert (exchange.end, exchange.reply) == (ExchangeEnd.CLIENT_LEFT, b"data: 1\n\n")
 
 
 async def test_leases_fail_once_the_proxy_has_died(folder: Path) -> None:

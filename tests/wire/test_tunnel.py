@@ -19,7 +19,7 @@ from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import TransportStream, serve_clients
 from pinchbench.wire.tunnel import Certificate, Tunnel
 from pinchbench.wire.wire_messages import DestinationRefused, Provider
-from scripted_provider import OK_HEAD, Asked, always, chunk, reply, scripted_provider, stall
+from scripted_provider import OK_HEAD, Asked, always, chunk, reply, scripted_provider
 from wire.kept import Kept
 
 KEY = "sk-planted-0123456789abcdef"
@@ -195,21 +195,6 @@ async def test_a_reply_that_the_provider_cuts_is_cut_for_the_client_and_recorded
                 await http.post(f"https://{HOST}/v1/messages", content=b"{}")
         [exchange] = await tunnel.recorded()
     assert (exchange.end, exchange.reply) == (ExchangeEnd.CUT, b"data: 1\n\n")
-
-
-async def test_the_end_of_a_trial_cuts_a_reply_that_stalls() -> None:
-    async with (
-        scripted_provider(stall) as provider,
-        running_tunnel(provider.url) as tunnel,
-        tunnel.client() as http,
-        http.stream("POST", f"https://{HOST}/v1/messages") as response,
-    ):
-        parts = response.aiter_raw()
-        assert await anext(parts) == b"data: 1\n\n"
-        [exchange] = await tunnel.recorded()
-        with pytest.raises(httpx2.RemoteProtocolError):
-            await anext(parts)
-    assert (exchange.end, exchange.reply) == (ExchangeEnd.CLIENT_LEFT, b"data: 1\n\n")
 
 
 async def test_a_key_in_the_address_is_replaced_and_not_recorded() -> None:
