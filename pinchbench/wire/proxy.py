@@ -21,7 +21,6 @@ from pinchbench.wire.request_route import (
     parse_route,
     recorded_headers,
     request_headers,
-    with_key,
 )
 from pinchbench.wire.transport import NewConnections
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, PaceChanged, RequestRefused
@@ -207,7 +206,7 @@ class Proxy:
                 call = Call(
                     inbound=inbound,
                     head=head,
-                    target=with_key(target, token=token, key=provider.key).encode("latin-1"),
+                    target=target.encode("latin-1"),
                     headers=headers,
                     lease=lease,
                     upstream=upstream,

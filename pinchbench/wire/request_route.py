@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 Header = tuple[bytes, bytes]
 
 KEY_HEADERS = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"api-key"})
-KEY_PARAMETER = "key"
-GEMINI_PATH = re.compile(r"/v1(?:alpha|beta)/models(?:/|$)|:(?:g|streamG)enerateContent$")
 # RFC 9110, 7.6.1, and what older clients send; `transfer-encoding` stays, because bodies keep their framing.
 HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer upgrade".split()
@@ -69,21 +67,6 @@ class Origin:
         """The value of the header `Host`."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == (443 if self.tls else 80) else f"{host}:{self.port}"
-
-
-def with_key(target: str, *, token: str, key: str) -> str:
-    """Return a target of Gemini's whose parameter `key`, if it is the token, is the key; any other as it is.
-
-    Other providers take no key there, and might show it again, such as in a redirect.
-    """
-    path, mark, query = target.partition("?")
-    if not GEMINI_PATH.search(path):
-        return target
-    parts = (
-        f"{KEY_PARAMETER}={quote(key, safe='')}" if part == f"{KEY_PARAMETER}={token}" else part
-        for part in query.split("&")
-    )
-    return path + mark + "&".join(parts)
 
 
 def with_model(body: bytes, model: str) -> bytes:

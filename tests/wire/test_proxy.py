@@ -140,7 +140,7 @@ async def test_the_key_replaces_the_token_where_the_client_sent_it(name: str) ->
         (exchange,) = await wire.recorded()
     assert asked.header(name) == KEY
     assert asked.header("authorization") is None
-    assert asked.target == f"{path}?alt=sse&key={KEY}"
+    assert asked.target == f"{path}?alt=sse&key={TOKEN}"  # the key goes into no address
     assert KEY not in repr(exchange)
     assert TOKEN not in repr(exchange)
 
@@ -510,7 +510,7 @@ async def test_what_is_not_for_the_runs_model_is_refused_reported_and_not_record
         "/chat/completions",
         "/v1/models?key=[key]",
     ]
-    assert [asked.target for asked in wire.provider.asked][2] == f"/v1/models?key={TOKEN}"  # only Gemini's has the key
+    assert [asked.target for asked in wire.provider.asked][2] == f"/v1/models?key={TOKEN}"
     refused = [event.what for event in wire.events if isinstance(event, RequestRefused)]
     assert refused == ["model stronger", "model stronger", "POST /v1/files"]
 

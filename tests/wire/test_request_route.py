@@ -7,7 +7,6 @@ from pinchbench.wire.request_route import (
     end_to_end,
     parse_route,
     request_headers,
-    with_key,
 )
 
 
@@ -45,9 +44,6 @@ def test_only_the_token_is_replaced_by_the_key() -> None:
     headers = [(b"Authorization", b"Bearer T"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"a")]
     sent = request_headers(headers, origin=Origin.parse("http://b"), token="T", key="K")
     assert sent == [(b"Authorization", b"Bearer K"), (b"x-api-key", b"own"), (b"X-Other", b"T"), (b"HOST", b"b")]
-    path = "/v1beta/models"
-    assert with_key(f"{path}?a=T&key=T&key=other", token="T", key="K/") == f"{path}?a=T&key=K%2F&key=other"
-    assert with_key("/v1/models?key=T", token="T", key="K") == "/v1/models?key=T"
 
 
 def test_hop_by_hop_headers_and_those_they_name_are_not_passed_on() -> None:

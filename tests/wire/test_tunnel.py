@@ -197,15 +197,6 @@ async def test_a_reply_that_the_provider_cuts_is_cut_for_the_client_and_recorded
     assert (exchange.end, exchange.reply) == (ExchangeEnd.CUT, b"data: 1\n\n")
 
 
-async def test_a_key_in_the_address_is_replaced_and_not_recorded() -> None:
-    async with scripted_provider(_say_path) as provider, running_tunnel(provider.url) as tunnel:
-        async with tunnel.client() as http:
-            assert (await http.get(f"https://{HOST}/v1beta/models?key={TOKEN}")).status_code == 200
-        [exchange] = await tunnel.recorded()
-    assert provider.asked[0].target == f"/v1beta/models?key={KEY}"
-    assert exchange.path == "/v1beta/models?key=[key]"
-
-
 def test_a_key_of_a_certificate_is_never_readable_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     files: list[bytes] = []
     load = ssl.SSLContext.load_cert_chain
