@@ -25,14 +25,18 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return bool(self.total_tokens or self.input_tokens or self.output_tokens)
 
     @property
+    def prompt_tokens(self) -> int:
+        """The tokens of all prompts, cached ones included."""
+        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+    @property
     def known_cost_usd(self) -> float | None:
         """The cost; None where a model replied and its price, or what it used, is not known."""
         return None if (self.requests or self.has_tokens) and not self.cost_usd else self.cost_usd
 
     def cost_at(self, prices: tuple[float, float]) -> float:
         """Return the cost in USD at these prices of a million tokens, of input and of output."""
-        cached = self.cache_read_tokens + self.cache_write_tokens
-        return ((self.input_tokens + cached) * prices[0] + self.output_tokens * prices[1]) / 1e6
+        return (self.prompt_tokens * prices[0] + self.output_tokens * prices[1]) / 1e6
 
     def __add__(self, other: Usage) -> Usage:
         """Sum field by field."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from pinchbench.report.html.document import PageLook, PageSection, write_document
+from pinchbench.report.terminal.line_format import Column, print_table
 from pinchbench.report.text import many
 from pinchbench.results.judge_certificate import FEWEST_TASKS, TOO_LITTLE, Aspect
 
@@ -62,22 +61,9 @@ def tolerated_text(measure: Measure) -> str:
     return f"−{measure.tolerated:g} to {measure.tolerated:g}"
 
 
-def print_certificate(console: Console, certificate: JudgeCertificate) -> None:
-    """Print what was measured, one aspect a row, and the verdict."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("aspect", "measured (95%)", "tolerated", "tasks", "what it is"):
-        table.add_column(title, justify="right" if title == "tasks" else "left")
-    for one in certificate.measures:
-        name = f"{one.aspect} FAULT" if one.is_fault else str(one.aspect)
-        table.add_row(name, value_text(one), tolerated_text(one), str(one.tasks), MEANINGS[one.aspect])
-    console.print(table)
-    for sentence in certificate.not_measured:
-        console.print(f"Not measured: {sentence}", highlight=False)
-    console.print(verdict_text(certificate), highlight=False)
-
-
 LOOK = PageLook(template="judge.html.j2")
 FAULT = "fault"
+LEAST_MEANING = {"what it is": 16}  # columns of the explanation on a narrow terminal
 
 
 def write_certificate_page(certificate: JudgeCertificate, path: Path) -> None:
@@ -95,7 +81,21 @@ def _finding(measure: Measure) -> str:
 
 def certificate_values(certificate: JudgeCertificate) -> dict[str, object]:
     """Return what the page of a certificate shows."""
-    measured = PageSection(
+    sections = (_measured(certificate), _scores(certificate))
+    return {"verdict": verdict_text(certificate), "certificate": certificate, "sections": sections}
+
+
+def print_certificate(console: Console, certificate: JudgeCertificate) -> None:
+    """Print what was measured, one aspect a row, and the verdict."""
+    measured = _measured(certificate)
+    columns = [Column(name, is_right=name == "tasks", least=LEAST_MEANING.get(name)) for name in measured.columns]
+    print_table(console, columns, measured.rows)
+    for sentence in (*measured.sentences, verdict_text(certificate)):
+        console.print(sentence, markup=False, soft_wrap=True)
+
+
+def _measured(certificate: JudgeCertificate) -> PageSection:
+    return PageSection(
         id="measured",
         title="Measured",
         sentences=(
@@ -109,7 +109,10 @@ def certificate_values(certificate: JudgeCertificate) -> dict[str, object]:
         ),
         bad=FAULT,
     )
-    scores = PageSection(
+
+
+def _scores(certificate: JudgeCertificate) -> PageSection:
+    return PageSection(
         id="scores",
         title="Scores",
         sentences=("The mean of the votes on each unchanged piece of work.",),
@@ -125,8 +128,3 @@ def certificate_values(certificate: JudgeCertificate) -> dict[str, object]:
             for one in certificate.scores
         ),
     )
-    return {
-        "verdict": verdict_text(certificate),
-        "certificate": certificate,
-        "sections": (measured, scores),
-    }

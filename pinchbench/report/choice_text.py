@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.report.cost_reasons import why_dearer
+from pinchbench.report.model_calls import why_dearer
 from pinchbench.report.sentences import kinship_sentences, left_out_text
-from pinchbench.report.text import amount, duration, many, plain, price, some
+from pinchbench.report.text import amount, duration, many, mean_text, plain, price, some
 from pinchbench.report.what_went_wrong import sheet_of, worst_words
 from pinchbench.results.compare.choice import METHOD
 from pinchbench.results.compare.comparison import unlike_settings
@@ -73,7 +73,7 @@ def _row(one: Candidate) -> tuple[str, ...]:
     return (
         one.label,
         rank_text(one.ranks),
-        _number(score.mean, "{:.3f}".format),
+        mean_text(score.mean),
         "–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}",
         _number(one.cost_per_solved_usd, price),
         _number(one.median_s, duration),

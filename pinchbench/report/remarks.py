@@ -10,8 +10,7 @@ from pinchbench.defaults import DEMO_MODELS, TOOL_CALLS_REMEDY
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.usage import Usage
-from pinchbench.report.cost_reasons import breaking_sentence, cost_reasons
-from pinchbench.report.model_calls import model_calls_sentence, model_time_text
+from pinchbench.report.model_calls import breaking_sentence, cost_reasons, model_calls_sentence, model_time_text
 from pinchbench.report.sentences import (
     agreement_sentence,
     caused_by_agent_sentence,

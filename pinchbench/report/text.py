@@ -156,6 +156,11 @@ def score_below(score: float, threshold: float) -> str:
     return next((text for text in texts if float(text) < threshold), repr(score))
 
 
+def mean_text(mean: float | None) -> str:
+    """Format a mean score with three digits; a dash for none."""
+    return "–" if mean is None else f"{mean:.3f}"
+
+
 UNKNOWN = "unknown"
 
 

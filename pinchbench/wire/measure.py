@@ -134,7 +134,7 @@ def _window(calls: Iterable[ExchangeFacts]) -> int:
     ones.
     """
     prompts = [
-        (len(_prompt(talk)), usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens, talk)
+        (len(_prompt(talk)), usage.prompt_tokens, talk)
         for usage, talk in ((call.reply.usage, call.request.conversation) for call in calls)
         if usage is not None
     ]

@@ -71,7 +71,7 @@ def prompt_steps(read: Iterable[ReadExchange]) -> Iterator[PromptStep]:
                 lost = round(before.tokens * (1 - min(1.0, at / before.size)))
                 again = min(lost, usage.input_tokens + usage.cache_write_tokens)
             broken = PrefixBreak(call=exchange.number, in_turn=place, cause=cause, where=where, at=at, again=again)
-        tokens = 0 if usage is None else usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        tokens = 0 if usage is None else usage.prompt_tokens
         earlier.appendleft(_Earlier(said=said, size=sum(_sizes(said)), tokens=tokens))
         yield PromptStep(call=call, before=Conversation() if before is None else before.said, broken=broken)
 

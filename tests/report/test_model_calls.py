@@ -1,13 +1,15 @@
-"""What is said of the calls of the model: only what OpenClaw hides, and where the time went."""
+"""What is said of the calls of the model: what OpenClaw hides, where the time went, and why it costs what it costs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.model.facts import WireFacts
+from pinchbench.model.facts import PrefixBreak, PrefixCause, PromptFacts, WireFacts
 from pinchbench.model.usage import Usage
-from pinchbench.report.model_calls import model_calls_sentence, model_time_text
+from pinchbench.report.model_calls import cost_reasons, model_calls_sentence, model_time_text, reason_texts, why_dearer
+from pinchbench.results.compare.samples import Sample, find_sides
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.result_json import Aggregate
 
@@ -55,3 +57,102 @@ def test_the_time_is_added_up_and_the_queue_named_where_there_was_one(tmp_path: 
     told = f"1 min 30 s in the model, 10.0 s {between}, 4.0 s in the queue of the wire"
     assert model_time_text(_data(tmp_path / "b", quick, held)) == told
     assert model_time_text(_data(tmp_path / "c", None)) == ""
+
+
+THIRD = PrefixBreak(call=3, in_turn=3, cause=PrefixCause.TIME, where="Time", at=40, again=600)
+
+
+def _wire(*breaks: PrefixBreak, tools: int = 400, cached: int = 500, prompt: int = 1000, output: int = 10) -> WireFacts:
+    prompts = PromptFacts(
+        tools=tools,
+        system=300,
+        history=200,
+        results=100,
+        breaks=breaks,
+        broken=len(breaks),
+        again=sum(one.again for one in breaks),
+    )
+    usage = Usage(
+        requests=4,
+        input_tokens=prompt - cached,
+        cache_read_tokens=cached,
+        output_tokens=output,
+        total_tokens=prompt + output,
+    )
+    return WireFacts(calls=4, failed=(429,), usage=usage, models=("m1",), prompts=prompts)
+
+
+def test_a_run_has_a_text_for_each_question_over_its_recorded_trials() -> None:
+    trials = [(Usage(), wire) for wire in (_wire(THIRD), _wire(THIRD), _wire(), WireFacts(calls=9), None)]
+    found = cost_reasons(trials)
+    assert found is not None
+    assert reason_texts(found) == {
+        "trials": "3",
+        "calls a trial": "4.0",
+        "prompts from the cache": "50%",
+        "calls with a changed beginning": "2 of 12 calls, mostly at call 3 of a turn (a time stamp 2)",
+        "read again for that": "1.2k tokens (40% of the prompts)",
+        "prompts consist of": "tools 40%, system prompt 30%, history 20%, results of tools 10%",
+        "failed calls": "3 (3 × 429)",
+        "answered by": "m1",
+    }
+
+
+def test_what_automations_used_while_nobody_asked_is_stated() -> None:
+    found = cost_reasons([(Usage(), replace(_wire(prompt=900, output=100), unasked_tokens=250))])
+    assert found is not None
+    assert reason_texts(found)["used by automations while nobody asked"] == "250 tokens (25% of all)"
+
+
+def test_trials_of_earlier_releases_have_no_reasons() -> None:
+    assert cost_reasons([(Usage(), WireFacts(calls=9)), (Usage(), None)]) is None
+
+
+@pytest.mark.parametrize(
+    ("dear", "cost", "because"),
+    [
+        (
+            _wire(THIRD, cached=0),
+            2.0,
+            "is dearer than mock/a (2.0 times a trial) because its cache breaks at call 3 of a turn: a time stamp",
+        ),
+        (
+            _wire(prompt=2000, tools=2400),
+            2.0,
+            "is dearer than mock/a (2.0 times a trial) because its prompts have 1.2k more tokens of tools a trial",
+        ),
+        (
+            _wire(output=900),
+            0.0,
+            "uses more tokens than mock/a (1.9 times a trial) because it writes 890 more tokens a trial in 4.0 calls",
+        ),
+        (_wire(), 2.0, "is dearer than mock/a (2.0 times a trial) because its tokens cost 2.0 times as much."),
+        (
+            _wire(cached=0, output=212),
+            6.0,
+            "is dearer than mock/a (6.0 times a trial) because its tokens cost 5.0 times as much (0% of its prompts",
+        ),
+    ],
+    ids=("cache", "tools", "output", "prices", "prices-and-tokens"),
+)
+def test_the_dearer_of_two_is_named_with_what_makes_it_so(
+    tmp_path: Path, dear: WireFacts, cost: float, because: str
+) -> None:
+    assert why_dearer(_sides(tmp_path, dear, cost)).startswith(f"mock/b {because}")
+
+
+def test_models_that_cost_about_the_same_need_no_reason(tmp_path: Path) -> None:
+    assert why_dearer(_sides(tmp_path, _wire(), 1.05)) == ""
+
+
+def test_servers_that_count_no_tokens_give_no_reason(tmp_path: Path) -> None:
+    assert why_dearer(_sides(tmp_path, _wire(cached=0, prompt=0, output=0), 5.0)) == ""
+
+
+def _sides(folder: Path, dear: WireFacts, cost: float) -> tuple[Sample, ...]:
+    """Return mock/a, whose trial costs a dollar, and mock/b; if that has no price, neither has one."""
+    for number, (model, wire, usd) in enumerate((("a", _wire(), 1.0), ("b", dear, cost))):
+        made = Made(wire=wire, cost_usd=usd if cost else 0.0)
+        run_id = f"20260102-03000{number}-000a"
+        write_run(folder, PlannedRun(trials={"task_a": (made,)}, model=f"mock/{model}", run_id=run_id))
+    return find_sides(["mock/a", "mock/b"], folder)

@@ -192,7 +192,7 @@ def _trial(context: TraceContext, key: TrialKey, attempt: int) -> dict[str, Attr
 def _usage(usage: Usage) -> dict[str, Attribute]:
     """Return what was used; the convention counts cached tokens as input."""
     return {
-        "gen_ai.usage.input_tokens": usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens,
+        "gen_ai.usage.input_tokens": usage.prompt_tokens,
         "gen_ai.usage.output_tokens": usage.output_tokens,
         "gen_ai.usage.cache_read.input_tokens": usage.cache_read_tokens or None,
         "gen_ai.usage.cache_creation.input_tokens": usage.cache_write_tokens or None,

@@ -125,7 +125,7 @@ def _turn(message: Message, answers: Mapping[str, Message]) -> Document:
         step["llm_call_count"] = 1
         cost = message.usage.known_cost_usd
         metrics: Document = {
-            "prompt_tokens": _prompt_tokens(message.usage),
+            "prompt_tokens": message.usage.prompt_tokens,  # in ATIF, those from the cache are included
             "completion_tokens": message.usage.output_tokens,
             "cached_tokens": message.usage.cache_read_tokens,
             **({} if cost is None else {"cost_usd": cost}),
@@ -145,12 +145,7 @@ def _result(answer: Message) -> Document:
 
 def _is_known(usage: Usage) -> bool:
     """Whether the provider reported any number; a call without a report is not one that used nothing."""
-    return bool(_prompt_tokens(usage) or usage.output_tokens or usage.cost_usd)
-
-
-def _prompt_tokens(usage: Usage) -> int:
-    """Return all input tokens: in ATIF, tokens from the cache are included."""
-    return usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    return bool(usage.prompt_tokens or usage.output_tokens or usage.cost_usd)
 
 
 def _totals(messages: Sequence[Message], steps: int) -> Document:
@@ -158,7 +153,7 @@ def _totals(messages: Sequence[Message], steps: int) -> Document:
     usages = [message.usage for message in messages if message.role is Role.ASSISTANT]
     cost = sum(usages, Usage()).known_cost_usd
     return {
-        "total_prompt_tokens": sum(map(_prompt_tokens, usages)),
+        "total_prompt_tokens": sum(usage.prompt_tokens for usage in usages),
         "total_completion_tokens": sum(usage.output_tokens for usage in usages),
         "total_cached_tokens": sum(usage.cache_read_tokens for usage in usages),
         **({} if cost is None else {"total_cost_usd": fsum(usage.cost_usd for usage in usages)}),

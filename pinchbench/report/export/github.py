@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.report.remarks import failed_trials, failure_text, remarks
 from pinchbench.report.sentences import score_sentences
-from pinchbench.report.text import amount, duration, exact_price, many, plain
+from pinchbench.report.text import amount, duration, exact_price, many, mean_text, plain
 from pinchbench.results.gate.gate_record import read_gate
 from pinchbench.results.overview import overview
 
@@ -83,7 +83,7 @@ def _categories(run: PastRun) -> Iterator[str]:
         score, row = group.score, rows.get(name)
         cells = (
             _code(name),
-            "–" if score.mean is None else f"{score.mean:.3f}",
+            mean_text(score.mean),
             "–" if score.low is None else f"{score.low:.3f} to {score.high:.3f}",
             str(score.trials),
             str(row.passed if row is not None else 0),

@@ -81,10 +81,10 @@ def calls_json(recording: Path, *, command: str, most_bytes: int) -> Json | None
 
 def _cache_text(usage: Usage, breaks: Sequence[str]) -> str:
     """Say how much of the prompts the provider had cached, and where they begin otherwise, so that it had to miss."""
-    prompt = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-    hits = f"{amount(usage.cache_read_tokens)} of {amount(prompt)} prompt tokens came from the provider's cache."
+    cached = f"{amount(usage.cache_read_tokens)} of {amount(usage.prompt_tokens)} prompt tokens"
+    hits = f"{cached} came from the provider's cache."
     changed = f" The prompt's beginning changed in {many(len(breaks), 'call')}, first in {breaks[0]}." if breaks else ""
-    return (hits if prompt else "") + changed
+    return (hits if usage.prompt_tokens else "") + changed
 
 
 class _Call:

@@ -16,13 +16,12 @@ from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
-from pinchbench.report.cost_reasons import CACHES, WHY, breaking_sentence, cost_reasons, reason_texts
 from pinchbench.report.html.document import PageLook, PageSection, write_document
 from pinchbench.report.html.plots import draw_bars
 from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
 from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, evidence_of, size_of, trial_json
-from pinchbench.report.model_calls import model_time_text
+from pinchbench.report.model_calls import CACHES, WHY, breaking_sentence, cost_reasons, model_time_text, reason_texts
 from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
 from pinchbench.report.sentences import left_out_reasons, suite_sentences
 from pinchbench.report.text import date_text, exact_price, many, price, words

@@ -12,15 +12,15 @@ from markupsafe import Markup
 from pinchbench.defaults import DEFAULT_MARGIN, DEFAULT_PASS_THRESHOLD, REPORT_FILE
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.choice_text import columns, doubts, picks, reading, rows
-from pinchbench.report.cost_reasons import CACHES, WHY, reason_texts, reasons_of
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
 from pinchbench.report.html.plots import VariantPoint, draw_forest, draw_trade_off, pareto_front
 from pinchbench.report.html.safe_text import safe_line, script_json
 from pinchbench.report.html.side_by_side import embedded_pairs
 from pinchbench.report.html.task_rows import anchor_of, href
 from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, verdict_name, verdicts_of
+from pinchbench.report.model_calls import CACHES, WHY, reason_texts, reasons_of
 from pinchbench.report.sentences import MEMORISATION, memorisation_sentences, significance_sentences
-from pinchbench.report.text import many
+from pinchbench.report.text import many, mean_text
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.choice import choice_of
 from pinchbench.results.compare.verdict import describe_difference, describe_p, signed
@@ -162,7 +162,7 @@ def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSectio
             (
                 category,
                 str(own.difference.tasks),
-                "–" if own.a.score.mean is None else f"{own.a.score.mean:.3f}",
+                mean_text(own.a.score.mean),
                 *(_category_difference(categories.get(category)) for categories in by_side.values()),
             )
             for category, own in every.items()

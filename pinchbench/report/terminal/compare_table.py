@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pinchbench.report.cost_reasons import why_dearer
+from pinchbench.report.model_calls import why_dearer
 from pinchbench.report.sentences import left_out_text, memorisation_sentences, significance_sentences
 from pinchbench.report.terminal.line_format import Column, print_table
-from pinchbench.report.text import amount, duration, exact_price, many, plain, short_names, some
+from pinchbench.report.text import amount, duration, exact_price, many, mean_text, plain, short_names, some
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.comparison import Conclusion
 from pinchbench.results.compare.paired_difference import FEWEST_TASKS
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pinchbench.results.compare.memorisation import Memorisation
     from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample
-    from pinchbench.results.statistics import Estimate
 
     Names = tuple[str, str]  # of the sides, the first the baseline
     Lines = tuple[tuple[Column, ...], Sequence[Sequence[Cell]]]
@@ -227,11 +226,7 @@ def _scores_table(comparison: Comparison, names: Names) -> Lines:
 def _means(difference: Difference, a: PairedSample, b: PairedSample) -> tuple[str, str, str, str]:
     is_small = difference.p is None and difference.mean is not None
     size = signed(difference.mean or 0.0) if is_small else describe_difference(difference)
-    return str(difference.tasks), _mean(a.score), _mean(b.score), size
-
-
-def _mean(score: Estimate) -> str:
-    return "–" if score.mean is None else f"{score.mean:.3f}"
+    return str(difference.tasks), mean_text(a.score.mean), mean_text(b.score.mean), size
 
 
 def _numbers_left_out(a: PairedSample, b: PairedSample) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from pinchbench.report.terminal.line_format import Column, aligned, print_table
-from pinchbench.report.text import date_text, duration, many, plain, price, shorten
+from pinchbench.report.text import date_text, duration, many, mean_text, plain, price, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -143,11 +143,7 @@ def _run_cells(run: RunEntry, timezone: tzinfo | None) -> tuple[Cell, ...]:
 def _scores(run: RunEntry) -> str:
     """Return the run's mean, or without one those of its suites, in their order."""
     means = run.suites.values() if run.score.mean is None and run.suites else [run.score.mean]
-    return " / ".join(map(_score, means))
-
-
-def _score(mean: float | None) -> str:
-    return "–" if mean is None else f"{mean:.3f}"
+    return " / ".join(map(mean_text, means))
 
 
 def history_legend(runs: Sequence[RunEntry]) -> str:
@@ -164,7 +160,7 @@ def history_legend(runs: Sequence[RunEntry]) -> str:
 
 def _history_remarks(run: RunEntry) -> Iterator[str]:
     if run.suites:
-        yield ", ".join(f"{plain(name)} {_score(mean)}" for name, mean in run.suites.items())
+        yield ", ".join(f"{plain(name)} {mean_text(mean)}" for name, mean in run.suites.items())
     if run.caused_by_agent and run.score_if_zero is not None:
         caused = f"{many(run.caused_by_agent, 'trial')} without a score that the agent may have caused"
         yield f"{caused}; counted as 0, the score would be {run.score_if_zero:.3f}"

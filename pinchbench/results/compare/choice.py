@@ -192,7 +192,7 @@ class Candidate:
     @property
     def cached(self) -> float | None:
         """The part of the prompts' tokens, in 0-1, that came from the provider's cache; None if none are known."""
-        prompt = self.usage.input_tokens + self.usage.cache_read_tokens + self.usage.cache_write_tokens
+        prompt = self.usage.prompt_tokens
         return self.usage.cache_read_tokens / prompt if prompt else None
 
 

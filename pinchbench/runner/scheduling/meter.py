@@ -174,7 +174,7 @@ class Meter:
 
 def _tokens(usage: Usage) -> float:
     # Not every provider sums up
-    parts = usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    parts = usage.prompt_tokens + usage.output_tokens
     return usage.total_tokens or parts
 
 

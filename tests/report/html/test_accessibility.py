@@ -40,9 +40,10 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "several": ("", "2/trial/task_001@2"),
     "empty": ("",),
     "compare": ("",),
-    "experiment": ("", "tasks?different", "pair/high/task_001@2"),
+    "experiment": ("", "pair/high/task_001@2"),
 }
 PAPER_PX = 718  # A4 with Chromium's margins
+PHONE_PX = 360
 
 
 @pytest.fixture(scope="module")
@@ -75,18 +76,22 @@ def _show_all(page: Page, anchor: str) -> None:
 
 
 @pytest.mark.parametrize("name", sampled(PAGES, {"good"}))
-def test_axe_finds_nothing_on_any_page_by_day_or_night_on_a_desk_or_a_phone(
+def test_axe_finds_nothing_and_nothing_overflows_by_day_or_night_on_a_desk_or_a_phone(
     browser: Browser, pages: Path, name: str
 ) -> None:
-    found = []
+    found: list[object] = []
     with opened(browser, pages / f"{name}.html") as watched:
         page = watched.page
-        for scheme, width in (("light", 1280), ("dark", 360)):
+        for scheme, width in (("light", 1280), ("dark", PHONE_PX)):
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.set_viewport_size({"width": width, "height": 900})
             for anchor in PAGES[name]:
                 _show_all(page, anchor)
                 found += [(anchor, scheme, width, *one) for one in violations(page)]
+                if page.evaluate("document.documentElement.scrollWidth") > width:
+                    found.append((anchor, width, "overflows"))
+                if width == PHONE_PX:
+                    assert page.locator(".plot .wide:visible").count() == 0
 
     assert found == []
 

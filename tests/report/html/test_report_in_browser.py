@@ -190,18 +190,6 @@ def test_the_colours_follow_the_system(browser: Browser, report: Path) -> None:
     assert len(grounds) == 2
 
 
-def test_a_phone_scrolls_no_page_sideways(browser: Browser, report: Path) -> None:
-    with opened(browser, report, width=360, height=740) as watched:
-        page = watched.page
-        for anchor in ("", "trial/task_elm", "trial/task_birch"):
-            page.evaluate("anchor => { location.hash = anchor; }", anchor)
-            page.locator("#overview:visible, #trial h1:visible", has_text=anchor.removeprefix("trial/")).wait_for()
-            page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-
-            assert page.evaluate("document.documentElement.scrollWidth") == 360
-            assert page.locator(".plot .wide:visible").count() == 0
-
-
 def test_without_scripts_all_tables_can_be_read(browser: Browser, report: Path) -> None:
     with opened(browser, report, has_script=False) as watched:
         assert watched.page.locator("tr.trial:visible").count() == 10

@@ -1,40 +1,20 @@
-// What the page of an experiment can do: show only tasks that differ, and two trials side by side. The page's address
-// says what is shown: `#tasks?different&sort=N&order=…`, `#pair/VARIANT/TRIAL`.
+// What the page of an experiment can do: show only tasks that differ, and two trials side by side, which have an
+// address: `#pair/VARIANT/TRIAL`.
 (() => {
-  const { all, make, card, facts, message, WHO, sortBy, showRows, switcher } = page;
+  const { all, make, card, facts, message, WHO, showRows, switcher } = page;
   const place = document.getElementById("pair");
   const { show, leave } = switcher(place);
   const tasks = document.getElementById("tasks");
   const table = tasks.querySelector("table");
   const form = tasks.querySelector("form");
-  const heads = all("th[data-sort]", table);
 
-  // Tasks: which are shown, and in which order
+  // Tasks: which are shown
   function showTasks() {
     showRows(tasks, Array.from(table.tBodies[0].rows), (row) => !form.elements.different.checked || "different" in row.dataset);
   }
-  function tasksAddress() {
-    const sorted = heads.findIndex((head) => head.getAttribute("aria-sort") !== "none");
-    const parts = [form.elements.different.checked ? "different" : "",
-      sorted < 0 ? "" : `sort=${sorted}&order=${heads[sorted].getAttribute("aria-sort")}`].filter(Boolean);
-    return parts.length ? `#tasks?${parts.join("&")}` : "#tasks";
-  }
-  // the address is replaced, not added to: going back leads to the page before, not to the switch before
-  const remember = () => history.replaceState(null, "", tasksAddress());
-  function applyAddress(query) {
-    const asked = new URLSearchParams(query);
-    form.elements.different.checked = asked.has("different");
-    const head = heads[Number(asked.get("sort") ?? NaN)];
-    const order = asked.get("order");
-    if (head && (order === "ascending" || order === "descending")) {
-      for (let turn = 0; turn < 2 && head.getAttribute("aria-sort") !== order; turn += 1) sortBy(table, head);
-    }
-    showTasks();
-  }
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => { showTasks(); remember(); });
-  for (const head of heads) head.firstElementChild.addEventListener("click", remember);
+  form.addEventListener("input", showTasks);
   showTasks();
 
   // Two trials side by side
@@ -47,7 +27,6 @@
   const taskOf = (trial) => trial.replace(/@\d+$/, "");
   const box = table.parentElement;
   let left = [0, 0]; // how far the overview and its table of tasks were scrolled
-  let back = "#tasks"; // what the overview showed
 
   function messagesOf(trial) {
     return trial.sessions.flat().map((one) => message(one, WHO[one.role]));
@@ -86,7 +65,7 @@
       messages.slice(alike).length ? messages.slice(alike) : make("p", { class: "soft" }, "This conversation has ended."));
     return [
       make("div", { class: "trial-head" },
-        make("span", { class: "back" }, make("a", { href: back }, "← all tasks")),
+        make("span", { class: "back" }, make("a", { href: "#tasks" }, "← all tasks")),
         choices("Repetition", anchors.filter((one) => split(one)[0] === variant && taskOf(split(one)[1]) === taskOf(trial)), anchor,
           (one) => /@(\d+)$/.exec(one)?.[1] ?? "1"),
         choices("Variant", anchors.filter((one) => split(one)[1] === trial), anchor, (one) => split(one)[0]),
@@ -103,17 +82,14 @@
     try { anchor = decodeURIComponent(anchor); } catch { /* as it stands */ }
     const trial = anchor.startsWith("pair/") ? anchor.slice(5) : "";
     if (Object.hasOwn(pairs, trial)) {
-      if (place.hidden) [left, back] = [[scrollY, box.scrollTop], tasksAddress()];
+      if (place.hidden) left = [scrollY, box.scrollTop];
       show(trial, pairPage(trial));
       return;
     }
-    const wasPair = leave();
-    const [name, query] = anchor.split("?");
-    if (name === "tasks") applyAddress(query);
-    if (wasPair && name === "tasks") {
+    if (leave()) {
       scrollTo(0, left[0]);
       box.scrollTop = left[1];
-    } else if (query !== undefined) tasks.scrollIntoView();
+    }
   }
   addEventListener("hashchange", route);
   route();
