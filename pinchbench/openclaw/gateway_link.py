@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 from anyio import (
@@ -24,7 +24,7 @@ from pinchbench.openclaw.agent_progress import SUBAGENT
 from pinchbench.process.follow import LineSplitter
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
     from pathlib import Path
 
     from anyio.abc import ByteStream, SocketStream
@@ -52,22 +52,6 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     at: float | None = None
 
 
-class Watcher(Protocol):
-    """Who is told of what the link sees."""
-
-    def began(self, session: str, session_id: str) -> None:
-        """Take note that the agent works in a session, by its key and its id; also of one that is known already."""
-
-    def sent(self, at: float, to: str, text: str, media: tuple[str, ...]) -> None:
-        """Take a message that the agent has sent by chat, at this time in seconds since the epoch."""
-
-    def fired(self, at: float, job: str) -> None:
-        """Take note that an automation has fired, by its name."""
-
-    def damaged(self) -> None:
-        """Take note of a report that can't be read, which may have been a message."""
-
-
 # What a report begins or ends: a run of the agent, a call of the model, an automation, or the answer to a message.
 BUSY = {
     "run_begins": ("run", 1),
@@ -83,13 +67,13 @@ BUSY = {
 class GatewayLink:
     """The connection to the gateway of one trial, made by `open_link`."""
 
-    def __init__(self, watcher: Watcher) -> None:
-        """Begin without a connection."""
+    def __init__(self, watch: Callable[[Report | None], None]) -> None:
+        """Begin without a connection. `watch` gets each report; None for what can't be read, which may be a message."""
         self.ready = Event()
         self.closed = Event()
         self.interrupted = Event()
         self.fired = 0
-        self._watcher = watcher
+        self._watch = watch
         self._failure = ""
         self._stream: ByteStream | None = None
         self._busy: Counter[tuple[str, str]] = Counter()
@@ -208,7 +192,7 @@ class GatewayLink:
         try:
             report = decode_json(line, Report)
         except msgspec.DecodeError:
-            self._watcher.damaged()
+            self._watch(None)
             return
         if 0 <= report.now <= LATEST_MS:
             self._take(report)
@@ -225,19 +209,14 @@ class GatewayLink:
 
     def _take(self, report: Report) -> None:
         self._count(report)
-        at = report.now / 1000
+        self._watch(report)
         match report.kind:
             case "ready":
                 self.ready.set()
-            case "message":
-                self._watcher.sent(at, report.to, report.text, report.media)
-            case "run_begins":
-                if SUBAGENT not in report.session:  # it is the turn that follows
-                    self._quiet_s = QUIET_S
-                self._watcher.began(report.session, report.id)
+            case "run_begins" if SUBAGENT not in report.session:  # it is the turn that follows
+                self._quiet_s = QUIET_S
             case "job_started":
                 self.fired += 1
-                self._watcher.fired(at, report.name)
             case "interrupted":
                 self._busy["message", report.id] = 1
                 self.interrupted.set()
@@ -251,9 +230,9 @@ class GatewayLink:
 
 
 @asynccontextmanager
-async def open_link(path: Path, watcher: Watcher) -> AsyncGenerator[GatewayLink]:
+async def open_link(path: Path, watch: Callable[[Report | None], None]) -> AsyncGenerator[GatewayLink]:
     """Listen on a Unix socket for a gateway's connection, for as long as the block lasts. Raises OSError."""
-    link = GatewayLink(watcher)
+    link = GatewayLink(watch)
     async with await create_unix_listener(path) as listener, create_task_group() as group:
         group.start_soon(listener.serve, link.serve)
         yield link

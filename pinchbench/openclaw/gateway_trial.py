@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from pinchbench.openclaw.agent_processes import TaskExecution
     from pinchbench.openclaw.agent_progress import Progress
+    from pinchbench.openclaw.gateway_link import Report
     from pinchbench.openclaw.sessions import AnyStore
     from pinchbench.process.spec import ProcessEnd, ProcessSpec
 
@@ -37,7 +38,7 @@ SESSION_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,127}", re.ASCII)  # as OpenClaw ma
 
 @dataclass(kw_only=True, slots=True)
 class _Watcher:
-    """Passes what the link sees on to the trial's progress and its chat log.
+    """Passes what a gateway reports on to the trial's progress and its chat log.
 
     What comes by the link may be the agent's, which can take over its gateway's process: `exceeded` is what it had too
     much of, and ends the trial.
@@ -50,7 +51,23 @@ class _Watcher:
     exceeded: str = ""
     known: set[str] = field(default_factory=set)
 
-    def began(self, session: str, session_id: str) -> None:
+    def take(self, report: Report | None) -> None:
+        """Take a report; None for one that can't be read."""
+        if report is None:
+            self.chat.add_damaged(time.time())
+            return
+        match report.kind:
+            case "run_begins":
+                self._follow(report.session, report.id)
+            case "message" if not self.own.stop.is_set():  # what OpenClaw says when it is ended is none
+                self.chat.add(report.now / 1000, ASSISTANT, report.to, report.text, report.media)
+                if self.chat.is_full:
+                    self._exceed("more chat than can be kept")
+                self._show(f"says to {report.to[:MAX_SHOWN]}: {report.text[:MAX_SHOWN]}")
+            case "job_started":
+                self._show(f"the automation {report.name[:MAX_SHOWN]} is due")
+
+    def _follow(self, session: str, session_id: str) -> None:
         """Follow a session from its first run on."""
         if session_id in self.known or SESSION_ID.fullmatch(session_id) is None:
             return
@@ -60,25 +77,9 @@ class _Watcher:
         self.known.add(session_id)
         self.progress.begin_session(session_id, self.store(session_id), key=session)
 
-    def sent(self, at: float, to: str, text: str, media: tuple[str, ...]) -> None:
-        """Log a message that the agent has sent; what OpenClaw says when it is ended is none."""
-        if self.own.stop.is_set():
-            return
-        self.chat.add(at, ASSISTANT, to, text, media)
-        if self.chat.is_full:
-            self._exceed("more chat than can be kept")
+    def _show(self, what: str) -> None:
         if self.progress.sessions:
-            self.progress.show(f"says to {to[:MAX_SHOWN]}: {text[:MAX_SHOWN]}")
-
-    def fired(self, at: float, job: str) -> None:
-        """Show that an automation has fired."""
-        del at
-        if self.progress.sessions:
-            self.progress.show(f"the automation {job[:MAX_SHOWN]} is due")
-
-    def damaged(self) -> None:
-        """Log that something can't be read."""
-        self.chat.add_damaged(time.time())
+            self.progress.show(what)
 
     def _exceed(self, what: str) -> None:
         self.exceeded = self.exceeded or what
@@ -102,7 +103,7 @@ async def run_in_gateway(
     failures: list[BaseException] = []
     watcher = _Watcher(progress=progress, chat=chat, store=store, own=own)
     with _by_itself():
-        async with open_link(socket, watcher) as link:
+        async with open_link(socket, watcher.take) as link:
             names = (service.name for service in processes.task.services)
             ways = ((way.port, way.socket) for way in processes.services)
             player = TimelinePlayer(

@@ -103,7 +103,7 @@ def _entry(port: int) -> tuple[str, dict[str, object]]:
 def template(openclaw: OpenClaw, tmp_path_factory: pytest.TempPathFactory) -> PrivateHome:
     """A home of each release for all tests here: to make one takes OpenClaw many seconds."""
     folder = tmp_path_factory.mktemp("failures")
-    needed = needed_for("mock/m1", env=os.environ, user=UserState(), catalogue=Catalogue())
+    needed, _ = needed_for("mock/m1", env=os.environ, user=UserState(), catalogue=Catalogue())
     make = partial(
         make_template,
         folder / "template",
@@ -111,7 +111,7 @@ def template(openclaw: OpenClaw, tmp_path_factory: pytest.TempPathFactory) -> Pr
         model="mock/m1",
         user=UserState(config={"models": {"providers": {"mock": {"timeoutSeconds": IMPATIENT_S}}}}),
         trial_s=RUN_LIMIT_S,
-        env={**needed.env, "HOME": str(folder)},
+        env={**needed, "HOME": str(folder)},
         provider=_entry(1),
     )
     return anyio.run(make)

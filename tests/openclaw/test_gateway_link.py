@@ -3,7 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,28 +14,9 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.errors import GatewayError
 from pinchbench.openclaw import gateway_link
-from pinchbench.openclaw.gateway_link import GatewayLink, open_link
+from pinchbench.openclaw.gateway_link import GatewayLink, Report, open_link
 
 MAIN = "agent:main:main"
-
-
-@dataclass(kw_only=True, slots=True)
-class Seen:
-    """What the link reports."""
-
-    events: list[tuple[object, ...]] = field(default_factory=list)
-
-    def began(self, session: str, session_id: str) -> None:
-        self.events.append(("began", session, session_id))
-
-    def sent(self, at: float, to: str, text: str, media: tuple[str, ...]) -> None:
-        self.events.append(("sent", at, to, text, media))
-
-    def fired(self, at: float, job: str) -> None:
-        self.events.append(("fired", at, job))
-
-    def damaged(self) -> None:
-        self.events.append(("damaged",))
 
 
 @dataclass(kw_only=True, slots=True)
@@ -55,9 +36,9 @@ class Gateway:
 
 
 @asynccontextmanager
-async def linked(folder: Path, seen: Seen | None = None) -> AsyncGenerator[tuple[GatewayLink, Gateway]]:
+async def linked(folder: Path, seen: list[Report | None] | None = None) -> AsyncGenerator[tuple[GatewayLink, Gateway]]:
     with fail_after(60):
-        async with open_link(folder / "link.sock", seen or Seen()) as link:
+        async with open_link(folder / "link.sock", ([] if seen is None else seen).append) as link:
             stream = await connect_unix(folder / "link.sock")
             async with stream:
                 gateway = Gateway(stream=stream)
@@ -74,8 +55,8 @@ async def busy(link: GatewayLink) -> None:
         await checkpoint()
 
 
-async def test_what_a_gateway_reports_reaches_the_watcher(tmp_path: Path) -> None:
-    seen = Seen()
+async def test_what_a_gateway_reports_is_passed_on(tmp_path: Path) -> None:
+    seen: list[Report | None] = []
     async with linked(tmp_path, seen) as (link, gateway):
         await gateway.say(
             {"kind": "run_begins", "session": MAIN, "id": "s1"},
@@ -84,17 +65,22 @@ async def test_what_a_gateway_reports_reaches_the_watcher(tmp_path: Path) -> Non
             {"kind": "news of a later plugin", "x": [1]},
         )
         assert await link.has_fired(0, 60)
-    assert seen.events == [("began", MAIN, "s1"), ("sent", 5.0, "ben", "hi", ("a.png",)), ("fired", 6.0, "morning")]
+    assert seen[:4] == [
+        Report(kind="ready"),
+        Report(kind="run_begins", session=MAIN, id="s1"),
+        Report(kind="message", now=5000.0, to="ben", text="hi", media=("a.png",)),
+        Report(kind="job_started", now=6000.0, job="j", name="morning"),
+    ]
 
 
 async def test_what_can_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
-    seen = Seen()
+    seen: list[Report | None] = []
     async with linked(tmp_path, seen) as (link, gateway):
         await gateway.stream.send(b'{"kind": "message", "to": "ben", "text": "\\ud83d"}\n')
         await gateway.say({"kind": "message", "now": 1e300, "to": "ben", "text": "in no year"})
         await gateway.say({"kind": "job_started", "job": "j", "name": "n"})
         assert await link.has_fired(0, 60)
-    assert seen.events == [("damaged",), ("fired", 0.0, "n")]
+    assert seen == [Report(kind="ready"), None, Report(kind="job_started", job="j", name="n")]
 
 
 @pytest.mark.parametrize(
@@ -193,8 +179,7 @@ async def test_a_message_that_did_not_reach_the_agent_is_an_error(tmp_path: Path
 
 
 async def test_a_second_connection_is_refused(tmp_path: Path) -> None:
-    seen = Seen()
-    async with linked(tmp_path, seen) as (link, gateway):
+    async with linked(tmp_path) as (link, gateway):
         async with await connect_unix(tmp_path / "link.sock") as second:
             with pytest.raises(EndOfStream):
                 await second.receive()

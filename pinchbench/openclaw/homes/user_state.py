@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.json_values import object_at
@@ -41,14 +40,6 @@ PLUGIN_SWITCHES = ("enabled", "allow", "deny", "load", "installs", "slots")
 REFERENCE = re.compile(r"\$\{(\w+)\}|^\$(\w+)$")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HomeInput:
-    """The input of a private home: an environment, and the provider's part of the user's OpenClaw state."""
-
-    env: Mapping[str, str]
-    user: UserState
-
-
 def secrets_of(user: UserState, *names: str | None) -> tuple[str, ...]:
     """Return the keys that agents and judges may see, from the environment and the user's OpenClaw.
 
@@ -66,11 +57,11 @@ def needed_for(
     catalogue: Catalogue,
     own_endpoint: bool = False,
     passed: tuple[str, ...] = (),
-) -> HomeInput:
-    """Select what a model needs, and the variables that the user listed in `passed`.
+) -> tuple[dict[str, str], UserState]:
+    """Select the environment and the part of the user's OpenClaw that a model needs.
 
-    With `own_endpoint`, the run configures the endpoint and its key, so the user's settings and logins of the provider
-    with the same name are excluded.
+    `passed` are further variables. With `own_endpoint`, the run configures the endpoint and its key, so the user's
+    settings and logins of the provider with the same name are excluded.
     """
     provider = model.partition("/")[0]
     known = catalogue.providers.get(provider)
@@ -95,9 +86,9 @@ def needed_for(
     def is_needed(name: str) -> bool:
         return name in PASSED or name.startswith("LC_") or name in passed or is_credential(name)
 
-    return HomeInput(
-        env={name: value for name, value in env.items() if is_needed(name) and not points_home(name)},
-        user=UserState(
+    return (
+        {name: value for name, value in env.items() if is_needed(name) and not points_home(name)},
+        UserState(
             config=_with_env(user.config.get("env"), kept.config, is_credential),
             logins=kept.logins,
             dotenv=kept_dotenv(user.dotenv, is_credential),

@@ -166,7 +166,7 @@ async def make_homes(
     if config.isolation is Isolation.SHARED:
         return await _shared_homes(config, machine.openclaw, run_folder, slots=slots, set_up=set_up)
     making = _Homes(config=config, scripted=scripted, wire=wire, sandboxing=sandboxing)
-    needed = needed_for(
+    needed, user = needed_for(
         config.model,
         env=os.environ,
         user=machine.carried(config),
@@ -174,7 +174,7 @@ async def make_homes(
         own_endpoint=config.is_demo or config.base_url is not None,
         passed=config.pass_env,
     )
-    env = {**needed.env, **config.env}
+    env = {**needed, **config.env}
     if config.api_key_env is not None and wire is None:  # else the wire has the key, and no agent needs it
         env[ENDPOINT_KEY] = os.environ[config.api_key_env]
     root = run_folder / HOMES
@@ -184,7 +184,7 @@ async def make_homes(
             root / "template",
             openclaw=machine.openclaw,
             model=config.model,
-            user=needed.user,
+            user=user,
             env=env if wire is None else wire.home_env(env, 1),
             provider=making.provider(1),
             tools=machine.tools(config),
@@ -291,14 +291,14 @@ async def make_judge_homes(judge: JudgeConfig, machine: Machine, folder: Path) -
 
     Raises OpenClawError when OpenClaw refuses.
     """
-    needed = needed_for(
+    needed, user = needed_for(
         judge.model_id,
         env=os.environ,
         user=machine.user,
         catalogue=machine.catalogue,
         own_endpoint=judge.base_url is not None,
     )
-    env = dict(needed.env)
+    env = dict(needed)
     if judge.api_key_env is not None:
         env[ENDPOINT_KEY] = os.environ[judge.api_key_env]
     provider = None
@@ -310,7 +310,7 @@ async def make_judge_homes(judge: JudgeConfig, machine: Machine, folder: Path) -
         folder / "judge-template",
         openclaw=machine.openclaw,
         model=judge.model_id,
-        user=needed.user,
+        user=user,
         env=env,
         provider=provider,
         tools=(),
