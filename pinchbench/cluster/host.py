@@ -17,6 +17,7 @@ from anyio import move_on_after, to_thread
 from anyio.abc import UNIXSocketStream
 
 from pinchbench.cluster.node_messages import Beat, FrameReader, frame
+from pinchbench.process.capacity import usable_cpus
 from pinchbench.results.node_times import Hardware
 
 POLL_S = 1.0  # how long a call for events waits for one
@@ -116,7 +117,7 @@ def read_hardware() -> Hardware:
     """Read what this machine is made of. Blocks."""
     return Hardware(
         processor=_processor(),
-        cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        cpus=usable_cpus(),
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         kernel=f"{platform.system()} {platform.release()}",
     )

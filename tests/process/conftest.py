@@ -41,6 +41,25 @@ connection = present(sys.argv[1])
 time.sleep(600)
 """
 
+# It ignores SIGTERM.
+DEAF = """
+import signal, sys, time
+from present import present
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+connection = present(*sys.argv[1:])
+time.sleep(600)
+"""
+# It waits for the signal: one that comes right before a sleep would be handled after it only.
+POLITE = """
+import signal, sys
+from present import present
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+connection = present()
+signal.sigwait({signal.SIGTERM})
+print("last words", flush=True)
+sys.exit(5)
+"""
+
 RUNNER = """
 import signal, sys
 from pathlib import Path

@@ -17,7 +17,7 @@ from anyio import fail_after, to_thread
 from fakes import LIMIT_S, until
 from pinchbench.process.guardian.process_tree import MARKER
 from pinchbench.process.guardian_link import GUARDIAN
-from process.conftest import PlayFolders
+from process.conftest import DEAF, POLITE, PlayFolders
 
 SETTINGS = {
     "grace_s": 600.0,  # this and the sweep last longer than any test waits
@@ -33,13 +33,6 @@ SETTINGS = {
     "keeps_output": False,
 }
 ENV = {"PATH": os.environ["PATH"]}
-DEAF = """
-import signal, time
-from present import present
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-connection = present()
-time.sleep(600)
-"""
 
 
 class Talk:
@@ -193,22 +186,12 @@ async def test_a_kill_ends_the_sweep(talk: Start, stage: PlayFolders) -> None:
 
 
 async def test_a_polite_agent_may_end_itself_when_the_runner_is_gone(talk: Start, stage: PlayFolders) -> None:
-    agent = stage.python(
-        """
-        import signal
-        from present import present
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-        connection = present()
-        signal.sigwait({signal.SIGTERM})
-        print("goodbye", flush=True)
-        """
-    )
-    guard = talk(agent, orphan_grace_s=60)
+    guard = talk(stage.python(POLITE), orphan_grace_s=60)
     await stage.roll.present()
     guard.socket.shutdown(socket.SHUT_RDWR)
     await stage.roll.all_gone()
     await to_thread.run_sync(guard.close)  # it writes what is left in the pipes
-    assert stage.out() == "goodbye\n"
+    assert stage.out() == "last words\n"
 
 
 async def test_the_grace_is_no_licence_to_write(talk: Start, stage: PlayFolders) -> None:

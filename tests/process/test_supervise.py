@@ -22,7 +22,17 @@ from pinchbench.process.awake import Clocks, Reading
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import contain_level, supervise
-from process.conftest import LONG_S, PATIENT_LIMITS, QUICK_LIMITS, PlayFolders, Running, Start, supervised
+from process.conftest import (
+    DEAF,
+    LONG_S,
+    PATIENT_LIMITS,
+    POLITE,
+    QUICK_LIMITS,
+    PlayFolders,
+    Running,
+    Start,
+    supervised,
+)
 from processes import lives
 from sampling import sampled
 
@@ -33,23 +43,6 @@ OWN_TIME = replace(QUICK_LIMITS, grace_s=PATIENT_LIMITS.grace_s)
 OF_THE_C_LIBRARY = 1 << 31 | 1 << 32  # signals 32 and 33 are glibc's own; nobody else can set or see them
 MIB = 1024 * 1024
 
-DEAF = """
-import signal, sys, time
-from present import present
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-connection = present(sys.argv[1])
-time.sleep(600)
-"""
-# It waits for the signal: one that comes right before a sleep would be handled after it only.
-POLITE = """
-import signal, sys
-from present import present
-signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-connection = present()
-signal.sigwait({signal.SIGTERM})
-print("last words", flush=True)
-sys.exit(5)
-"""
 DAEMON = """
 import os, sys, time
 from present import present
