@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-import msgspec
 
 from pinchbench import defaults
 from pinchbench.cli.lazy import CONTEXT
@@ -39,7 +38,7 @@ def baseline(*, names: tuple[str, ...], output: Path, output_dir: Path, min_tria
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.results.finished_run import read_run
     from pinchbench.results.gate.baseline_file import Stability, baseline_of
-    from pinchbench.results.paths import find_run, whole_file
+    from pinchbench.results.paths import find_run, write_json
     from pinchbench.results.verification import changed_evidence
 
     where = absolute_path(output_dir, option="--output-dir")
@@ -49,8 +48,7 @@ def baseline(*, names: tuple[str, ...], output: Path, output_dir: Path, min_tria
         if found := [*run.differences, *changed_evidence(run.files, run.journal)]:
             raise AlteredRunError.of(found, run=run.files.folder)
     made = baseline_of(runs, Stability(min_trials=min_trials, max_spread=max_spread))
-    with whole_file(path) as file:
-        file.write(msgspec.json.format(msgspec.json.encode(made), indent=2) + b"\n")
+    write_json(path, made)
     quarantined = made.quarantined
     say(f"{many(len(made.tasks) - len(quarantined), 'task')} to compare with, {len(quarantined)} in quarantine")
     for task_id, why in quarantined.items():

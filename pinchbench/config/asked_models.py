@@ -10,9 +10,12 @@ from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import DEFAULTS, Scope, check_fields, check_key, check_model, check_text, check_url
 from pinchbench.defaults import JUDGE_PROVIDERS, OPENCLAW_JUDGE
 from pinchbench.errors import ConfigError
+from pinchbench.json_values import objects_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pinchbench.json_values import Object
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,12 +170,9 @@ def plain_judge(judge: JudgeConfig) -> dict[str, object]:
     return {**own, "further": [plain_judge(one) for one in judge.further]} if judge.further else own
 
 
-def stored_models(options: object) -> list[dict[str, object]]:
+def stored_models(options: object) -> list[Object]:
     """Return the options of each judge, or of the user's model, from a run's files, which may hold anything."""
-    if not isinstance(options, dict):
-        return []
-    further = options.get("further")
-    return [options, *(one for one in (further if isinstance(further, list) else ()) if isinstance(one, dict))]
+    return [options, *objects_at(options, "further")] if isinstance(options, dict) else []
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,4 +1,4 @@
-"""`doctor`: everything that a run needs, looked at before it is needed. Nothing is changed, ended or removed."""
+"""`doctor`: everything that a run needs, looked at before it is needed. Nothing is changed."""
 
 from __future__ import annotations
 

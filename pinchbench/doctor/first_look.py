@@ -14,6 +14,7 @@ from pinchbench.defaults import JUDGE_PROVIDERS, OLLAMA
 from pinchbench.doctor.openclaw_findings import of_any_keys
 from pinchbench.errors import OpenClawError
 from pinchbench.http_client import TransientError, open_client
+from pinchbench.json_values import objects_at, text_at
 from pinchbench.model.finding import Finding
 from pinchbench.openclaw.find import locate_openclaw
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
@@ -61,19 +62,14 @@ async def find_servers(ports: Mapping[int, str] = PORTS, *, limit_s: float = LIM
             await (await connect_tcp("127.0.0.1", port)).aclose()  # before the client is imported
             async with open_client(url, whose=ports[port]) as client:
                 answer = await client.send(f"{url}/models", most_bytes=MAX_BODY_BYTES, limit_s=limit_s)
-            if models := _listed(answer.json()):
+            models = tuple(filter(None, (text_at(one, "id") for one in objects_at(answer.json(), "data"))))
+            if models:
                 found[port] = Server(usual=ports[port], base_url=url, models=models)
 
     async with create_task_group() as group:
         for port in ports:
             group.start_soon(look, port)
     return [found[port] for port in ports if port in found]
-
-
-def _listed(answer: object) -> tuple[str, ...]:
-    rows = answer.get("data") if isinstance(answer, dict) else None
-    names = [one.get("id") for one in rows if isinstance(one, dict)] if isinstance(rows, list) else []
-    return tuple(name for name in names if isinstance(name, str))
 
 
 def of_servers(servers: Sequence[Server]) -> Finding:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import current_time, move_on_after, to_thread
+from anyio import current_time, to_thread
 
 from pinchbench.defaults import Isolation
-from pinchbench.files.folders import private_folder, remove_folder
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.ending import Ending, Reason
@@ -23,13 +20,11 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.runner.scheduling.diagnosis import cause_of
 from pinchbench.runner.setup.make_homes import make_homes
-from pinchbench.runner.setup.run_folders import CLEAN_UP_LIMIT_S, HOMES, owned_homes
+from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
 from pinchbench.runner.setup.this_machine import read_machine_for
 from pinchbench.runner.trial.slot import slot_name
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from pinchbench.config.run_config import RunConfig
     from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.usage import Usage
@@ -54,8 +49,9 @@ TASK = Task(
 async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
     """Run one real turn of `openclaw agent` in a private home and say what became of it; nothing is left behind.
 
-    In the user's own OpenClaw (`--isolation shared`) nothing is changed for it: the home is a private one then, too.
-    Raises OpenClawError when OpenClaw refuses to make the home, ResultsError when there is no room for it.
+    What dead runs have left is removed first, as by a run. In the user's own OpenClaw (`--isolation shared`) nothing is
+    changed for it: the home is a private one then, too. Raises OpenClawError when OpenClaw refuses to make the home,
+    ResultsError when there is no room for it.
     """
     began = current_time()
     result = await _turn(replace(config, isolation=Isolation.PRIVATE), openclaw)
@@ -70,10 +66,10 @@ async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
 
 async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
     demo = scripted_model() if config.is_demo else nullcontext()
-    async with _short_lived_folder(config.run_root) as folder, demo as scripted:
+    async with open_work_folder(config.run_root, prefix="doctor-") as folder, demo as scripted:
         machine = replace(await to_thread.run_sync(read_machine_for, config), openclaw=openclaw)
         [home] = await make_homes(config, machine, folder, slots=1, scripted=scripted)
-        # among the homes: what a killed doctor leaves is swept by the next run with them
+        # among the homes, which are removed, if need be by the next run
         workspace, evidence = folder / HOMES / "workspace", folder / HOMES / "evidence"
         for one in (workspace, evidence):
             await to_thread.run_sync(partial(one.mkdir, mode=0o700))
@@ -89,31 +85,6 @@ async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
 async def _play(scripted: ScriptedModel, turn: int) -> None:
     del turn  # there is one
     scripted.play(slot_name(1), TrialKey(task_id=TASK.task_id, repetition=1), ScriptedTurn(answer="ready"))
-
-
-@asynccontextmanager
-async def _short_lived_folder(run_root: Path) -> AsyncGenerator[Path]:
-    """A private folder below the run root, which goes with the block; so does the root, if it was not there before."""
-    was_there, folder = await to_thread.run_sync(_make_folder, run_root)
-    try:
-        async with owned_homes(folder):
-            yield folder
-    finally:
-        with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-            await to_thread.run_sync(_remove, folder, None if was_there else run_root, abandon_on_cancel=True)
-
-
-def _make_folder(run_root: Path) -> tuple[bool, Path]:
-    was_there = run_root.exists()
-    root = private_folder(run_root)
-    return was_there, Path(tempfile.mkdtemp(prefix="doctor-", dir=root)).resolve()
-
-
-def _remove(folder: Path, root: Path | None) -> None:
-    remove_folder(folder)
-    if root is not None:
-        with suppress(OSError):
-            root.rmdir()
 
 
 def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_free: bool = False) -> Finding:

@@ -12,7 +12,6 @@ from pinchbench.files.folders import refuse_noexec, refuse_planted
 from pinchbench.files.user_data import cache_dir
 from pinchbench.model.finding import Finding
 from pinchbench.process.capacity import (
-    GIB,
     allowed_open_files,
     allowed_tasks,
     available_bytes,
@@ -25,6 +24,7 @@ from pinchbench.process.capacity import (
     usable_cpus,
 )
 from pinchbench.process.supervise import contain_level
+from pinchbench.report.text import size
 from pinchbench.runner.plan.prerequisites import examine_tasks
 from pinchbench.sandbox.landlock_rules import NETWORK_ABI, SCOPE_ABI
 from pinchbench.sandbox.levels import Level as SandboxLevel
@@ -159,11 +159,6 @@ def find_limits(slots: int) -> Finding:
 
 def _count(number: float) -> str:
     return "any number of" if math.isinf(number) else str(int(number))
-
-
-def size(number: float) -> str:
-    """Bytes as people say them: `512 MiB`, `4.2 GiB`."""
-    return f"{number / GIB:.1f} GiB" if number >= GIB else f"{number / MIB:.0f} MiB"
 
 
 SUBJECT = "tasks"

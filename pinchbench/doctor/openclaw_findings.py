@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from pinchbench.defaults import JUDGE_PROVIDERS
 from pinchbench.errors import OpenClawError
+from pinchbench.json_values import object_at, text_at
 from pinchbench.model.finding import Finding, Level
 from pinchbench.openclaw.command import release_key
 from pinchbench.openclaw.find import find_openclaw, node_version, release_warning
@@ -50,9 +51,7 @@ async def find_release(choice: str | None) -> Release:
 def _wanted_node(program: Path) -> str:
     package = package_of(program)
     value = read_json(package / "package.json") if package is not None else None
-    engines = value.get("engines") if isinstance(value, dict) and value.get("name") == "openclaw" else None
-    wanted = engines.get("node") if isinstance(engines, dict) else None
-    return wanted if isinstance(wanted, str) else ""
+    return text_at(object_at(value, "engines"), "node") if text_at(value, "name") == "openclaw" else ""
 
 
 def of_openclaw(found: Release | OpenClawError) -> Finding:

@@ -30,7 +30,8 @@ def test_findings_go_to_stdout_and_words_to_stderr(tmp_path: Path) -> None:
     assert "MOCK_API_KEY in the environment" in done.stdout
     assert KEY[:12] not in done.stdout + done.stderr
     assert "\x1b" not in done.stdout
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name in {"runs", "results"}) == []
+    assert list((tmp_path / "runs").iterdir()) == []
+    assert not (tmp_path / "results").exists()
 
 
 def test_json_is_a_list_of_findings_and_a_problem_such_as_a_key_that_is_not_set_is_exit_code_1(tmp_path: Path) -> None:

@@ -47,14 +47,12 @@ async def test_a_fit_machine_answers_and_nothing_is_left_behind(tmp_path: Path) 
     assert "answered through OpenClaw" in found["model"].said
     assert "2026.9.6" in found["OpenClaw"].said
     assert any(f"Asking {MODEL}" in one for one in said)
-    assert not (tmp_path / "runs").exists()
+    assert list((tmp_path / "runs").iterdir()) == []
     assert not (tmp_path / "out").exists()
     assert living(tmp_path) == []
 
 
 async def test_a_built_in_model_answers_from_its_own_server_whatever_a_judge_lacks(tmp_path: Path) -> None:
-    (tmp_path / "runs").mkdir()
-
     judges = ({"model": "openai/gpt-5"},)
     found, _ = await _examine(_config(tmp_path, model="demo/oracle", judges=judges))
 
@@ -74,7 +72,7 @@ async def test_an_openclaw_that_makes_no_home_is_reported_in_its_own_words(tmp_p
         assert found["model"].level is Level.PROBLEM
         assert "no more agents today" in found["model"].said
         assert "bug" not in found["model"].do
-        assert not (tmp_path / "runs").exists()
+        assert list((tmp_path / "runs").iterdir()) == []
 
 
 async def test_an_agent_that_does_not_start_is_reported_with_what_to_try(tmp_path: Path) -> None:

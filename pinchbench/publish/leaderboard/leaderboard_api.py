@@ -14,6 +14,7 @@ import httpx2
 
 from pinchbench.errors import LeaderboardError
 from pinchbench.http_client import HEADERS, RetryPolicy, TransientError, open_client
+from pinchbench.json_values import amount_at, count_at, object_at, text_at
 from pinchbench.publish.leaderboard.account import (
     OFFICIAL_VARIABLE,
     SERVER_VARIABLE,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from pinchbench.publish.leaderboard.account import Account
 
 MAX_ANSWER_BYTES = 64 * 1024
-MAX_RANK = 2**53
 MAX_MESSAGE = 300  # characters of an answer that are passed on
 
 TOKEN_HEADER = "X-PinchBench-Token"  # noqa: S105 - its name
@@ -114,12 +114,10 @@ class Leaderboard:
 
     def _complaint(self, answer: Answer) -> str:
         """Return the server's error message on one line, with keys masked, also where JSON has escaped them."""
-        members = _members(answer)
-        said = members.get("error") or members.get("detail") or members.get("message")
-        if isinstance(said, dict):
-            said = said.get("message")
-        if not isinstance(said, str):
-            said = "" if answer.body.lstrip().startswith(b"<") else answer.text
+        members = object_at(answer.json())
+        said = text_at(members, "error", "detail", "message") or text_at(members.get("error"), "message")
+        if not said and not answer.body.lstrip().startswith(b"<"):
+            said = answer.text
         return " ".join(self._client.mask(said).split())[:MAX_MESSAGE]  # before it is cut: half a key is not recognised
 
     def _refusal(self, answer: Answer) -> LeaderboardError:
@@ -141,9 +139,9 @@ class Leaderboard:
         return LeaderboardError(f"The leaderboard at {self._account.server} refused: {reason}.{advice}")
 
     def _read_registered(self, answer: Answer) -> SavedAccount:
-        members = _members(answer)
-        token, api_key, claim = (members.get(name) for name in ("token", "api_key", "claim_url"))
-        if not isinstance(token, str) or not is_key(token):
+        members = answer.json()
+        token, api_key, claim = (text_at(members, name) for name in ("token", "api_key", "claim_url"))
+        if not is_key(token):
             # no second try: the next one would make a second account
             raise LeaderboardError(
                 f"The leaderboard at {self._account.server} made an account, but gave no token for it."
@@ -151,25 +149,22 @@ class Leaderboard:
         return SavedAccount(
             server=self._account.server,
             token=token,
-            api_key=api_key if isinstance(api_key, str) and is_key(api_key) else "",
+            api_key=api_key if is_key(api_key) else "",
             claim_url=_link(claim),
         )
 
     def _read_taken(self, answer: Answer, *, submission_id: str) -> StoredResult:
-        members = _members(answer)
+        members = object_at(answer.json())
         if not members or members.get("submission_id", submission_id) != submission_id:
             raise TransientError("its answer could not be read")
-        status, official = members.get("status"), members.get("official")
-        rank, percentile = members.get("rank"), members.get("percentile")
-        link = _link(members.get("leaderboard_url"))
+        official, percentile = members.get("official"), amount_at(members, "percentile")
+        link = _link(text_at(members, "leaderboard_url"))
         return StoredResult(
             is_new=answer.status == httpx2.codes.CREATED,
-            status=self._client.mask(status)[:MAX_MESSAGE] if isinstance(status, str) else "",
+            status=self._client.mask(text_at(members, "status"))[:MAX_MESSAGE],
             official=official if isinstance(official, bool) else None,
-            rank=rank if isinstance(rank, int) and not isinstance(rank, bool) and 0 < rank <= MAX_RANK else None,
-            percentile=float(percentile)
-            if isinstance(percentile, int | float) and not isinstance(percentile, bool) and 0 <= percentile <= 100  # noqa: PLR2004
-            else None,
+            rank=count_at(members, "rank") or None,
+            percentile=percentile if percentile is not None and percentile <= 100 else None,  # noqa: PLR2004
             leaderboard_url=link if self._client.mask(link) == link else "",
         )
 
@@ -191,14 +186,8 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} minutes" if seconds < 7200 else f"{seconds / 3600:.0f} hours"  # noqa: PLR2004
 
 
-def _link(value: object) -> str:
-    return value if isinstance(value, str) and _LINK.fullmatch(value) else ""
-
-
-def _members(answer: Answer) -> Mapping[str, object]:
-    """The body's JSON object; empty when it is none."""
-    value = answer.json()
-    return value if isinstance(value, dict) else {}
+def _link(text: str) -> str:
+    return text if _LINK.fullmatch(text) else ""
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.config.asked_models import stored_models
 from pinchbench.defaults import THINKING_LEVELS, Isolation
+from pinchbench.json_values import object_at
 from pinchbench.publish.leaderboard.public_names import public_model
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _judge(run: PastRun, private: PrivateNames) -> dict[str, object] | None:
     judge = run.data.judge
     if judge is None:
         return None
-    asked = _members(run.facts.config.get("judge"))
+    asked = object_at(run.facts.config, "judge")
     own_endpoint = any(one.get("base_url") is not None for one in stored_models(asked))
     return _without_nothing(
         {
@@ -195,10 +196,6 @@ def _number(value: object) -> float | int | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 2**53:
         return None
     return value if isinstance(value, int) else round(value, DECIMALS) if math.isfinite(value) else None
-
-
-def _members(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _without_nothing(members: Mapping[str, object]) -> dict[str, object]:

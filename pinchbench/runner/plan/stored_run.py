@@ -209,7 +209,7 @@ def _usual(field: Field[Any]) -> object:
     return field.default if field.default_factory is MISSING else field.default_factory()
 
 
-def _model_names(asked: Sequence[dict[str, object]]) -> str | None:
+def _model_names(asked: Sequence[Mapping[str, object]]) -> str | None:
     return ", ".join(str(one.get("model")) for one in asked) or None
 
 
