@@ -27,7 +27,6 @@ from pinchbench.experiment.experiment_record import read_record
 from pinchbench.experiment.run_experiment import prepare_all, resume_experiment, run_experiment
 from pinchbench.experiment.sequential import in_order
 from pinchbench.model.ending import Stop
-from pinchbench.report.sentences import disturbance_warnings
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.experiment_table import ExperimentView, print_experiment
 from pinchbench.report.terminal.live import can_draw
@@ -231,7 +230,7 @@ def carry_out(
                 experiment.choice() if experiment.sides else None,
                 {name: one.sentence for name, one in experiment.verdicts.by_variant.items()},
                 result.failed,
-                soundness=disturbance_warnings(experiment.disturbances),
+                soundness=experiment.disturbances,
             )
             for line in gate_lines:
                 say(line)

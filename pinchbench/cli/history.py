@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import OUTPUT_DIR, option
@@ -62,13 +63,13 @@ def history(*, model: str, output_dir: Path, as_json: bool) -> None:
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.report.terminal.listings import history_legend, no_runs, print_history
     from pinchbench.results.paths import no_folder
-    from pinchbench.results.run_list import past_runs, records
+    from pinchbench.results.run_list import past_runs
 
     if not output_dir.is_dir():
         raise ResultsError(no_folder(output_dir))
     runs = past_runs(output_dir, model=model)
     if as_json:
-        print_result(json.dumps(records(runs)))
+        print_result(json.dumps(msgspec.to_builtins(runs)))
         return
     if not runs:
         say(no_runs(str(output_dir), model=model))

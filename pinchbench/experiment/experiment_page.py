@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.samples import Sample
     from pinchbench.results.compare.verdict import SequentialComparison
-    from pinchbench.results.disturbances import Disturbances
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +37,7 @@ class PastExperiment:
     name: str
     variants: tuple[ShownVariant, ...]
     comparisons: tuple[Comparison, ...]
-    disturbances: Disturbances
+    disturbances: tuple[str, ...]  # what distorts the scores, a sentence each
     sequential: tuple[SequentialComparison, ...]
 
     @property
@@ -82,24 +81,21 @@ def read_experiment_runs(files: ExperimentFiles) -> PastExperiment:
         name=record.name,
         variants=tuple(variants),
         comparisons=compare(sides) if has_baseline else (),
-        disturbances=disturbances_of({one.name: one.run.data for one in variants if one.run is not None}),
+        disturbances=disturbance_warnings(
+            disturbances_of({one.name: one.run.data for one in variants if one.run is not None})
+        ),
         sequential=() if record.sequential is None else record.sequential.comparisons,
     )
 
 
-def experiment_sections(experiment: PastExperiment) -> tuple[PageSection, ...]:
-    """Return the sections of its page that are not about the variants' scores: what distorts them, if anything."""
-    sentences = disturbance_warnings(experiment.disturbances)
-    return (PageSection(id="soundness", title="Is the measurement sound?", sentences=sentences),) if sentences else ()
-
-
 def page_values(experiment: PastExperiment, link: Link) -> dict[str, object]:
     """Return the values of the page of an experiment, with links to the pages of its runs. Blocks."""
+    told = PageSection(id="soundness", title="Is the measurement sound?", sentences=experiment.disturbances)
     return experiment_values(
         name=experiment.name,
         variants=experiment.variants,
         comparisons=experiment.comparisons,
-        sections=experiment_sections(experiment),
+        sections=(told,) if told.sentences else (),
         sequential=experiment.sequential,
         link=link,
     )

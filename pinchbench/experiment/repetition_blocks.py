@@ -35,22 +35,18 @@ class BlockCoordinator:
 
     def __init__(self, design: Design, states: Mapping[str, RunState]) -> None:
         """`states` are those of the runs that have begun, by variant; they are followed, and so changed."""
+        self.baseline = design.variants[0]
         self._design = design
         self._states = dict(states)
         self._makes: dict[str, Collection[TrialKey]] = {}
         self._left: dict[str, bool] = {}  # the runs that have ended, and whether a budget has ended them
         self._changed: Callable[[Sequence[SequentialComparison]], None] = lambda _: None
-        self._sequential = self._folded()
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no comparison is open."""
-        return self._sequential.is_over
+        self.sequential = self._folded()  # the state of the experiment
 
     @property
     def comparisons(self) -> tuple[SequentialComparison, ...]:
         """Each variant against the baseline, as it now stands."""
-        return self._sequential.comparisons
+        return self.sequential.comparisons
 
     def on_change(self, changed: Callable[[Sequence[SequentialComparison]], None]) -> None:
         """Call `changed` with the comparisons whenever a trial is settled or a run has ended."""
@@ -63,7 +59,7 @@ class BlockCoordinator:
     def begins(self, variant: str, keys: Collection[TrialKey]) -> None:
         """Take note that the run of a variant begins, and can make these trials: no others are awaited."""
         self._makes[variant] = keys
-        self._settle_not_made(self._sequential, variant)
+        self._settle_not_made(self.sequential, variant)
         self._changed(self.comparisons)
 
     def follow(self, variant: str, record: Record) -> None:
@@ -72,16 +68,16 @@ class BlockCoordinator:
         state.apply(record)
         match record:
             case RunResumed(tasks=tasks) if tasks:
-                self._sequential = self._folded()  # trials of the tasks that were changed count no more
+                self.sequential = self._folded()  # trials of the tasks that were changed count no more
             case TrialFinished(outcome=outcome) if is_settled(state, outcome.key):
-                self._sequential.settle(variant, outcome.key, score(state, outcome.key))
+                self.sequential.settle(variant, outcome.key, score(state, outcome.key))
             case GradeGiven(grade=grade) if is_settled(state, grade.key):
-                self._sequential.settle(variant, grade.key, score(state, grade.key))
+                self.sequential.settle(variant, grade.key, score(state, grade.key))
             case TrialStopped(key=key) if is_settled(state, key):
-                self._sequential.settle(variant, key, score(state, key))
+                self.sequential.settle(variant, key, score(state, key))
             case TrialsSkipped(keys=keys):
                 for key in filter(partial(is_settled, state), keys):
-                    self._sequential.settle(variant, key, score(state, key))
+                    self.sequential.settle(variant, key, score(state, key))
             case _:
                 return
         self._changed(self.comparisons)
@@ -89,25 +85,8 @@ class BlockCoordinator:
     def leave(self, variant: str, *, by_budget: bool = False) -> None:
         """Take note that the run of a variant has ended."""
         self._left[variant] = by_budget
-        self._sequential.leave(variant, by_budget=by_budget)
+        self.sequential.leave(variant, by_budget=by_budget)
         self._changed(self.comparisons)
-
-    def admits(self, variant: str, key: TrialKey) -> Admission:
-        """Return whether a variant makes a trial."""
-        return self._sequential.admits(variant, key)
-
-    def is_compared(self, variant: str) -> bool:
-        """Return whether a variant may have to make further trials."""
-        return self._sequential.is_compared(variant)
-
-    def reason(self, variant: str) -> str:
-        """Say why no further trial of a variant is needed; empty while one is, or lacks its counterpart."""
-        baseline = self._design.variants[0]
-        if variant == baseline:
-            is_final = all(one.verdict.is_final for one in self.comparisons)
-            return "Every comparison with this run is decided." if is_final else ""
-        [own] = [one for one in self.comparisons if one.variant == variant]
-        return sentence(own, baseline=baseline) if own.verdict.is_final else ""
 
     def _folded(self) -> Sequential:
         """Return the state that follows from the journals; what a resumed run retries or grades again is awaited."""
@@ -137,17 +116,22 @@ class VariantCoordinator:
 
     def admits(self, key: TrialKey) -> Admission:
         """Return whether the run makes a trial."""
-        return self.coordinator.admits(self.variant, key)
+        return self.coordinator.sequential.admits(self.variant, key)
 
     @property
     def is_closed(self) -> bool:
         """Whether the run makes no further trial."""
-        return not self.coordinator.is_compared(self.variant)
+        return not self.coordinator.sequential.is_compared(self.variant)
 
     @property
     def reason(self) -> str:
-        """Why the run needs no further trial; empty while it does."""
-        return self.coordinator.reason(self.variant)
+        """Why the run needs no further trial; empty while it does, or lacks its counterpart."""
+        baseline, compared = self.coordinator.baseline, self.coordinator.comparisons
+        if self.variant == baseline:
+            is_final = all(one.verdict.is_final for one in compared)
+            return "Every comparison with this run is decided." if is_final else ""
+        [own] = [one for one in compared if one.variant == self.variant]
+        return sentence(own, baseline=baseline) if own.verdict.is_final else ""
 
     def begins(self, keys: Collection[TrialKey]) -> None:
         """Take note that the run begins, and can make these trials."""

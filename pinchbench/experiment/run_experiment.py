@@ -135,7 +135,7 @@ async def resume_experiment(
         if await to_thread.run_sync(run.provenance.exists):
             config = ResumeConfig(run=str(run.folder), accept_changes=accept_changes, settings=settings)
             begin[variant.name] = partial(resume, config)
-        elif coordinator is None or not coordinator.is_over:
+        elif coordinator is None or not coordinator.sequential.is_over:
             again = await to_thread.run_sync(partial(stored_config, variant.config, settings, run))
             begin[variant.name] = partial(run_prepared, await to_thread.run_sync(prepare, again))
     await to_thread.run_sync(partial(write_record, files, record))
@@ -288,7 +288,7 @@ class _Variants:
         files, coordinator = self._files, self._coordinator
         if coordinator is not None:
             self._follow(coordinator, decided)
-            if coordinator.is_over:
+            if coordinator.sequential.is_over:
                 tell(DECIDED)
         self._interrupt.last_words = f"`pinchbench-async resume {files.folder}` goes on with the rest."
         if self._slots.budget is not None:

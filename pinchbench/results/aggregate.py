@@ -72,25 +72,14 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
     `facts` are those that hold now, after every resumption, with the whole plan. `run` is the name of the run's folder,
     `journal` says where its journal ends.
 
-    The plan determines the order of tasks and categories, regardless of what finished first. `tasks` has one entry per
-    task, with the six keys of PinchBench's own runner; for several repetitions it holds the workspace of the first, the
-    mean execution time, and the status `success` only if all succeeded. `runs` lists each repetition.
+    The plan determines the order of tasks and categories, regardless of what finished first. Every planned trial either
+    has a score, and so contributes to the mean, or is counted once in the `left_out` next to that mean, whatever its
+    grade. Trials that were planned, but without which the experiment of the run was decided, are only counted in
+    `not_needed`.
 
-    Every planned trial either has a score, and so contributes to the mean, or is counted in the `left_out` next to that
-    mean: `not_run`; `prerequisite_missing`, if it was not started for that reason; `infrastructure`, if it failed for
-    infrastructure reasons or was interrupted, whatever its grade; `untrusted`; `skipped`; or `ungraded`. Trials that
-    were planned, but without which the experiment of the run was decided, are only counted in `not_needed`.
-
-    `judge` reports the cost of all grades ever given, since that money was spent. Its trials, models and prompt
-    versions are those of the grades that count. `cost_usd` is null if no call had a price; `calls_without_cost` is the
-    number of calls without one. `retries` reports how retrying changed the score, and what the attempts that do not
-    count used.
-
-    `possibly_caused_by_agent` lists the trials without a score which the agent may have caused, with the score if each
-    counted as 0 (null if there are none); they are among the excluded trials.
-
-    Each of several suites has its own totals, and unless the user asked for a mean across them there is no other mean:
-    nothing is computed over tasks of more than one.
+    `judge` reports the cost of all grades ever given, since that money was spent; its trials, models and prompt
+    versions are those of the grades that count. Nothing is computed over tasks of more than one suite, unless an
+    earlier release was asked for it.
 
     Raises ResultsError if the limits or suites in the facts can't be read.
     """

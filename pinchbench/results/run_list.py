@@ -7,7 +7,6 @@ from enum import StrEnum
 from math import isfinite
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET, structs
 
 from pinchbench.errors import ResultsError
@@ -22,7 +21,7 @@ from pinchbench.results.task_trials import NOT_GRADED
 from pinchbench.results.verification import changed_result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from pinchbench.results.finished_run import PastRun
@@ -211,9 +210,3 @@ def at_work_s(spans: Iterable[tuple[float, float]]) -> float:
         total += until - (end if begin - end < PAUSE_S else begin)
         end = until
     return total
-
-
-def records(runs: Sequence[RunEntry]) -> list[dict[str, object]]:
-    """Return the runs as JSON values: exactly the fields of `RunEntry`."""
-    built: list[dict[str, object]] = msgspec.to_builtins(list(runs))
-    return built

@@ -73,12 +73,12 @@ def complete(*variants: str) -> list[tuple[str, Record]]:
 
 
 def begins_second_repetition(coordinator: BlockCoordinator) -> bool:
-    return coordinator.admits("base", SECOND) is not Admission.LATER
+    return coordinator.of("base").admits(SECOND) is not Admission.LATER
 
 
 def test_a_repetition_begins_when_each_trial_of_the_one_before_is_graded() -> None:
     coordinator = begun(*complete("base"), ("other", ended(A)), ("other", ended(B)), ("other", graded(A)))
-    assert {coordinator.admits("other", key) for key in FIRST} == {Admission.NOW}
+    assert {coordinator.of("other").admits(key) for key in FIRST} == {Admission.NOW}
     assert not begins_second_repetition(coordinator)
     coordinator.follow("other", graded(B))
     assert begins_second_repetition(coordinator)
@@ -133,22 +133,22 @@ def test_a_run_that_has_ended_is_not_awaited_and_a_budget_is_named_as_the_cause(
     otherwise.leave("other")
     assert [one.verdict for one in by_budget.comparisons] == [SequentialVerdict.BUDGET]
     assert [one.verdict for one in otherwise.comparisons] == [SequentialVerdict.STOPPED]
-    assert by_budget.is_over
-    assert otherwise.is_over
-    assert by_budget.reason("base") == by_budget.reason("other") == ""
+    assert by_budget.sequential.is_over
+    assert otherwise.sequential.is_over
+    assert by_budget.of("base").reason == by_budget.of("other").reason == ""
 
 
 def test_a_run_that_has_ended_after_its_last_trial_is_compared_to_the_end() -> None:
     whole = [(name, record) for name in ("other",) for key in DESIGN.keys for record in (ended(key), graded(key))]
     coordinator = begun(*whole)
     coordinator.leave("other")
-    assert not coordinator.is_over
+    assert not coordinator.sequential.is_over
     for key in DESIGN.keys:
         coordinator.follow("base", ended(key))
         coordinator.follow("base", graded(key))
     assert [one.verdict for one in coordinator.comparisons] == [SequentialVerdict.UNDECIDABLE]
-    assert coordinator.reason("base") == "Every comparison with this run is decided."
-    assert coordinator.reason("other").startswith("Undecidable: ")
+    assert coordinator.of("base").reason == "Every comparison with this run is decided."
+    assert coordinator.of("other").reason.startswith("Undecidable: ")
 
 
 def test_trials_of_a_task_that_was_changed_are_made_and_counted_anew() -> None:

@@ -121,6 +121,10 @@ async def test_more_repetitions_reuse_those_that_were_made(tmp_path: Path) -> No
     ).read_bytes()
     pooled = side_of([past(second), past(first), past(third)])
     assert sum(len(task.scores) for task in pooled.tasks.values()) == 6, "what several runs count is taken once"
+    [comparison] = compare(find_sides([first.run_id, second.run_id], config.output_dir))
+    told = list(warnings(comparison))
+    assert "3 trials are on both sides, as a run reuses them: they can show no difference." in told
+    assert f"{second.folder.name} counts trials of earlier runs: 3 of {first.folder.name}." in told
 
 
 SETTINGS: dict[str, dict[str, object]] = {
@@ -215,16 +219,6 @@ async def test_a_trial_counts_again_with_a_score_and_its_evidence_as_it_was_writ
     transcript.write_text("{}\n", encoding="utf-8")
     with pytest.raises(AlteredRunError):
         prepare(reusing(config, first))
-
-
-async def test_comparing_with_the_run_that_is_reused_warns_of_the_trials_on_both_sides(tmp_path: Path) -> None:
-    config = a_run(tmp_path)
-    first = await run_benchmark(config)
-    second = await run_benchmark(reusing(config, first))
-    [comparison] = compare(find_sides([first.run_id, second.run_id], config.output_dir))
-    told = list(warnings(comparison))
-    assert "3 trials are on both sides, as a run reuses them: they can show no difference." in told
-    assert f"{second.folder.name} counts trials of earlier runs: 3 of {first.folder.name}." in told
 
 
 async def test_the_command_says_before_anything_starts_what_would_be_reused(tmp_path: Path) -> None:
