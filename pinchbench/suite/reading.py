@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, ScoreRule, Suite, TaskProblem
 from pinchbench.suite.fixtures import FixtureError, fixture_hash, relative_path
-from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, read_yaml
+from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, misspelt, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -182,9 +182,11 @@ class FieldReader:
         if node.fields is None:
             self.problem(node, f"{what} must be a mapping")
             return {}
+        meant = dict(misspelt(node.fields, known=known))
         for key, value in node.fields.items():
             if key not in known:
-                self.problem(value, f"`{key[:80]}` of {what} is not known; there are {', '.join(known)}")
+                hint = f"did you mean `{meant[key]}`?" if key in meant else f"there are {', '.join(known)}"
+                self.problem(value, f"`{key[:80]}` of {what} is not known: {hint}")
         return {key: value for key, value in node.fields.items() if key in known and not value.is_null}
 
     def items(self, fields: Mapping[str, YamlNode], key: str) -> tuple[YamlNode, ...]:

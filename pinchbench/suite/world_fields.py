@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from pinchbench.model.task import Turn
 from pinchbench.model.task_programs import MAX_SERVICES, MODEL_PORT, SERVICE_LIMIT_S, Service
 from pinchbench.model.timeline import NEED_GATEWAY, Ability, Advance, ChatMessage, Interrupt, ServiceEvent
-from pinchbench.suite.yaml_nodes import KeyScope, misspelt, misspelt_keys
+from pinchbench.suite.yaml_nodes import misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,6 +34,7 @@ _STEPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535  # those below are for root
 MAX_LIMIT_S = 600.0  # until a service is up
+_SERVICE_KEYS = ("name", "command", "port", "folder", "ready", "limit", "env")
 _SERVICE_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)?")
@@ -159,11 +160,7 @@ class _WorldReader:
             self._problem(item, f"a step of the timeline must be a mapping with exactly one of {', '.join(_STEPS)}")
             return None
         [kind] = kinds
-        known = (kind, *_STEPS[kind])
-        meant = dict(misspelt_keys(fields, KeyScope.STEP))
-        for key in fields:
-            if key not in known:
-                self._problem(fields[key], meant.get(key, f"`{key[:80]}` of a step `{kind}` is not known"))
+        self._reader.mapping(item, f"a step `{kind}`", known=(kind, *_STEPS[kind]))
         if kind == "interrupt" and after_service:
             self._problem(item, "`interrupt` must follow what the agent works on: a message, `advance` or `interrupt`")
         event, prompt = self._event(kind, fields), ""
@@ -251,13 +248,8 @@ def port_problem(port: int, others: Iterable[Service]) -> str:
 
 
 def _service(fields: FieldReader, item: YamlNode) -> Service:
-    if item.fields is None:
-        fields.problem(item, "a service must be a mapping with `name`, `command` and `port`")
-    values = {key: node for key, node in (item.fields or {}).items() if not node.is_null}
-    meant = dict(misspelt_keys(values, KeyScope.SERVICE))
-    for key in values.keys() - set(KeyScope.SERVICE.value):
-        fields.problem(values[key], meant.get(key, f"`{key[:80]}` of a service is not known"))
-    name = values["name"].text or "" if "name" in values else ""
+    values = fields.mapping(item, "a service", known=_SERVICE_KEYS)
+    name = fields.text(values, "name")
     if not _SERVICE_NAME.fullmatch(name):
         rule = "1 to 40 small letters, digits, `_` or `-`, the first a letter"
         fields.problem(values.get("name", item), f"`name` of a service must be {rule}")

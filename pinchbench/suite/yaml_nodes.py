@@ -230,9 +230,7 @@ class KeyScope(Enum):
     )
     WEIGHTS = ("automated", "llm_judge")
     FILE = ("source", "dest", "path", "content")
-    SERVICE = ("name", "command", "port", "folder", "ready", "limit", "env")
     SESSION = ("id", "prompt", "message", "new_session")
-    STEP = ("message", "from", "interrupt", "after_calls", "advance", "advance_to", "service", "path", "body")
 
 
 _OTHER_KEYS = frozenset({"subcategory", "sub_category", "multi_session", "capabilities"})  # used by other task packs
@@ -243,9 +241,6 @@ _SHAPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "services": ("list",),
         "abilities": ("list",),
         "timeline": ("list",),
-        "body": ("mapping",),
-        "command": ("list",),
-        "env": ("mapping",),
         "grading_weights": ("mapping",),
         "prerequisites": ("list", "text"),
     }

@@ -16,7 +16,7 @@ def test_values_have_their_types_and_what_is_missing_its_default() -> None:
     assert root is not None
     fields = reader.mapping(root, "it", known=("text", "number", "flag", "list", "nothing"))
     assert [(one.line, one.reason) for one in reader.problems] == [
-        (6, "`other` of it is not known; there are text, number, flag, list, nothing")
+        (6, "`other` of it is not known: there are text, number, flag, list, nothing")
     ]
     assert (reader.text(fields, "text"), reader.text(fields, "nothing", "b")) == ("a", "b")
     assert (reader.whole(fields, "number", 1, low=0, high=5), reader.flag(fields, "flag", default=False)) == (3, True)

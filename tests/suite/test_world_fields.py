@@ -231,7 +231,7 @@ def test_services_are_read_and_their_folders_found_and_part_of_the_digest(tmp_pa
         ("{name: web, command: [a], port: 8020, folder: ../x}", "`folder` '../x' holds `..`"),
         ("{name: web, command: [a], port: 8020, folder: gone}", "the source 'gone' is missing"),
         ("{name: web, command: [a], port: 8020, folder: plain.txt}", "'plain.txt' is not a folder"),
-        ("{name: web, command: [a], port: 8020, reday: /}", "`reday` has no meaning here: did you mean `ready`?"),
+        ("{name: web, command: [a], port: 8020, reday: /}", "`reday` of a service is not known: did you mean `ready`?"),
         ("{name: web, command: [a], port: 8020, user: me}", "`user` of a service is not known"),
     ],
 )
