@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import MAX_RUNS
-from pinchbench.model.task import GradingType, SimulatedUser, Task, TaskProblem, Tier, Turn, WorkspaceFile
+from pinchbench.model.task import GradingType, SimulatedUser, Task, Tier, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
 from pinchbench.suite.markdown import Document, read_document, read_head
 from pinchbench.suite.reading import CHECK_ALONE, PINCHBENCH, BrokenTaskError, FieldReader, number_of, yaml_root
@@ -90,7 +90,7 @@ def parse_task(text: str, *, path: Path, dialect: TaskDialect = PINCHBENCH) -> P
     """
     document = read_document(text)
     if document.head is None:
-        raise BrokenTaskError([TaskProblem(path=path, line=1, reason="no YAML head between two `---` lines")])
+        raise BrokenTaskError.at(path, 1, "no YAML head between two `---` lines")
     root = yaml_root(document.head, path, first_line=document.head_line, what="the YAML head")
     return _TaskReader(path=path, document=document, head=root.fields or {}, dialect=dialect).read()
 

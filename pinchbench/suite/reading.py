@@ -32,6 +32,11 @@ class BrokenTaskError(Exception):
         self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
         super().__init__("\n".join(map(str, self.problems)))
 
+    @classmethod
+    def at(cls, path: Path, line: int, reason: str) -> BrokenTaskError:
+        """Return the error of one problem."""
+        return cls([TaskProblem(path=path, line=line, reason=reason)])
+
 
 # Far larger than any real task, and small enough to read at once.
 MAX_TASK_FILE_BYTES = 4 * 1024 * 1024
@@ -43,11 +48,9 @@ def read_bounded(path: Path) -> bytes:
         with path.open("rb") as file:
             data = file.read(MAX_TASK_FILE_BYTES + 1)
     except OSError as error:
-        reason = f"the file can't be read: {error.strerror}"
-        raise BrokenTaskError([TaskProblem(path=path, line=1, reason=reason)]) from error
+        raise BrokenTaskError.at(path, 1, f"the file can't be read: {error.strerror}") from error
     if len(data) > MAX_TASK_FILE_BYTES:
-        reason = f"the file is larger than {MAX_TASK_FILE_BYTES // 1024**2} MiB"
-        raise BrokenTaskError([TaskProblem(path=path, line=1, reason=reason)])
+        raise BrokenTaskError.at(path, 1, f"the file is larger than {MAX_TASK_FILE_BYTES // 1024**2} MiB")
     return data
 
 
@@ -60,11 +63,10 @@ def decoded(data: bytes, path: Path) -> str:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise BrokenTaskError([TaskProblem(path=path, line=line, reason="the file is not UTF-8 text")]) from error
+        raise BrokenTaskError.at(path, line, "the file is not UTF-8 text") from error
     if (place := text.find("\0")) >= 0:
         line = text.count("\n", 0, place) + 1
-        reason = "the file holds a NUL character, which no message to an agent can hold"
-        raise BrokenTaskError([TaskProblem(path=path, line=line, reason=reason)])
+        raise BrokenTaskError.at(path, line, "the file holds a NUL character, which no message to an agent can hold")
     return text
 
 
@@ -76,13 +78,11 @@ def yaml_root(text: str, path: Path, *, first_line: int = 1, what: str = "it", o
     try:
         root = read_yaml(text.removeprefix("\ufeff"))
     except YamlTextError as error:
-        line = first_line + error.line - 1
-        raise BrokenTaskError([TaskProblem(path=path, line=line, reason=error.reason)]) from error
+        raise BrokenTaskError.at(path, first_line + error.line - 1, error.reason) from error
     if or_nothing and (root is None or root.is_null):
         return YamlNode(line=first_line, value=None)
     if root is None or root.fields is None:
-        reason = f"{what} must hold `key: value` lines"
-        raise BrokenTaskError([TaskProblem(path=path, line=first_line, reason=reason)])
+        raise BrokenTaskError.at(path, first_line, f"{what} must hold `key: value` lines")
     return root
 
 
@@ -97,8 +97,7 @@ def read_toml(path: Path) -> Mapping[str, YamlNode]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = _LINE.search(str(error))
         line = int(found[1]) if found else text.count("\n") + 1
-        reason = f"not valid TOML: {_LINE.sub('', str(error)).strip()}"
-        raise BrokenTaskError([TaskProblem(path=path, line=line, reason=reason)]) from error
+        raise BrokenTaskError.at(path, line, f"not valid TOML: {_LINE.sub('', str(error)).strip()}") from error
 
 
 def _toml_fields(table: dict[str, Any], text: str) -> dict[str, YamlNode]:

@@ -7,17 +7,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, Suite, Task, TaskProblem, WorkspaceFile
+from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, Suite, Task, WorkspaceFile
 from pinchbench.suite.check_code import module_text, needed_modules, own_modules
 from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash, refuse_unkept
 from pinchbench.suite.parse import ParsedTask, head_id, parse_task
-from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, decoded, read_bounded
+from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, FieldReader, decoded, read_bounded
 from pinchbench.suite.suite_manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
+    from pinchbench.model.task import TaskProblem
     from pinchbench.model.task_programs import Service
     from pinchbench.suite.reading import TaskDialect
 
@@ -162,21 +163,22 @@ class _FolderReader:
         parsed = parse_task(file.text, path=file.path, dialect=self._dialect)
         if file.folder is not None and parsed.task.task_id != file.name:
             reason = f"the id {parsed.task.task_id!r} is not the name of the task's folder, {file.name!r}"
-            raise BrokenTaskError([TaskProblem(path=file.path, line=parsed.id_line, reason=reason)])
+            raise BrokenTaskError.at(file.path, parsed.id_line, reason)
         if parsed.prompt_heading is not None and file.folder is None:
             self._headings.append(f"{file.shown_name}:{parsed.prompt_heading}")
         self._answers.extend(f"{file.shown_name}:{line}" for line in parsed.answers)
         try:
             task = self._with_fixtures(parsed, file)
         except FixtureError as error:  # of a module that the check imports
-            raise BrokenTaskError([TaskProblem(path=file.path, line=parsed.id_line, reason=str(error))]) from error
+            raise BrokenTaskError.at(file.path, parsed.id_line, str(error)) from error
         if file.folder is None and task.rule is PINCHBENCH_RULE:
             task = replace(task, rule=FLAT_RULE)
         # Ids become folder names, and on some systems `Task_a` and `task_a` are the same folder.
         twin = next((other for other in self._tasks.values() if other.task_id.lower() == task.task_id.lower()), None)
         if twin is not None:
-            reason = f"the id {task.task_id!r} is already taken by {twin.path}"
-            raise BrokenTaskError([TaskProblem(path=file.path, line=parsed.id_line, reason=reason)])
+            raise BrokenTaskError.at(
+                file.path, parsed.id_line, f"the id {task.task_id!r} is already taken by {twin.path}"
+            )
         return task
 
     def _with_fixtures(self, parsed: ParsedTask, file: _TaskFile) -> Task:
@@ -184,8 +186,9 @@ class _FolderReader:
         task = parsed.task
         digest = hashlib.sha256(hashlib.sha256(file.data).digest())
         files: list[WorkspaceFile] = []
+        services: list[Service] = []
         lines: dict[str, int] = {}
-        problems: list[TaskProblem] = []
+        found = FieldReader(path=file.path)
         folders = self._folders.of_task(task.task_id) if self._dialect.has_own_assets else self._folders
         if file.folder is not None:
             folders = folders.after(file.folder / FILES)
@@ -193,7 +196,7 @@ class _FolderReader:
             try:
                 resolved, content_hash = _resolved(workspace_file, folders)
             except FixtureError as error:
-                problems.append(TaskProblem(path=file.path, line=line, reason=str(error)))
+                found.problem(line, str(error))
                 continue
             files.append(resolved)
             lines[resolved.dest] = line
@@ -201,21 +204,18 @@ class _FolderReader:
         try:
             refuse_unkept(one.source for one in files if one.source is not None)
         except FixtureError as error:
-            problems.append(TaskProblem(path=file.path, line=min(lines.values()), reason=str(error)))
-        services: list[Service] = []
+            found.problem(min(lines.values()), str(error))
         for service, line in zip(task.services, parsed.service_lines, strict=True):
             try:
                 served, content_hash = _served(service, folders)
             except FixtureError as error:
-                problems.append(TaskProblem(path=file.path, line=line, reason=str(error)))
+                found.problem(line, str(error))
                 continue
             services.append(served)
             digest.update(content_hash)
         for inner, outer in _blocked(files):
-            reason = f"{outer!r} is a file, so {inner!r} can't be placed inside it"
-            problems.append(TaskProblem(path=file.path, line=lines[inner], reason=reason))
-        if problems:
-            raise BrokenTaskError(problems)
+            found.problem(lines[inner], f"{outer!r} is a file, so {inner!r} can't be placed inside it")
+        found.refuse()
         task = replace(task, workspace_files=tuple(files), services=tuple(services))
         return self._with_modules(task, digest) if task.automated_checks else replace(task, digest=digest.hexdigest())
 
