@@ -103,16 +103,11 @@ def tree_digest(folder: Path) -> str:
     return fixture_hash(folder).hex()
 
 
-def find_tasks(
-    expression: str, *, tasks_dir: Path | None, suite_format: SuiteFormat | None, is_alone: bool = True
-) -> NamedTasks:
+def find_tasks(expression: str, *, tasks_dir: Path | None, suite_format: SuiteFormat | None) -> NamedTasks:
     """Return what a `--suite` stands for: `NAME[:selection]` is an added suite, all else a selection. Blocks.
 
-    `is_alone`: there is no other `--suite`, which the folder and the format could be meant for.
-
     Raises:
-        SelectionError: the name of an added suite is one of the bundled suite's too, stands among other names, or is
-            used with a format, or with a folder that has no such name.
+        SelectionError: the name of an added suite is one of the bundled suite's too, or stands among other names.
         SuiteError: the suite's files have changed since it was added, or its record can't be read.
     """
     name, colon, selection = expression.strip().partition(":")
@@ -126,11 +121,6 @@ def find_tasks(
     if pack is None or is_of_folder:
         _refuse_among_others(expression, tasks_dir)
         return NamedTasks(tasks_dir=tasks_dir, suite_format=suite_format, selection=expression)
-    for option, value in (("--tasks-dir", tasks_dir), ("--suite-format", suite_format)):
-        if value is not None and is_alone:
-            raise SelectionError(
-                f"--suite {name} names an added suite, and {option} {value} goes with a folder. Leave one of them out."
-            )
     if taken := name_taken(name, read_suite(bundled_tasks_dir()).suite):
         raise SelectionError(
             f"--suite {name} could be the suite that you added from {pack.source}, or {taken} of the bundled suite."
@@ -190,15 +180,15 @@ def find_suites(
     parts = [part for each in expressions.split(SEPARATOR) if (part := each.strip())] or [expressions]
     found: dict[tuple[Path | None, SuiteFormat | None], NamedTasks] = {}
     for part in parts:
-        named = find_tasks(part, tasks_dir=tasks_dir, suite_format=suite_format, is_alone=len(parts) == 1)
+        named = find_tasks(part, tasks_dir=tasks_dir, suite_format=suite_format)
         place = (named.tasks_dir, named.suite_format)
         before = found.get(place)
         found[place] = named if before is None else replace(named, selection=f"{before.selection},{named.selection}")
     for option, value in (("--tasks-dir", tasks_dir), ("--suite-format", suite_format)):
         if value is not None and (tasks_dir, suite_format) not in found:
             raise SelectionError(
-                f"Every --suite names an added suite, and {option} {value} goes with a folder. Leave it out, or add"
-                " --suite all."
+                f"--suite {expressions} names an added suite, and {option} {value} goes with a folder. Leave it out, or"
+                " add --suite all."
             )
     return tuple(found.values())
 

@@ -75,7 +75,7 @@ def test_a_folder_and_an_added_suite_that_it_does_not_have_are_an_error_that_nam
     with pytest.raises(
         SelectionError, match=f"--suite {expression[:4]}.* names an added suite, and --tasks-dir {folder}"
     ):
-        find_tasks(expression, tasks_dir=folder, suite_format=None)
+        find_suites(expression, tasks_dir=folder, suite_format=None)
 
 
 @pytest.mark.parametrize("name", ["coding", "task_00_sanity", "core"])
