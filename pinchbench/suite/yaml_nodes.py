@@ -74,20 +74,20 @@ def read_yaml(text: str) -> YamlNode | None:
     Raises:
         YamlTextError: the text is not valid YAML, holds several documents, or is nested or aliased beyond the limits.
     """
-    lines = _Lines(text)
+    reader = _Reader(text)
     try:
         root = _compose(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = " ".join(part for part in (error.context, error.problem) if part)
-        raise YamlTextError(f"not valid YAML: {reason}", line=lines.of(mark) if mark else 1) from error
+        raise YamlTextError(f"not valid YAML: {reason}", line=reader.line_of(mark) if mark else 1) from error
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise YamlTextError("not valid YAML: it holds a character that YAML does not allow", line=line) from error
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
         # The last two: an escape such as "\UFFFFFFFF" that is not a character.
         raise YamlTextError("not valid YAML, or nested too deeply", line=1) from error
-    return None if root is None else _Reader(lines).read(root, depth=0)
+    return None if root is None else reader.read(root, depth=0)
 
 
 def _compose(text: str) -> yaml.Node | None:
@@ -98,26 +98,20 @@ def _compose(text: str) -> yaml.Node | None:
     return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
-class _Lines:
-    """The lines of a text as editors count them. YAML also treats U+0085, U+2028 and U+2029 as line ends."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [found.end() for found in _LINE_END.finditer(text)]
-
-    def of(self, mark: yaml.Mark) -> int:
-        return bisect_right(self._starts, mark.index) + 1
-
-
 class _Reader:
     """Converts PyYAML's nodes to ours and counts them."""
 
-    def __init__(self, lines: _Lines) -> None:
-        self._lines = lines
+    def __init__(self, text: str) -> None:
+        self._starts = [found.end() for found in _LINE_END.finditer(text)]
         self._count = 0
         self._constructor = yaml.constructor.SafeConstructor()
 
+    def line_of(self, mark: yaml.Mark) -> int:
+        """Return the line as editors count it. YAML also treats U+0085, U+2028 and U+2029 as line ends."""
+        return bisect_right(self._starts, mark.index) + 1
+
     def read(self, node: yaml.Node, *, depth: int) -> YamlNode:
-        line = self._lines.of(node.start_mark)
+        line = self.line_of(node.start_mark)
         self._count += 1
         if self._count > MAX_VALUES or depth > MAX_DEPTH:
             raise YamlTextError("the YAML is nested too deeply or holds too many values", line=line)
@@ -134,7 +128,7 @@ class _Reader:
                 return YamlNode(line=line, value=value, text=None if value is None else node.value)
 
     def _key(self, node: yaml.Node) -> str:
-        line = self._lines.of(node.start_mark)
+        line = self.line_of(node.start_mark)
         if not isinstance(node, yaml.ScalarNode):
             raise YamlTextError("a key must be plain text", line=line)
         if node.tag == _TAG + "merge":
@@ -147,10 +141,10 @@ class _Reader:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
             reason = "an escape such as \\ud800 stands for half a character"
-            raise YamlTextError(reason, line=self._lines.of(node.start_mark)) from error
+            raise YamlTextError(reason, line=self.line_of(node.start_mark)) from error
         if "\0" in text:
             reason = "an escape such as \\0 stands for NUL, which no text of a task can hold"
-            raise YamlTextError(reason, line=self._lines.of(node.start_mark))
+            raise YamlTextError(reason, line=self.line_of(node.start_mark))
         return text
 
     def _scalar(self, node: yaml.Node) -> JsonValue:

@@ -7,7 +7,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -77,44 +77,33 @@ def _of_files(state: Path, agent: str, since: float) -> Iterator[StoredSession]:
 
 def _of_database(state: Path, agent: str) -> Iterator[StoredSession]:
     database = state / "agents" / agent / "agent" / DATABASE
-    with _copied(database, state) as (copy, problem):
-        if problem:
-            yield StoredSession(agent=agent, session_id=DATABASE, problem=problem)
-        if copy is None:
-            return
+    with tempfile.TemporaryDirectory(prefix="pinchbench-history-") as folder:
+        copy = Path(folder) / DATABASE
         try:
+            _copy_unchanged(database, copy, state)
             with closing(sqlite3.connect(copy)) as connection:
                 connection.text_factory = bytes
                 query = "SELECT DISTINCT session_id FROM transcript_events LIMIT ?"
                 names = [row[0] for row in connection.execute(query, (MAX_SESSIONS,))]
-        except sqlite3.Error as error:
-            yield StoredSession(agent=agent, session_id=DATABASE, problem=f"its database can't be read: {error}")
+        except FileNotFoundError:
+            return
+        except (OSError, sqlite3.Error) as error:
+            problem = f"its database can't be read: {getattr(error, 'strerror', None) or error}"
+            yield StoredSession(agent=agent, session_id=DATABASE, problem=problem)
             return
         for name in sorted(name.decode("utf-8", "replace") for name in names if isinstance(name, bytes)):
             yield _read(SqliteStore(copy, name), agent, name)
 
 
-@contextmanager
-def _copied(database: Path, state: Path) -> Iterator[tuple[Path | None, str]]:
-    """Copy a database and its log into a private folder for the block; None without one, or with a reason."""
-    with tempfile.TemporaryDirectory(prefix="pinchbench-history-") as folder:
-        copy = Path(folder) / DATABASE
-        try:
-            for _ in range(COPY_TRIES):
-                before = _stamp(database)
-                if sum(size for _, size in before) > MAX_DATABASE_BYTES:
-                    yield None, f"its database is larger than {MAX_DATABASE_BYTES // 1024**3} GiB"
-                    return
-                _copy_files(database, copy, state)
-                if _stamp(database) == before:
-                    break
-        except FileNotFoundError:
-            yield None, ""
-            return
-        except OSError as error:
-            yield None, f"its database can't be read: {error.strerror}"
-            return
-        yield copy, ""
+def _copy_unchanged(database: Path, copy: Path, state: Path) -> None:
+    """Copy a database and its log, again if they change meanwhile. Raises OSError."""
+    for _ in range(COPY_TRIES):
+        before = _stamp(database)
+        if sum(size for _, size in before) > MAX_DATABASE_BYTES:
+            raise OSError(f"it is larger than {MAX_DATABASE_BYTES // 1024**3} GiB")
+        _copy_files(database, copy, state)
+        if _stamp(database) == before:
+            break
 
 
 def _stamp(database: Path) -> list[tuple[int, int]]:
