@@ -15,6 +15,7 @@ from importlib.util import MAGIC_NUMBER
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from pinchbench.authoring.attack.data_mutants import walk
 from pinchbench.authoring.attack.workspace_files import SymbolicLink
 
 if TYPE_CHECKING:
@@ -156,21 +157,13 @@ def _every_leaf(text: str) -> str:
         root = json.loads(text)
     except ValueError:
         return text
-    leaves: dict[str, object] = {}
-
-    def collect(value: object) -> None:
-        children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-        if children is None:
-            leaves.setdefault(json.dumps(value), value)
-        for child in children or ():
-            collect(child)
+    leaves = {json.dumps(value): value for _, value in walk(root) if not isinstance(value, dict | list)}
 
     def replaced(value: object) -> object:
         if isinstance(value, dict):
             return {key: replaced(child) for key, child in value.items()}
         return [replaced(child) for child in value] if isinstance(value, list) else every
 
-    collect(root)
     every = list(leaves.values())[:VALUES_A_ROW]
     return json.dumps(replaced(root))
 

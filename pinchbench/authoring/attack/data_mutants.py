@@ -124,7 +124,7 @@ def record_mutants(text: str, rng: Random, *, free: Container[str] = ()) -> Iter
 
 
 def _changes(root: object) -> Iterator[tuple[MutantKind, Path, str, object]]:
-    for path, value in _walk(root, ()):
+    for path, value in walk(root):
         name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
         match value:
             case dict():
@@ -162,11 +162,12 @@ def _swaps(
                 break
 
 
-def _walk(value: object, path: Path) -> Iterator[tuple[Path, object]]:
+def walk(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
+    """Yield a JSON value and all that is in it, each with its path."""
     yield path, value
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, child in children:
-        yield from _walk(child, (*path, key))
+        yield from walk(child, (*path, key))
 
 
 def _with(root: object, path: Path, value: object) -> object:
