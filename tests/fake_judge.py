@@ -56,20 +56,8 @@ def good(total: object = 0.8, scores: Mapping[str, object] | None = None, notes:
     return Answer(text=verdict(total, scores, notes))
 
 
-def fenced() -> Answer:
-    return Answer(text=f"```json\n{verdict()}\n```")
-
-
-def chatty() -> Answer:
-    return Answer(text=f"I have read everything with care.\n\n{marked()}\n\nLet me know if you need more!")
-
-
 def partial() -> Answer:
     return Answer(text=verdict()[:20], finish="length")
-
-
-def out_of_range() -> Answer:
-    return good(85)
 
 
 def empty() -> Answer:

@@ -177,13 +177,11 @@ def test_a_task_has_the_recorded_replies_of_the_web_masked_and_its_prompt_says_s
     ]
 
     task = written(state, turns, tmp_path / "tasks")
-    result = scores(tmp_path / "tasks", tmp_path / "runs")
 
     assert task.turns[0].prompt == turns[0].prompt + WEB_NOTE
     (folder,) = (tmp_path / "tasks").glob("*/files/recorded_web")
     assert (folder / "01.txt").read_text(encoding="utf-8") == "High water 06:12 [key]"
     assert "https://tides.example/?key=[key]" in (folder / "index.md").read_text(encoding="utf-8")
-    assert (result["oracle"], result["nothing"][0]) == ((1.0, ()), 0.0)
 
 
 def test_the_clock_is_that_of_the_conversation_when_asked_for(state: UserState, tmp_path: Path) -> None:

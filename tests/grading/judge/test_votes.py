@@ -1,9 +1,9 @@
 """A judge's votes: what every kind of reply comes to, and how many votes make a grade."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -16,21 +16,13 @@ from msgspec import UNSET, structs
 from fake_judge import (
     USAGE,
     Answer,
-    Asked,
     FakeJudge,
-    chatty,
-    cut,
     empty,
     failing,
     fake_judge,
-    fenced,
     good,
-    not_json,
-    out_of_range,
-    partial,
     slow,
     verdict,
-    wrong_usage,
 )
 from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.grading.judge.criteria import Criterion
@@ -43,13 +35,10 @@ from pinchbench.llm.http import open_endpoint
 from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Message, Reply
 from pinchbench.model.grade import JudgeGrade, Ungraded
 from pinchbench.model.usage import Usage
-from sampling import sampled
 
 QUESTION = Question(system="You judge.", material="The agent did well.", criteria=(), cut=())
 ATTEMPTS = 3
 PATIENCE = RetryPolicy(attempts=ATTEMPTS, read_s=5, first_wait_s=0, jitter_s=0)
-# what comes at once has to come within it, also where this process has to wait for its turn
-HASTE = replace(PATIENCE, read_s=1.0)
 ONE_CALL = Usage(requests=1, input_tokens=100, output_tokens=20, total_tokens=120)
 MESSAGES = tuple[Message, ...]
 
@@ -60,12 +49,10 @@ async def judge_of(
     votes: int = 1,
     concurrency: int = 4,
     cache: JudgeCache | None = None,
-    retry_policy: RetryPolicy = PATIENCE,
-    choose: Callable[[Asked], Answer] | None = None,
 ) -> AsyncGenerator[tuple[FakeJudge, Judge]]:
-    async with fake_judge(*answers, choose=choose) as fake:
+    async with fake_judge(*answers) as fake:
         config = JudgeConfig(model="m1", base_url=fake.base_url)
-        async with open_endpoint(config, retry_policy=retry_policy) as endpoint:
+        async with open_endpoint(config, retry_policy=PATIENCE) as endpoint:
             yield fake, Judge(endpoint, votes=votes, concurrency=concurrency, cache=cache)
 
 
@@ -76,60 +63,56 @@ async def grade(judge: Judge, question: Question = QUESTION) -> JudgeGrade:
 
 UNREACHABLE, UNREADABLE, REFUSED = Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_UNREADABLE, Ungraded.JUDGE_REFUSED
 
-# name: what the server does; the score or why there is none; requests that were sent; replies that were paid for
-BEHAVIOURS: Mapping[str, tuple[Sequence[Answer], float | Ungraded, int, int]] = {
-    "good": ([good()], 0.8, 1, 1),
-    "fenced": ([fenced()], 0.8, 1, 1),
-    "chatty": ([chatty()], 0.8, 1, 1),
-    "partial": ([partial()], UNREADABLE, 2, 2),
-    "partial, then good": ([partial(), good()], 0.8, 2, 2),
-    "partial, and nobody says so": ([replace(partial(), finish="stop")], UNREADABLE, 2, 2),
-    "out of range": ([out_of_range()], UNREADABLE, 2, 2),
-    "out of range, then good": ([out_of_range(), good()], 0.8, 2, 2),
-    "empty": ([empty()], UNREADABLE, 2, 2),
-    "not JSON": ([not_json()], UNREADABLE, 2, 0),
-    "broken off": ([replace(good(), finish="error")], UNREADABLE, 2, 2),
-    "broken off, then good": ([replace(good(), finish="error"), good()], 0.8, 2, 2),
-    "filtered": ([replace(good(), finish="content_filter")], UNREADABLE, 2, 2),
-    "filtered whole": ([replace(empty(), finish="content_filter")], UNREADABLE, 2, 2),
-    "wrong usage": ([wrong_usage()], 0.8, 1, 1),
-    "slow": ([slow()], UNREACHABLE, ATTEMPTS, 0),
-    "slow, then good": ([slow(), good()], 0.8, 2, 1),
-    "429, then good": ([failing(429), failing(429, retry_after="0"), good()], 0.8, 3, 1),
-    "500 for ever": ([failing(500)], UNREACHABLE, ATTEMPTS, 0),
-    "cut before the answer": ([cut("before")], UNREACHABLE, ATTEMPTS, 0),
-    "cut inside the answer": ([cut("inside")], UNREACHABLE, ATTEMPTS, 0),
-    "cut, then good": ([cut("before"), cut("inside"), good()], 0.8, 3, 1),
-    "401": ([failing(401)], REFUSED, 1, 0),
-    "413": ([failing(413)], REFUSED, 1, 0),
-    "400 on response_format, then good": ([failing(400, "response_format"), good()], 0.8, 2, 1),
-    "partial, then 500 for ever": ([partial(), failing(500)], UNREACHABLE, 1 + ATTEMPTS, 1),
+
+@dataclass
+class Scripted:
+    """An endpoint without a network: it says or raises what comes next, the last for ever, and keeps what is asked."""
+
+    script: Sequence[Reply | Exception]
+    model = "scripted"
+    conversations: list[MESSAGES] = field(default_factory=list)
+
+    def describe(self) -> Mapping[str, object]:
+        return {"kind": "scripted"}
+
+    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
+        assert schema["type"] == "object"
+        self.conversations.append(tuple(conversation))
+        await anyio.lowlevel.checkpoint()
+        said = self.script[min(len(self.conversations), len(self.script)) - 1]
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+GOOD, ODD = (Reply(text=text, usage=ONE_CALL, calls=1) for text in (verdict(0.8), verdict(85)))
+CUT = replace(GOOD, problem="The reply was cut off.")
+AWAY, NO = ChatUnreachableError("It is away.", calls=3), ChatRefusedError("It said no.", lasting=False, calls=1)
+# what the endpoint does; the score or why there is none; calls; replies that were paid for
+BEHAVIOURS: Mapping[str, tuple[Sequence[Reply | Exception], float | Ungraded, int, int]] = {
+    "good": ([GOOD], 0.8, 1, 1),
+    "unreadable": ([ODD], UNREADABLE, 2, 2),
+    "unreadable, then good": ([ODD, GOOD], 0.8, 2, 2),
+    "cut, though it can be read": ([CUT], UNREADABLE, 2, 2),
+    "cut, then good": ([CUT, GOOD], 0.8, 2, 2),
+    "away": ([AWAY], UNREACHABLE, 3, 0),
+    "unreadable, then away": ([ODD, AWAY], UNREACHABLE, 4, 1),
+    "refused": ([NO], REFUSED, 1, 0),
 }
 
 
-@pytest.mark.parametrize("anyio_backend", sampled(["asyncio", "trio"], {"asyncio"}))
-@pytest.mark.parametrize(("answers", "outcome", "calls", "paid"), BEHAVIOURS.values(), ids=BEHAVIOURS.keys())
+@pytest.mark.parametrize(("script", "outcome", "calls", "paid"), BEHAVIOURS.values(), ids=BEHAVIOURS.keys())
 async def test_whatever_a_judge_does_has_a_name_and_a_count(
-    anyio_backend: str, answers: Sequence[Answer], outcome: float | Ungraded, calls: int, paid: int
+    script: Sequence[Reply | Exception], outcome: float | Ungraded, calls: int, paid: int
 ) -> None:
-    del anyio_backend
-    retry_policy = HASTE if any(answer.until for answer in answers) else PATIENCE
-    async with judge_of(
-        *[replace(one, until=one.until and anyio.Event()) for one in answers], retry_policy=retry_policy
-    ) as (
-        fake,
-        judge,
-    ):
-        grade_ = await grade(judge)
-
-    assert (grade_.score if grade_.ungraded is None else grade_.ungraded) == outcome
-    assert (grade_.score is None) == isinstance(outcome, Ungraded)
-    assert (grade_.calls, len(fake.requests)) == (calls, calls)
-    assert grade_.usage.requests == paid
-    assert (grade_.model, grade_.prompt_version, grade_.cached, grade_.cost_usd) == ("m1", PROMPT_VERSION, 0, None)
-    assert grade_.latency_s > 0
-    assert all(note.strip() for note in grade_.notes)
-    assert grade_.notes
+    made = await grade(Judge(Scripted(script)))
+    assert (made.score if made.ungraded is None else made.ungraded) == outcome
+    assert (made.score is None) == isinstance(outcome, Ungraded)
+    assert (made.calls, made.usage.requests) == (calls, paid)
+    assert (made.model, made.prompt_version, made.cached, made.cost_usd) == ("scripted", PROMPT_VERSION, 0, None)
+    assert made.latency_s >= 0
+    assert made.notes
+    assert all(note.strip() for note in made.notes)
 
 
 async def test_a_good_reply_becomes_a_grade() -> None:
@@ -156,7 +139,7 @@ async def test_a_good_reply_becomes_a_grade() -> None:
 
 
 async def test_a_judge_is_told_once_what_was_wrong() -> None:
-    async with judge_of(out_of_range(), empty()) as (fake, judge):
+    async with judge_of(good(85), empty()) as (fake, judge):
         made = await grade(judge)
 
     first, second = (asked.messages for asked in fake.requests)
@@ -288,30 +271,8 @@ async def test_only_so_many_calls_are_under_way_over_all_trials() -> None:
     assert (len(fake.requests), fake.most_at_once) == (12, 2)
 
 
-class Scripted:
-    """An endpoint without a network: it says or raises what comes next, and keeps the conversations."""
-
-    model = "scripted"
-
-    def __init__(self, *script: Reply | Exception) -> None:
-        self.script = list(script)
-        self.conversations: list[MESSAGES] = []
-
-    def describe(self) -> Mapping[str, object]:
-        return {"kind": "scripted"}
-
-    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
-        assert schema["type"] == "object"
-        self.conversations.append(tuple(conversation))
-        await anyio.lowlevel.checkpoint()
-        said = self.script.pop(0)
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-
 async def test_a_refusal_of_the_account_is_remembered_for_the_run() -> None:
-    endpoint = Scripted(ChatRefusedError("The account is closed.", lasting=True, calls=1))
+    endpoint = Scripted([ChatRefusedError("The account is closed.", lasting=True, calls=1)])
     judge = Judge(endpoint, votes=3, concurrency=1)
     first, second = await grade(judge), await grade(judge)
 
@@ -322,11 +283,8 @@ async def test_a_refusal_of_the_account_is_remembered_for_the_run() -> None:
 
 
 async def test_a_failure_keeps_what_had_come_before_it() -> None:
-    endpoint = Scripted(
-        Reply(text="hm", usage=ONE_CALL, cost_usd=0.5, calls=2),
-        ChatUnreachableError("It is away.", calls=6, usage=ONE_CALL, cost_usd=0.25),
-    )
-    made = await grade(Judge(endpoint))
+    hm = Reply(text="hm", usage=ONE_CALL, cost_usd=0.5, calls=2)
+    made = await grade(Judge(Scripted([hm, ChatUnreachableError("", calls=6, usage=ONE_CALL, cost_usd=0.25)])))
 
     assert (made.ungraded, made.reply, made.calls) == (UNREACHABLE, "hm", 8)
     assert (made.usage, made.cost_usd) == (ONE_CALL + ONE_CALL, 0.75)
@@ -365,9 +323,9 @@ def files(folder: Path) -> list[Path]:
 
 async def test_only_the_reply_that_could_be_read_is_kept(tmp_path: Path) -> None:
     cache = JudgeCache(tmp_path / "cache")
-    async with judge_of(out_of_range(), good(0.7), cache=cache) as (_, judge):
+    async with judge_of(good(85), good(0.7), cache=cache) as (_, judge):
         await grade(judge)
-    async with judge_of(out_of_range(), cache=cache) as (fake, judge):
+    async with judge_of(good(85), cache=cache) as (fake, judge):
         made = await grade(judge)  # of another address: another question
     assert (made.ungraded, made.cached, len(fake.requests)) == (UNREADABLE, 0, 2)
     [kept] = files(tmp_path / "cache")
