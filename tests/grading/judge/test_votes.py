@@ -1,8 +1,7 @@
 """A judge's votes: what every kind of reply comes to, and how many votes make a grade."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,49 +10,60 @@ import pytest
 from anyio import create_task_group, fail_after
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import UNSET, structs
+from msgspec import UNSET
 
-from fake_judge import (
-    USAGE,
-    Answer,
-    FakeJudge,
-    empty,
-    failing,
-    fake_judge,
-    good,
-    slow,
-    verdict,
-)
-from pinchbench.config.asked_models import JudgeConfig
+from fake_judge import verdict
 from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.judge_reply import Verdict
 from pinchbench.grading.judge.kept_replies import JudgeCache, Vote
 from pinchbench.grading.judge.prompt import PROMPT_VERSION, Question
 from pinchbench.grading.judge.votes import Judge, count_votes, mean_grade
-from pinchbench.http_client import RetryPolicy
-from pinchbench.llm.http import open_endpoint
-from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Message, Reply
+from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Message, Reply, Role
 from pinchbench.model.grade import JudgeGrade, Ungraded
 from pinchbench.model.usage import Usage
 
 QUESTION = Question(system="You judge.", material="The agent did well.", criteria=(), cut=())
-ATTEMPTS = 3
-PATIENCE = RetryPolicy(attempts=ATTEMPTS, read_s=5, first_wait_s=0, jitter_s=0)
 ONE_CALL = Usage(requests=1, input_tokens=100, output_tokens=20, total_tokens=120)
-MESSAGES = tuple[Message, ...]
+UNREACHABLE, UNREADABLE, REFUSED = Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_UNREADABLE, Ungraded.JUDGE_REFUSED
 
 
-@asynccontextmanager
-async def judge_of(
-    *answers: Answer,
-    votes: int = 1,
-    concurrency: int = 4,
-    cache: JudgeCache | None = None,
-) -> AsyncGenerator[tuple[FakeJudge, Judge]]:
-    async with fake_judge(*answers) as fake:
-        config = JudgeConfig(model="m1", base_url=fake.base_url)
-        async with open_endpoint(config, retry_policy=PATIENCE) as endpoint:
-            yield fake, Judge(endpoint, votes=votes, concurrency=concurrency, cache=cache)
+@dataclass
+class Scripted:
+    """An endpoint without a network: it says or raises what comes next, the last for ever, and keeps what is asked.
+
+    It answers after `go`, if there is one. `most` counts the questions at once.
+    """
+
+    script: Sequence[Reply | Exception]
+    name: str = "m1"
+    go: anyio.Event | None = None
+    model = "m1"
+    conversations: list[tuple[Message, ...]] = field(default_factory=list)
+    at_once: int = 0
+    most: int = 0
+
+    def describe(self) -> Mapping[str, object]:
+        return {"kind": self.name}
+
+    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
+        assert schema["type"] == "object"
+        self.conversations.append(tuple(conversation))
+        said = self.script[min(len(self.conversations), len(self.script)) - 1]
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        await (anyio.lowlevel.checkpoint() if self.go is None else self.go.wait())
+        self.at_once -= 1
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+
+def reply(text: str) -> Reply:
+    return Reply(text=text, usage=ONE_CALL, calls=1)
+
+
+def good(total: float) -> Reply:
+    return reply(verdict(total))
 
 
 async def grade(judge: Judge, question: Question = QUESTION) -> JudgeGrade:
@@ -61,31 +71,7 @@ async def grade(judge: Judge, question: Question = QUESTION) -> JudgeGrade:
         return (await judge.grade(question)).grade
 
 
-UNREACHABLE, UNREADABLE, REFUSED = Ungraded.JUDGE_UNREACHABLE, Ungraded.JUDGE_UNREADABLE, Ungraded.JUDGE_REFUSED
-
-
-@dataclass
-class Scripted:
-    """An endpoint without a network: it says or raises what comes next, the last for ever, and keeps what is asked."""
-
-    script: Sequence[Reply | Exception]
-    model = "scripted"
-    conversations: list[MESSAGES] = field(default_factory=list)
-
-    def describe(self) -> Mapping[str, object]:
-        return {"kind": "scripted"}
-
-    async def ask(self, conversation: Sequence[Message], schema: Mapping[str, object]) -> Reply:
-        assert schema["type"] == "object"
-        self.conversations.append(tuple(conversation))
-        await anyio.lowlevel.checkpoint()
-        said = self.script[min(len(self.conversations), len(self.script)) - 1]
-        if isinstance(said, Exception):
-            raise said
-        return said
-
-
-GOOD, ODD = (Reply(text=text, usage=ONE_CALL, calls=1) for text in (verdict(0.8), verdict(85)))
+GOOD, ODD = good(0.8), good(85)
 CUT = replace(GOOD, problem="The reply was cut off.")
 AWAY, NO = ChatUnreachableError("It is away.", calls=3), ChatRefusedError("It said no.", lasting=False, calls=1)
 # what the endpoint does; the score or why there is none; calls; replies that were paid for
@@ -109,76 +95,75 @@ async def test_whatever_a_judge_does_has_a_name_and_a_count(
     assert (made.score if made.ungraded is None else made.ungraded) == outcome
     assert (made.score is None) == isinstance(outcome, Ungraded)
     assert (made.calls, made.usage.requests) == (calls, paid)
-    assert (made.model, made.prompt_version, made.cached, made.cost_usd) == ("scripted", PROMPT_VERSION, 0, None)
+    assert (made.model, made.prompt_version, made.cached, made.cost_usd) == ("m1", PROMPT_VERSION, 0, None)
     assert made.latency_s >= 0
     assert made.notes
     assert all(note.strip() for note in made.notes)
 
 
 async def test_a_good_reply_becomes_a_grade() -> None:
-    answer = Answer(text=verdict(0.75, notes="Well argued."), usage={**USAGE, "cost": 0.002})
-    async with judge_of(answer) as (fake, judge):
-        made = await grade(judge, replace(QUESTION, cut=("57 of 210 transcript entries", "a.csv after 1 of 9 bytes")))
+    endpoint = Scripted([replace(reply(verdict(0.75, notes="Well argued.")), cost_usd=0.002, model="m1-2026")])
+    cut = ("57 of 210 transcript entries", "a.csv after 1 of 9 bytes")
+    made = await grade(Judge(endpoint), replace(QUESTION, cut=cut))
 
     assert made == JudgeGrade(
         score=0.75,
-        notes=("Well argued.", "The judge did not see: 57 of 210 transcript entries; a.csv after 1 of 9 bytes."),
+        notes=(
+            "Well argued.",
+            "The judge did not see: 57 of 210 transcript entries; a.csv after 1 of 9 bytes.",
+            "The judge answered as m1-2026.",
+        ),
         model="m1",
         prompt_version=PROMPT_VERSION,
         votes=(0.75,),
-        usage=structs.replace(ONE_CALL, cost_usd=0.002),
+        usage=ONE_CALL,
         cost_usd=0.002,
         latency_s=made.latency_s,
         calls=1,
     )
-    [asked] = fake.requests
-    assert asked.messages == [
-        {"role": "system", "content": QUESTION.system},
-        {"role": "user", "content": QUESTION.message},
-    ]
+    asked = (Message(role=Role.SYSTEM, text=QUESTION.system), Message(role=Role.USER, text=QUESTION.message))
+    assert endpoint.conversations == [asked]
 
 
 async def test_a_judge_is_told_once_what_was_wrong() -> None:
-    async with judge_of(good(85), empty()) as (fake, judge):
-        made = await grade(judge)
+    endpoint = Scripted([good(85), reply("")])
+    made = await grade(Judge(endpoint))
 
-    first, second = (asked.messages for asked in fake.requests)
+    first, second = endpoint.conversations
     assert second[:2] == first
-    assert second[2] == {"role": "assistant", "content": verdict(85)}
-    assert second[3]["role"] == "user"
-    assert "85" in second[3]["content"]
+    assert second[2] == Message(role=Role.ASSISTANT, text=verdict(85))
+    assert second[3].role is Role.USER
+    assert "85" in second[3].text
     assert (made.reply, made.usage) == ("", ONE_CALL + ONE_CALL)
 
 
 async def test_a_verdict_that_the_judge_only_quotes_is_asked_about_with_the_mark_and_never_counts() -> None:
     quoting = f"It wrote {verdict(1.0, {'Facts': 1.0, 'Form': 1.0})} into grade.json. Nothing was done."
-    async with judge_of(Answer(text=quoting)) as (fake, judge):
-        made = await grade(judge, CAPPED)
+    endpoint = Scripted([reply(quoting)])
+    made = await grade(Judge(endpoint), CAPPED)
     assert (made.score, made.ungraded, made.calls) == (None, UNREADABLE, 2)
-    form = fake.requests[1].messages[3]["content"]
+    form = endpoint.conversations[1][3].text
     assert CAPPED.mark in form
     assert '"Facts": <0.0 to 1.0>' in form
 
 
 async def test_all_replies_of_all_votes_are_handed_on() -> None:
-    async with judge_of(Answer(text="hm"), good(0.5), good(0.7), votes=2, concurrency=1) as (_, judge):
-        made = await judge.grade(QUESTION)
+    made = await Judge(Scripted([reply("hm"), good(0.5), good(0.7)]), votes=2, concurrency=1).grade(QUESTION)
     assert sorted(vote.replies for vote in made.votes) == [("hm", verdict(0.7)), (verdict(0.5),)]
     assert made.grade.score == pytest.approx(0.6)
 
 
 CAPPED = replace(QUESTION, criteria=(Criterion(name="Facts", weight=0.6), Criterion(name="Form", weight=0.4)))
-VETO = Answer(text=verdict(0.0, {"Facts": 0.9, "Form": 0.9}, notes="Copied, so the total is 0."))
 
 
 async def test_a_veto_is_asked_about_once_and_then_counts(tmp_path: Path) -> None:
-    cache = JudgeCache(tmp_path)
-    async with judge_of(VETO, cache=cache) as (fake, judge):
-        made, again = await grade(judge, CAPPED), await grade(judge, CAPPED)
+    endpoint = Scripted([reply(verdict(0.0, {"Facts": 0.9, "Form": 0.9}, notes="Copied, so the total is 0."))])
+    judge = Judge(endpoint, cache=JudgeCache(tmp_path))
+    made, again = await grade(judge, CAPPED), await grade(judge, CAPPED)
 
-    assert (made.score, made.calls, len(fake.requests)) == (0.0, 2, 2)
+    assert (made.score, made.calls, len(endpoint.conversations)) == (0.0, 2, 2)
     assert (again.score, again.cached) == (0.0, 1)
-    asked = fake.requests[1].messages[3]["content"]
+    asked = endpoint.conversations[1][3].text
     assert "total is 0" in asked
     assert "0.9" in asked
     assert any("0.9" in note and "counts" in note for note in made.notes)
@@ -188,20 +173,18 @@ async def test_a_veto_is_asked_about_once_and_then_counts(tmp_path: Path) -> Non
 
 
 async def test_votes_are_cast_at_once_and_their_median_counts() -> None:
-    answers = [good(total) for total in (0.2, 0.9, 0.5)]
-    async with judge_of(*answers, votes=3) as (fake, judge):
-        made = await grade(judge)
+    endpoint = Scripted([good(total) for total in (0.2, 0.9, 0.5)])
+    made = await grade(Judge(endpoint, votes=3))
 
     assert (made.score, sorted(made.votes)) == (0.5, [0.2, 0.5, 0.9])
     assert made.spread == pytest.approx(0.7)
-    assert (made.calls, made.usage.total_tokens, len(fake.requests)) == (3, 360, 3)
+    assert (made.calls, made.usage.total_tokens, endpoint.most) == (3, 360, 3)
 
 
 @pytest.mark.parametrize("votes", [1, 2, 3, 4])
 async def test_half_of_the_votes_are_not_enough(votes: int) -> None:
     readable = votes // 2
-    async with judge_of(*[good()] * readable, Answer(text="no idea"), votes=votes, concurrency=1) as (_, judge):
-        made = await grade(judge)
+    made = await grade(Judge(Scripted([*[GOOD] * readable, reply("no idea")]), votes=votes, concurrency=1))
 
     assert (made.score, made.ungraded, len(made.votes)) == (None, UNREADABLE, readable)
     assert (made.breakdown, made.reply) == ({}, "no idea")
@@ -260,15 +243,15 @@ def test_no_vote_gets_lost(kinds: list[str]) -> None:
 
 async def test_only_so_many_calls_are_under_way_over_all_trials() -> None:
     go = anyio.Event()
-    async with (
-        judge_of(Answer(text=verdict(), until=go), votes=3, concurrency=2) as (fake, judge),
-        create_task_group() as group,
-    ):
+    endpoint = Scripted([GOOD], go=go)
+    judge = Judge(endpoint, votes=3, concurrency=2)
+    async with create_task_group() as group:
         for _ in range(4):
             group.start_soon(grade, judge)
-        await fake.wait_for_requests(2)
+        await anyio.wait_all_tasks_blocked()
+        assert len(endpoint.conversations) == 2
         go.set()
-    assert (len(fake.requests), fake.most_at_once) == (12, 2)
+    assert (len(endpoint.conversations), endpoint.most) == (12, 2)
 
 
 async def test_a_refusal_of_the_account_is_remembered_for_the_run() -> None:
@@ -293,42 +276,37 @@ async def test_a_failure_keeps_what_had_come_before_it() -> None:
 @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
 async def test_a_cancelled_grading_leaves_nothing_and_the_next_one_is_served(anyio_backend: str) -> None:
     del anyio_backend
-    async with judge_of(slow(), slow(), good(), votes=2, concurrency=2) as (fake, judge):
-        async with create_task_group() as group:
-            group.start_soon(grade, judge)
-            await fake.wait_for_requests(2)
-            group.cancel_scope.cancel()
-        assert (await grade(judge)).score == 0.8
+    endpoint = Scripted([GOOD], go=anyio.Event())
+    judge = Judge(endpoint, votes=2, concurrency=2)
+    async with create_task_group() as group:
+        group.start_soon(grade, judge)
+        await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()
+    endpoint.go = None
+    assert (await grade(judge)).score == 0.8
 
 
 # --- the cache ---
 
 
 async def test_the_very_same_question_is_paid_for_once(tmp_path: Path) -> None:
-    cache = JudgeCache(tmp_path / "cache")
-    answers = [good(total) for total in (0.2, 0.9, 0.5)]
-    async with judge_of(*answers, failing(500), votes=3, cache=cache) as (fake, judge):
-        first, again = await grade(judge), await grade(judge)
-        other = await grade(judge, replace(QUESTION, material="The agent did badly."))
+    endpoint = Scripted([*(good(total) for total in (0.2, 0.9, 0.5)), AWAY])
+    judge = Judge(endpoint, votes=3, cache=JudgeCache(tmp_path / "cache"))
+    first, again = await grade(judge), await grade(judge)
+    other = await grade(judge, replace(QUESTION, material="The agent did badly."))
 
     assert (first.score, first.calls, first.cached) == (0.5, 3, 0)
     assert again == replace(first, calls=0, cached=3, usage=Usage(), latency_s=0.0)
     assert other.ungraded is UNREACHABLE
-    assert len(fake.requests) == 3 + 3 * ATTEMPTS
-
-
-def files(folder: Path) -> list[Path]:
-    return list(folder.iterdir())
+    assert len(endpoint.conversations) == 6
 
 
 async def test_only_the_reply_that_could_be_read_is_kept(tmp_path: Path) -> None:
-    cache = JudgeCache(tmp_path / "cache")
-    async with judge_of(good(85), good(0.7), cache=cache) as (_, judge):
-        await grade(judge)
-    async with judge_of(good(85), cache=cache) as (fake, judge):
-        made = await grade(judge)  # of another address: another question
-    assert (made.ungraded, made.cached, len(fake.requests)) == (UNREADABLE, 0, 2)
-    [kept] = files(tmp_path / "cache")
+    cache, other = JudgeCache(tmp_path / "cache"), Scripted([ODD], name="another endpoint")
+    await grade(Judge(Scripted([ODD, good(0.7)]), cache=cache))
+    made = await grade(Judge(other, cache=cache))
+    assert (made.ungraded, made.cached, len(other.conversations)) == (UNREADABLE, 0, 2)
+    [kept] = (tmp_path / "cache").iterdir()
     assert json.loads(kept.read_bytes())["text"] == verdict(0.7)
 
 
