@@ -335,7 +335,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  "run resume replay regrade check judge doctor", metavar="PATH|VERSION", is_basic=True),
         _declare("output-dir", Kind.PATH, Section.PLACES,
                  "Where results go, and where a run that is named is looked for.",
-                 "run resume replay regrade doctor stats", default=DEFAULT_OUTPUT_DIR, scope=Scope.EXPERIMENT,
+                 "run resume replay regrade doctor", default=DEFAULT_OUTPUT_DIR, scope=Scope.EXPERIMENT,
                  is_basic=True),
         _declare("run-root", Kind.PATH, Section.PLACES, "Where workspaces go; they are kept.",
                  "run resume replay regrade check judge doctor", default=DEFAULT_RUN_ROOT, scope=Scope.EXPERIMENT),
