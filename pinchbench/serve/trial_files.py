@@ -167,7 +167,7 @@ def _workspace(archive: Path, task: Task | None) -> ShownGroup:
     except ArchiveLostError as error:
         return ShownGroup(title=title, texts=(ShownText(title=archive.name, text=safe_line(error)),))
     before = None if task is None else first_files(task)
-    texts = with_images(compared_files(kept, before), _images(archive, kept), before or {})
+    texts = compared_files(kept, before, _images(archive, kept))
     remark = "compared with the task’s own" if before is not None else "the task’s own are gone or have changed"
     if len(texts) > MOST_FILES:
         remark += f"; {many(len(texts) - MOST_FILES, 'file')} more are not listed"
@@ -203,31 +203,28 @@ def _images(archive: Path, kept: tuple[KeptFile, ...]) -> dict[str, bytes]:
     return kept_files(archive, paths, most_bytes=IMAGE_BYTES) if paths else {}
 
 
-def with_images(
-    texts: tuple[ShownText, ...], images: Mapping[str, bytes], before: Mapping[str, bytes]
+def compared_files(
+    kept: tuple[KeptFile, ...], before: Mapping[str, bytes] | None, images: Mapping[str, bytes]
 ) -> tuple[ShownText, ...]:
-    """Return the files with the images that they are, and were before if they differ (pure)."""
-    found = []
-    for one in texts:
-        now, old = images.get(one.path, b""), before.get(one.path, b"")
-        versions = (("before", image_uri(old) if old and old != now else ""), ("now", image_uri(now)))
-        shown = tuple((what, uri) for what, uri in versions if uri) if one.path in images else ()
-        remark = "unchanged" if now and old == now else one.remark
-        found.append(replace(one, images=shown, remark=remark) if shown else one)
-    return tuple(found)
+    """Return the files of a workspace that differ from those it had before, then those that do not (pure).
 
-
-def compared_files(kept: tuple[KeptFile, ...], before: Mapping[str, bytes] | None) -> tuple[ShownText, ...]:
-    """Return the files of a workspace that differ from those it had before, then those that do not (pure)."""
+    `images` are those of the workspace; one that differs is shown as it was, too.
+    """
     changed: list[ShownText] = []
     same: list[ShownText] = []
     for one in kept:
         old = None if before is None else before.get(one.path)
-        if old is not None and one.text is not None and old == one.text.encode():
-            text = shortened(one.text, MOST_TEXT)
-            same.append(ShownText(title=safe_line(one.path), remark="unchanged", text=text, path=one.path))
+        now = images.get(one.path) if one.text is None else one.text.encode()
+        is_same = old is not None and old == now
+        versions = (("before", b"" if is_same or old is None else old), ("now", images.get(one.path, b"")))
+        shown = tuple((what, uri) for what, data in versions if one.path in images and (uri := image_uri(data)))
+        if is_same:
+            text = shortened(one.text or "", MOST_TEXT)
+            same.append(
+                ShownText(title=safe_line(one.path), remark="unchanged", text=text, path=one.path, images=shown)
+            )
         else:
-            changed.append(_changed(one, old, is_known=before is not None))
+            changed.append(replace(_changed(one, old, is_known=before is not None), images=shown))
     gone = sorted((before or {}).keys() - {one.path for one in kept})
     changed += [ShownText(title=safe_line(path), remark="deleted, or not kept", text="") for path in gone]
     return (*changed, *same)

@@ -15,7 +15,7 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.report.html.trial_page import read_end
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.serve.file_sources import IMAGES_BYTES
-from pinchbench.serve.trial_files import LOG_BYTES, compared_files, links_outside, trial_texts, with_images
+from pinchbench.serve.trial_files import LOG_BYTES, compared_files, links_outside, trial_texts
 
 
 def _kept(path: str, text: str) -> KeptFile:
@@ -31,7 +31,7 @@ def test_files_are_shown_as_a_diff_to_the_task_s_own() -> None:
     )
     before = {"same.txt": b"as it was\n", "notes.md": b"one\n2\nthree\n", "gone.csv": b"a,b\n"}
 
-    shown = {one.title: one for one in compared_files(kept, before)}
+    shown = {one.title: one for one in compared_files(kept, before, {})}
 
     assert shown["same.txt"].remark == "unchanged"
     assert shown["notes.md"].remark == "changed, 1 KiB"
@@ -117,10 +117,9 @@ def test_images_are_shown_before_and_now_and_only_as_data_of_types_that_hold_no_
     binary = [KeptFile(path=name, size=28, text=None, no_text=NoText.BINARY) for name in ("a.png", "b.png", "c.jpg")]
     svg = _kept("d.svg", "<svg onload='alert(1)'/>")
     before = {"a.png": PNG + b"old", "c.jpg": b"\xff\xd8\xff"}
-    texts = compared_files((*binary, svg), before)
     images = {"a.png": PNG, "b.png": b"<html>" + bytes(9), "c.jpg": b"\xff\xd8\xff"}
 
-    shown = {one.path: one for one in with_images(texts, images, before)}
+    shown = {one.path: one for one in compared_files((*binary, svg), before, images)}
 
     assert [what for what, _ in shown["a.png"].images] == ["before", "now"]
     assert all(uri.startswith("data:image/png;base64,") for _, uri in shown["a.png"].images)

@@ -21,8 +21,6 @@ from inspect_ai.log import (
     EvalPlan,
     EvalPlanStep,
     EvalResults,
-    EvalSampleReductions,
-    EvalSampleScore,
     EvalScore,
     EvalSpec,
     EvalStats,
@@ -101,7 +99,7 @@ def _log(run: PastRun) -> EvalLog:
     scorers = _scorers(run)
     finished = run.journal.state.finished
     usage, grading = _run_usage(run)
-    log = EvalLog(
+    return EvalLog(
         status=_status(run),
         eval=_spec(run),
         plan=EvalPlan(steps=[EvalPlanStep(solver="openclaw")]),
@@ -118,20 +116,6 @@ def _log(run: PastRun) -> EvalLog:
             if (attempts := run.attempts.get(key)) is not None
         ],
     )
-    # its constructor takes them only as part of results that are not typed
-    log.reductions = [
-        EvalSampleReductions(
-            scorer=scorer,
-            reducer="mean",
-            samples=[
-                EvalSampleScore(value=mean, sample_id=task_id)
-                for task_id, scores in _by_task(run, scorer).items()
-                if (mean := summarise(scores).mean) is not None
-            ],
-        )
-        for scorer in scorers
-    ]
-    return log
 
 
 def _scorers(run: PastRun) -> tuple[str, ...]:
