@@ -135,17 +135,16 @@ def _judged(totals: Aggregate, grades: Mapping[TrialKey, Grade]) -> Iterator[str
 def _used(totals: Aggregate) -> Iterator[str]:
     """Yield the use of each limit: all attempts, users and the judge included, but only the last session's time."""
     limits, used, before = totals.limits, totals.usage, _used_before(totals)
-    if totals.user is not UNSET:
-        used += structs.replace(totals.user.usage, cost_usd=totals.user.cost_usd or 0.0)
+    for paid in (totals.user, totals.judge):
+        if paid:
+            used += structs.replace(paid.usage, cost_usd=paid.cost_usd or 0.0)
     if totals.retries is not None:
         used += totals.retries.other_attempts_usage
-    judge = totals.judge
     if limits.max_tokens is not None:
-        tokens = used.total_tokens - before.total_tokens + (judge.usage.total_tokens if judge is not None else 0)
+        tokens = used.total_tokens - before.total_tokens
         yield f"{amount(tokens)} of {amount(limits.max_tokens)} tokens"
     if limits.max_cost is not None:
-        cost = used.cost_usd - before.cost_usd + (judge.cost_usd or 0.0 if judge is not None else 0.0)
-        yield f"${cost:.4f} of ${limits.max_cost:.2f}"
+        yield f"${used.cost_usd - before.cost_usd:.4f} of ${limits.max_cost:.2f}"
     if limits.max_hours is not None and totals.sessions:
         start, end = totals.sessions[-1]
         again = " since it was resumed" if len(totals.sessions) > 1 else ""

@@ -37,7 +37,7 @@ Signature = tuple[object, ...]
 
 @dataclass(slots=True)
 class _Known:
-    """A run of the list, as its files were. `due` is when they may be read again, `cost_s` how long that took."""
+    """A run of the list, as its files were. `due` is when they may be read again."""
 
     signature: Signature
     entry: RunEntry

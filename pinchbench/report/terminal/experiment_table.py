@@ -84,7 +84,6 @@ class ExperimentView:
         self._rows = {name: _Row() for name in names}
         self._compared: Mapping[str, SequentialComparison] = {}
         self._width = max(map(len, names))
-        self._live: Live | None = None
 
     def observe(self, name: str) -> Callable[[MemoryObjectReceiveStream[Event]], Coroutine[Any, Any, None]]:
         """Return the observer of the run of this variant."""
@@ -104,30 +103,26 @@ class ExperimentView:
     async def draw(self) -> None:
         """Redraw the table of the variants until cancelled; without a terminal, write it once a minute."""
         if not self._draws:
-            await self._write_tables()
+            await self._repeat(TABLE_S, self._write)
         with Live(console=self._console, auto_refresh=False, transient=True, redirect_stdout=False) as live:
-            self._live = live
-            drawn: list[Text] = []
             try:
-                while True:
-                    table = self._table()
-                    if table != drawn and not self._is_full():
-                        drawn = table
-                        live.update(Group(*table), refresh=True)
-                    await anyio.sleep(REFRESH_S)
+                await self._repeat(REFRESH_S, lambda table: live.update(Group(*table), refresh=True))
             finally:
                 live.update(Text(""), refresh=True)
-                self._live = None
 
-    async def _write_tables(self) -> None:
-        written: list[Text] = []
+    async def _repeat(self, every_s: float, show: Callable[[list[Text]], None]) -> None:
+        """Show the table again and again, where it has changed and is read, until cancelled."""
+        shown: list[Text] = []
         while True:
-            await anyio.sleep(TABLE_S)
+            await anyio.sleep(every_s)
             table = self._table()
-            if table != written and not self._is_full():
-                written = table
-                for line in table:
-                    self._console.print(Text(line.plain.rstrip()), soft_wrap=True, highlight=False)
+            if table != shown and not self._is_full():
+                shown = table
+                show(table)
+
+    def _write(self, table: list[Text]) -> None:
+        for line in table:
+            self._console.print(Text(line.plain.rstrip()), soft_wrap=True, highlight=False)
 
     async def _watch(self, name: str, events: MemoryObjectReceiveStream[Event]) -> None:
         row = self._rows[name]

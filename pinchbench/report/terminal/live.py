@@ -31,7 +31,7 @@ from pinchbench.events import (
 )
 from pinchbench.report.terminal.line_format import grade_text, labelled, outcome_text
 from pinchbench.report.terminal.run_progress import RunProgress, pace_text
-from pinchbench.report.terminal.screen import BETWEEN, Size, screen_rows, totals_parts
+from pinchbench.report.terminal.screen import BETWEEN, screen_rows, totals_parts
 from pinchbench.report.text import duration, many, plain
 
 if TYPE_CHECKING:
@@ -268,5 +268,5 @@ class LiveView:
         self._console.print(text if self._draws else Text(text.plain), soft_wrap=True, highlight=False)
 
     def _rows(self) -> list[Text]:
-        size = Size(width=self._console.width, height=self._console.height)
-        return screen_rows(self._board, anyio.current_time(), size)
+        console = self._console
+        return screen_rows(self._board, anyio.current_time(), columns=console.width, rows=console.height)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, set_cell_size
@@ -35,31 +34,23 @@ MINUTE_S, HOUR_S = 60.0, 3600.0
 NO_ESTIMATE = "time left –"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Size:
-    """The size of a terminal, in columns and rows."""
-
-    width: int
-    height: int
-
-
-def screen_rows(run_progress: RunProgress, now: float, size: Size) -> list[Text]:
-    """Return what is drawn, from the top, one row each, fewer than the terminal has."""
-    width = max(1, size.width - SPARE_COLUMNS)
-    most = max(1, size.height - 1)
-    totals = list(_packed(totals_parts(run_progress, now), max(1, size.width - ECHO_COLUMNS)))[:most]
+def screen_rows(run_progress: RunProgress, now: float, *, columns: int, rows: int) -> list[Text]:
+    """Return what is drawn on a terminal of this size, from the top, one row each, fewer than it has."""
+    width = max(1, columns - SPARE_COLUMNS)
+    most = max(1, rows - 1)
+    totals = list(_packed(totals_parts(run_progress, now), max(1, columns - ECHO_COLUMNS)))[:most]
     left = most - len(totals)
     failures = list(run_progress.failures.values())[-SHOWN_FAILURES:]
     for_slots = max(left - min(KEPT_FAILURES, len(failures)), min(left, 1))
     slots = list(_slot_rows(run_progress, now, width, most=for_slots))
     left -= len(slots)
     shown = failures[-left:] if left > 0 else []
-    rows = [*slots, *map(_failure_row, shown), *(Text(line) for line in totals)]
-    rows[-1].stylize("bold" if run_progress.has_ended else "")
-    for row in rows:
+    drawn = [*slots, *map(_failure_row, shown), *(Text(line) for line in totals)]
+    drawn[-1].stylize("bold" if run_progress.has_ended else "")
+    for row in drawn:
         row.truncate(width, overflow="ellipsis")
         row.no_wrap, row.overflow = True, "ellipsis"
-    return rows
+    return drawn
 
 
 def totals_parts(run_progress: RunProgress, now: float) -> Iterator[str]:

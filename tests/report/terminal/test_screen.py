@@ -24,7 +24,7 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.report.terminal.run_progress import RunProgress
-from pinchbench.report.terminal.screen import ECHO_COLUMNS, Size, screen_rows, time_left, totals_parts
+from pinchbench.report.terminal.screen import ECHO_COLUMNS, screen_rows, time_left, totals_parts
 
 
 def board_of(slots: int = 4, failures: int = 6, *, said: str = "exec ls", name: str = "task_{}") -> RunProgress:
@@ -46,7 +46,7 @@ def board_of(slots: int = 4, failures: int = 6, *, said: str = "exec ls", name: 
 
 
 def drawn(run_progress: RunProgress, width: int, height: int) -> list[str]:
-    return [row.plain for row in screen_rows(run_progress, 60.0, Size(width=width, height=height))]
+    return [row.plain for row in screen_rows(run_progress, 60.0, columns=width, rows=height)]
 
 
 def test_in_a_cluster_each_slot_has_its_node_next_to_it() -> None:
@@ -175,7 +175,7 @@ def test_nothing_that_is_drawn_goes_beyond_the_terminal(  # noqa: PLR0917 - hypo
     width: int, height: int, slots: int, failures: int, said: str, name: str
 ) -> None:
     run_progress = board_of(slots, failures, said=said, name=name)
-    rows = screen_rows(run_progress, 60.0, Size(width=width, height=height))
+    rows = screen_rows(run_progress, 60.0, columns=width, rows=height)
 
     assert 1 <= len(rows) <= max(1, height - 1)
     assert all(row.cell_len <= max(1, width - 1) for row in rows)
