@@ -4,18 +4,16 @@ import json
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from anyio import create_task_group, fail_after
+from anyio import Event, create_task_group, fail_after
 
-from fakes import fake_openclaw, open_gate
+from fakes import fake_openclaw, until
 from pinchbench.grading.judge.openclaw_judge import OpenClawJudge, read_result
-from pinchbench.grading.judge.prompt import Question
-from pinchbench.grading.judge.votes import Judge
 from pinchbench.llm.openai_api import ChatError, ChatRefusedError, ChatUnreachableError, Message, Reply, Role
 from pinchbench.model.ending import Reason
-from pinchbench.model.grade import Ungraded
 from pinchbench.model.task import Task
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -39,26 +37,24 @@ TWO_CALLS = Usage(
 
 
 @asynccontextmanager
-async def judge_of(
-    folder: Path, *, agents: int = 1, store: str = "jsonl", timeout_s: float = 20
-) -> AsyncGenerator[OpenClawJudge]:
-    """A judge whose agents are fakes; at the end neither their processes nor their folders are left."""
+async def judge_of(folder: Path, *, store: str = "jsonl") -> AsyncGenerator[OpenClawJudge]:
+    """A judge whose OpenClaw is a fake; at the end neither its processes nor its folders are left."""
     openclaw = OpenClaw(program=fake_openclaw(folder, store=store), version="2026.9.6")
     env = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"]}
     root = folder / "homes" / "template"
     template = await make_template(root, openclaw=openclaw, model="mock/m1", user=UserState(), env=env)
-    homes = [clone(template, folder / "homes" / f"judge-{number}") for number in range(agents)]
+    home = clone(template, folder / "homes" / "judge")
     scratch = folder / "scratch"
     scratch.mkdir()
     yield OpenClawJudge(
         # how long it stays after its answer is no test's here: how it exits has to be seen, however slow it is
-        [OpenClawAgent(openclaw=openclaw, home=home, limits=LIMITS) for home in homes],
+        [OpenClawAgent(openclaw=openclaw, home=home, limits=LIMITS)],
         scratch,
         model="mock/m1",
-        timeout_s=timeout_s,
+        timeout_s=60,
     )
     assert living(folder) == []
-    assert list(scratch.iterdir()) == []
+    assert left(folder) == []
 
 
 async def ask(judge: OpenClawJudge, *texts: str) -> Reply:
@@ -109,61 +105,6 @@ async def test_an_agent_that_gives_no_answer_is_unreachable(tmp_path: Path, scen
         assert (await ask(judge, "again")).text == "All done."
 
 
-async def test_an_agent_that_takes_too_long_is_unreachable(tmp_path: Path) -> None:
-    class Slow:
-        openclaw, thinking = OpenClaw(program=tmp_path, version="2026.9.6"), None
-
-        async def execute_task(self, _: Task, *, timeout_s: float, **__: object) -> TaskResult:
-            return result(Reason.TIMED_OUT, note=f"after {timeout_s:g} s")
-
-    judge = OpenClawJudge([Slow()], tmp_path, model="mock/m1", timeout_s=17)  # type: ignore[list-item]
-    with pytest.raises(ChatUnreachableError, match="timed_out: after 17 s") as raised:
-        await ask(judge, "How good is it?")
-    assert (raised.value.calls, raised.value.usage.requests) == (1, 1)
-
-
-async def test_each_agent_answers_one_question_at_a_time(tmp_path: Path) -> None:
-    replies: list[Reply] = []
-    async with open_gate() as gate, judge_of(tmp_path, agents=2) as judge:
-
-        async def one() -> None:
-            replies.append(await ask(judge, f"scenario: gate {gate.port}"))
-
-        async with create_task_group() as group:
-            for _ in range(4):
-                group.start_soon(one)
-            first, second = await gate.next(), await gate.next()
-            assert gate.guests.statistics().current_buffer_used == 0
-            await first.let_go()
-            third = await gate.next()  # in the first one's place
-            await second.let_go()
-            for guest in (third, await gate.next()):
-                await guest.let_go()
-    assert [reply.text for reply in replies] == ["All done."] * 4
-
-
-async def test_a_cancelled_question_ends_its_agent_and_frees_it(tmp_path: Path) -> None:
-    async with open_gate() as gate, judge_of(tmp_path) as judge:
-        async with create_task_group() as group:
-            group.start_soon(ask, judge, f"scenario: gate {gate.port}")
-            guest = await gate.next()
-            group.cancel_scope.cancel()
-        with fail_after(60):
-            await guest.gone()
-        assert list((tmp_path / "scratch").iterdir()) == []
-        assert (await ask(judge, "again")).text == "All done."
-
-
-async def test_an_agent_that_does_not_answer_in_json_is_asked_once_more_and_then_unreadable(tmp_path: Path) -> None:
-    question = Question(system="You judge.", material="All is well.")
-    async with judge_of(tmp_path) as endpoint:
-        with fail_after(60):
-            grade = (await Judge(endpoint).grade(question)).grade
-
-    assert (grade.ungraded, grade.reply, grade.calls) == (Ungraded.JUDGE_UNREADABLE, "All done.", 4)
-    assert grade.usage == TWO_CALLS + TWO_CALLS
-
-
 def result(reason: Reason, note: str = "", text: str = "") -> TaskResult:
     folder = Path("nowhere")
     return TaskResult(
@@ -180,6 +121,72 @@ def result(reason: Reason, note: str = "", text: str = "") -> TaskResult:
         facts=TranscriptFacts(final_text=text, usage=Usage(requests=1)),
         note=note,
     )
+
+
+@dataclass
+class Agent:
+    """An agent without OpenClaw: it ends as it is given, after `go` if there is one."""
+
+    end: TaskResult
+    go: Event | None = None
+    openclaw = OpenClaw(program=Path("openclaw"), version="2026.9.6")
+    thinking = None
+    limits: list[float] = field(default_factory=list)
+    at_once: int = 0
+    most: int = 0
+
+    async def execute_task(self, _: Task, *, timeout_s: float, **__: object) -> TaskResult:
+        self.limits.append(timeout_s)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            if self.go is not None:
+                await self.go.wait()
+        finally:
+            self.at_once -= 1
+        return self.end
+
+
+def judge_with(folder: Path, *agents: Agent) -> OpenClawJudge:
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    return OpenClawJudge(agents, scratch, model="mock/m1", timeout_s=17)  # type: ignore[arg-type]
+
+
+def left(folder: Path) -> list[Path]:
+    return list((folder / "scratch").iterdir())
+
+
+async def test_an_agent_that_takes_too_long_is_unreachable(tmp_path: Path) -> None:
+    agent = Agent(result(Reason.TIMED_OUT))
+    with pytest.raises(ChatUnreachableError, match="timed_out") as raised:
+        await ask(judge_with(tmp_path, agent), "How good is it?")
+    assert (raised.value.calls, raised.value.usage.requests, agent.limits) == (1, 1, [17])
+
+
+async def test_each_agent_answers_one_question_at_a_time(tmp_path: Path) -> None:
+    go = Event()
+    agents = [Agent(result(Reason.COMPLETED, text="All done."), go=go) for _ in range(2)]
+    judge = judge_with(tmp_path, *agents)
+    async with create_task_group() as group:
+        for _ in range(4):
+            group.start_soon(ask, judge, "How good is it?")
+        await until(lambda: all(agent.at_once for agent in agents))
+        go.set()
+    assert [agent.most for agent in agents] == [1, 1]
+    assert sum(len(agent.limits) for agent in agents) == 4
+
+
+async def test_a_cancelled_question_leaves_nothing_and_frees_its_agent(tmp_path: Path) -> None:
+    agent = Agent(result(Reason.COMPLETED, text="All done."), go=Event())
+    judge = judge_with(tmp_path, agent)
+    async with create_task_group() as group:
+        group.start_soon(ask, judge, "How good is it?")
+        await until(lambda: agent.at_once == 1)
+        group.cancel_scope.cancel()
+    assert left(tmp_path) == []
+    agent.go = None
+    assert (await ask(judge, "again")).text == "All done."
 
 
 @pytest.mark.parametrize("reason", [one for one in Reason if one is not Reason.COMPLETED])
