@@ -154,8 +154,6 @@ def test_a_score_leads_to_both_trials_with_their_first_difference_marked(browser
         assert right is not None
         assert right["x"] > left["x"] + left["width"] - 1
 
-        page.get_by_role("button", name="go to that of large").press("Enter")
-        expect(marked.last).to_be_focused()
         page.get_by_role("navigation", name="Repetition").get_by_role("link", name="2").press("Enter")
         expect(page.locator("#pair h1")).to_have_text(f"{order[0]}@2: default and large")
         page.go_back()

@@ -37,12 +37,6 @@
     const where = pair.part === "one ends here" ? "then one of the conversations ends" : `the first difference is in ${pair.part}`;
     return alike ? `${before}; ${where}.` : `${where[0].toUpperCase()}${where.slice(1)}, in the first message.`;
   }
-  function goTo(first, pair, name) {
-    if (!pair || !first) return null;
-    const button = make("button", { type: "button", class: "plain" }, `go to that of ${name}`);
-    button.addEventListener("click", () => { first.scrollIntoView(); first.focus({ preventScroll: true }); });
-    return [button, " "];
-  }
   function choices(label, anchors, current, nameOf) {
     if (anchors.length < 2) return null;
     return make("nav", { class: "ways", "aria-label": label }, label, anchors.map((anchor) =>
@@ -55,10 +49,7 @@
     const pair = pairs[anchor];
     const shortest = Math.min(own[0].length, own[1].length);
     const alike = pair ? Math.min(pair.at, shortest) : shortest;
-    for (const first of pair ? own.map((side) => side[alike]).filter(Boolean) : []) {
-      first.classList.add("first-difference");
-      first.setAttribute("tabindex", "-1");
-    }
+    if (pair) for (const side of own) side[alike]?.classList.add("first-difference");
     const anchors = Object.keys(pairs);
     const column = (side, messages) => make("div", {},
       card(side.variant, side.title, facts(side.facts), side.cut ? make("p", { class: "notice" }, side.cut) : null),
@@ -70,7 +61,7 @@
           (one) => /@(\d+)$/.exec(one)?.[1] ?? "1"),
         choices("Variant", anchors.filter((one) => split(one)[1] === trial), anchor, (one) => split(one)[0]),
         make("h1", { tabindex: "-1" }, `${trial}: ${baseline} and ${variant}`)),
-      make("p", {}, sentence(pair, alike), " ", own.map((side, index) => goTo(side[alike], pair, [baseline, variant][index]))),
+      make("p", {}, sentence(pair, alike)),
       alike ? make("details", { class: "fold alike" }, make("summary", {}, alike === 1 ? "1 message on both sides" : `${alike} messages on both sides`), own[0].slice(0, alike)) : null,
       make("div", { class: "sides" }, column(mine, own[0]), column(theirs, own[1])),
     ].filter(Boolean);
