@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 Session = tuple[float, float]
 # Sets of types: a run has hundreds of thousands of records, and looking through a union takes a microsecond for each.
-OF_ATTEMPTS = frozenset({records.RunStarted, records.RunResumed, records.TrialStarted, records.TrialFinished})
 ENDS_OF_RUNNERS = frozenset({records.RunFinished, records.RegradeStarted})
 FROM_ELSEWHERE = frozenset(
     {records.RegradeStarted, *get_args(records.Control)}
@@ -183,21 +182,28 @@ class RunState:
             state.apply(record)
         return state
 
-    def apply(self, record: Record) -> None:  # noqa: C901 - one for each
+    def apply(self, record: Record) -> None:  # noqa: C901, PLR0912 - one for each
         """Take the next record of the journal."""
         match record:
             case records.TrialStarted():  # a third of all records
-                pass
+                self.finished = None
             case records.RunStarted():
+                self.finished = None
                 self.started = self.started or record
+            case records.RunFinished():
+                self.finished = record
             case records.RunResumed(tasks=tasks):
+                self.finished = None  # until this runner ends it
                 self.resumed.append(record)
                 self.control.settings.clear()  # its own options contain them
                 for key, trial in self.trials.items():
                     if (task := tasks.get(key.task_id)) is not None:
                         self.trials[key] = trial.with_task(task.digest)
             case records.TrialFinished(outcome=outcome, retried=retried):
+                self.finished = None
                 self.attempts.append(outcome)
+                if outcome.node:
+                    self.node_ids.setdefault(outcome.node, "")
                 trial = self.trials.get(outcome.key, NEW_TRIAL)
                 self.trials[outcome.key] = trial.after(outcome, retried=retried)
             case records.GradeGiven(grade=grade):
@@ -208,6 +214,9 @@ class RunState:
                     self.attempt_grades[grade.key, grade.attempt] = grade
             case records.ProbeEnded(probe=probe):
                 self.probes.append(probe)
+            case records.NodeUsed():
+                self.hardware[record.name] = record.hardware
+                self.node_ids[record.name] = record.id or ""
             case records.TrialRequeued(key=key):
                 self.trials[key] = self.trials.get(key, NEW_TRIAL).requeued()
                 self.control.apply(record)
@@ -215,22 +224,7 @@ class RunState:
                 self.control.apply(record)
             case _:
                 pass
-        self._apply_node(record)
-        self._apply_end(record)
         self._apply_session(record)
-
-    def _apply_node(self, record: Record) -> None:
-        if isinstance(record, records.NodeUsed):
-            self.hardware[record.name] = record.hardware
-            self.node_ids[record.name] = record.id or ""
-        elif isinstance(record, records.TrialFinished) and record.outcome.node:
-            self.node_ids.setdefault(record.outcome.node, "")
-
-    def _apply_end(self, record: Record) -> None:
-        if isinstance(record, records.RunFinished):
-            self.finished = record
-        elif type(record) in OF_ATTEMPTS:
-            self.finished = None
 
     def _apply_session(self, record: Record) -> None:
         match record:

@@ -48,7 +48,7 @@ T_OF_FEW = (12.706204736, 4.302652730, 3.182446305, 2.776445105)  # Student's t 
 # at all (in 28% it is not; an interval with only a minimum deviation would cover 70% and 73%). It is too wide for
 # tasks that truly score nearly the same, such as all in 0.5-0.7: 100%, at widths of 0.56, 0.39 and 0.13. Until their
 # rare low score occurs, the last two kinds can't be distinguished from these. tests/results/test_statistics.py defines
-# the kinds of scores, and `coverage` there repeats the measurement.
+# the kinds of scores.
 
 ROUNDING = 1e-9  # scores that differ by less are equal: a mean of points may come out as 0.7999999999999999
 FIRST_KS = 5
