@@ -145,11 +145,6 @@ class Sample:
         return sum((task.left_out for task in self.tasks.values()), LeftOut())
 
     @property
-    def possibly_caused_by_agent(self) -> int:
-        """How many of its trials have no score, which the agent may have caused."""
-        return self.left_out.possibly_caused_by_agent
-
-    @property
     def mean_if_zero(self) -> float:
         """The mean over its tasks if each of those trials had scored 0. There must be one."""
         scores = [(*task.scores, *[0.0] * task.left_out.possibly_caused_by_agent) for task in self.tasks.values()]

@@ -191,7 +191,7 @@ def _on_both_sides(a: Sample, b: Sample) -> int:
 
 def side_warnings(side: Sample, name: str) -> Iterator[str]:
     """Yield warnings about one side: missing scores that its agent may have caused, and runs not included."""
-    if caused := side.possibly_caused_by_agent:
+    if caused := side.left_out.possibly_caused_by_agent:
         yield (
             f"{caused} of {name}'s trials have no score, which the agent may have caused: evidence that can't be"
             f" trusted, or failures in every attempt while others worked. Counted as 0, they would make {name}'s"
