@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from pinchbench.files.folders import replaced_file
 from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.command import MESSAGE_FILES_SINCE, is_long, preloaded, release_key, turn_argv
+from pinchbench.openclaw.homes.home_config import write_private
 from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.process.spec import Limits, ProcessSpec
 from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
@@ -88,7 +88,7 @@ class AgentProcesses:
         if is_long(message):
             folder = self.files.folder if self.home.sandbox is None else self.home.state_dir
             file = folder / f"message-{session_id}.txt"
-            await to_thread.run_sync(_write_message, file, message)
+            await to_thread.run_sync(write_private, file, message)  # in place of what the agent may have put there
             if release_key(self.openclaw.version) >= MESSAGE_FILES_SINCE:
                 argv[-1] = f"--message-file={file}"
             else:
@@ -142,12 +142,6 @@ class TaskExecution:
     stop_signal: StopSignal
     before_turn: Callable[[int], Awaitable[None]] | None = None
     outputs: list[Output] = field(default_factory=list)
-
-
-def _write_message(path: Path, message: str) -> None:
-    """Write a message file, instead of what the agent may have put in its place."""
-    with replaced_file(path, mode=0o600) as file:
-        file.write(message.encode())
 
 
 def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, ...]:

@@ -52,7 +52,7 @@ def export_sessions(sessions: list[Session], files: Evidence, seen_as: Path) -> 
                 last = None
                 if (lines := session.store.lines(copy)) is None:
                     continue
-                kind = session.store.kind()
+                kind = session.store.kind
                 last = TranscriptReader()
                 for line in lines:
                     whole.feed(line)

@@ -355,6 +355,7 @@ class AnyStore:
         No link is followed there. For `links` see `SqliteStore`.
         """
         agent = state_dir / "agents" / agent_id
+        self.kind = ""  # `jsonl` or `sqlite`, once `lines` has found the session
         self._lock = agent / "sessions" / f"{session_id}.jsonl.lock"
         self._stores: dict[str, SessionStore] = {
             "jsonl": JsonlStore(agent / "sessions" / f"{session_id}.jsonl", within=state_dir),
@@ -384,12 +385,12 @@ class AnyStore:
         return _stat(self._lock)[0] != 0
 
     def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
-        """Iterate over all events; None if neither store contains the session. Blocks."""
-        return next((lines for store in self._stores.values() if (lines := store.lines(copy)) is not None), None)
-
-    def kind(self) -> str:
-        """Return `jsonl`, `sqlite`, or an empty string if neither store contains the session. Blocks."""
-        return next((kind for kind, store in self._stores.items() if store.lines() is not None), "")
+        """Iterate over all events, and set `kind`; None if neither store contains the session. Blocks."""
+        for kind, store in self._stores.items():
+            if (lines := store.lines(copy)) is not None:
+                self.kind = kind
+                return lines
+        return None
 
     async def close(self) -> None:
         """Close open files."""

@@ -408,12 +408,12 @@ async def test_whichever_store_is_there_is_used(tmp_path: Path) -> None:
     agent = tmp_path / "agents" / "bench"
     absent = AnyStore(tmp_path, "bench", "s")
     assert await absent.poll() == []
-    assert (absent.lines(), absent.kind()) == (None, "")
+    assert (absent.lines(), absent.kind) == (None, "")
     (agent / "agent").mkdir(parents=True)
     with new_database(agent / "agent" / "openclaw-agent.sqlite", wal=False) as writer:
-        assert absent.kind() == ""
+        assert absent.kind == ""
         add(writer, 0, json.dumps({"from": "sqlite"}))
-    assert (await poll_for(absent, 1), every(absent), absent.kind()) == (
+    assert (await poll_for(absent, 1), every(absent), absent.kind) == (
         [b'{"from": "sqlite"}'],
         [b'{"from": "sqlite"}'],
         "sqlite",
@@ -421,7 +421,7 @@ async def test_whichever_store_is_there_is_used(tmp_path: Path) -> None:
     (agent / "sessions").mkdir()
     (agent / "sessions" / "s.jsonl").write_bytes(b'{"from": "jsonl"}\n')
     store = AnyStore(tmp_path, "bench", "s")
-    assert (await store.poll(), every(store), store.kind()) == ([b'{"from": "jsonl"}'], [b'{"from": "jsonl"}'], "jsonl")
+    assert (await store.poll(), every(store), store.kind) == ([b'{"from": "jsonl"}'], [b'{"from": "jsonl"}'], "jsonl")
     await store.close()
     await absent.close()
 
@@ -459,7 +459,7 @@ async def test_what_an_agent_puts_in_a_sessions_place_is_no_session(tmp_path: Pa
     store = AnyStore(state, "bench", "s", links=tmp_path / "links")
     with fail_after(60):
         assert await store.poll() == []
-        assert (store.lines(), store.kind()) == (None, "")
+        assert (store.lines(), store.kind) == (None, "")
         await store.close()
 
 

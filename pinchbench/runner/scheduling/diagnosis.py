@@ -29,16 +29,18 @@ class Cause:
     is_transient: bool = False
 
 
+def _passing(advice: str) -> Cause:
+    return Cause(advice=advice, is_transient=True)
+
+
 OUT_OF_CREDIT = Cause(
     advice="The provider wants payment: is the account out of credit, or at a spending limit of its own?"
 )
 DAY_USED_UP = Cause(advice="The provider's limit for a day is used up: resume the run when it is renewed.")
-BUSY = Cause(
-    advice="The provider has too many requests: try again later, or with a lower --concurrency.", is_transient=True
-)
+BUSY = _passing("The provider has too many requests: try again later, or with a lower --concurrency.")
 REFUSED = Cause(advice="The provider refused the key: is it set, valid, and allowed to use this model?")
 UNKNOWN_MODEL = Cause(advice="The provider does not know this model: is --model spelled as OpenClaw names it?")
-FAILED = Cause(advice="The provider failed; is it up, and reachable from here?", is_transient=True)
+FAILED = _passing("The provider failed; is it up, and reachable from here?")
 DISK_FULL = Cause(advice="The disk is full: make room where the run's folders, its workspaces and temporary files are.")
 
 _CAUSES: Mapping[Reason, Cause] = {
@@ -49,13 +51,10 @@ _CAUSES: Mapping[Reason, Cause] = {
     Reason.NO_TRANSCRIPT: Cause(
         advice="OpenClaw ran but left no session where this release keeps them; is the release supported?"
     ),
-    Reason.NO_MODEL_CALL: Cause(
-        advice="The model never answered: is there a key for its provider, and can it be reached?", is_transient=True
-    ),
-    Reason.NO_REPLY: Cause(
-        advice="The model's server accepted requests and never sent a byte; does it answer one at all? A slow one needs"
-        " --timeout-multiplier.",
-        is_transient=True,
+    Reason.NO_MODEL_CALL: _passing("The model never answered: is there a key for its provider, and can it be reached?"),
+    Reason.NO_REPLY: _passing(
+        "The model's server accepted requests and never sent a byte; does it answer one at all? A slow one needs"
+        " --timeout-multiplier."
     ),
     Reason.PROMPT_TRUNCATED: Cause(
         advice="The model's server truncates prompts without saying so; give it a larger context length (Ollama:"
@@ -66,42 +65,35 @@ _CAUSES: Mapping[Reason, Cause] = {
         advice="Another model answered than the one that was asked for; set no fallbacks for it."
     ),
     Reason.WORKSPACE_FAILED: Cause(advice="The workspace could not be made; is the disk full?"),
-    Reason.SERVICE_FAILED: Cause(
-        advice="A service of the task did not start; what it printed is in service-1.log and so on.", is_transient=True
+    Reason.SERVICE_FAILED: _passing(
+        "A service of the task did not start; what it printed is in service-1.log and so on."
     ),
-    Reason.USER_FAILED: Cause(
-        advice="The simulated user gave no message: are --user-model and its key right, and is there credit left?",
-        is_transient=True,
+    Reason.USER_FAILED: _passing(
+        "The simulated user gave no message: are --user-model and its key right, and is there credit left?"
     ),
     Reason.EVIDENCE_LOST: Cause(advice="What the trial left could not be kept; is the disk full?"),
-    Reason.GUARDIAN_LOST: Cause(
-        advice="The process that owns a trial was killed; is the machine out of memory?", is_transient=True
+    Reason.GUARDIAN_LOST: _passing("The process that owns a trial was killed; is the machine out of memory?"),
+    Reason.KILLED_BY_SIGNAL: _passing("OpenClaw was killed; is the machine out of memory?"),
+    Reason.OUT_OF_MEMORY: _passing(
+        "The machine ran out of memory, and its kernel killed OpenClaw: use a lower --concurrency."
     ),
-    Reason.KILLED_BY_SIGNAL: Cause(advice="OpenClaw was killed; is the machine out of memory?", is_transient=True),
-    Reason.OUT_OF_MEMORY: Cause(
-        advice="The machine ran out of memory, and its kernel killed OpenClaw: use a lower --concurrency.",
-        is_transient=True,
-    ),
-    Reason.GATEWAY_LOST: Cause(
-        advice="OpenClaw's gateway was lost or did not run a turn; does it run, and does the machine have memory and"
-        " processor time left?",
-        is_transient=True,
+    Reason.GATEWAY_LOST: _passing(
+        "OpenClaw's gateway was lost or did not run a turn; does it run, and does the machine have memory and"
+        " processor time left?"
     ),
     Reason.WIRE_LOST: Cause(
         advice="The proxy that records requests to the model has failed; resume the run, or use --no-wire."
     ),
-    Reason.NODE_LOST: Cause(
-        advice="The node of the cluster on which the trial ran was lost; does the machine run, and is its network up?",
-        is_transient=True,
+    Reason.NODE_LOST: _passing(
+        "The node of the cluster on which the trial ran was lost; does the machine run, and is its network up?"
     ),
     Reason.DIVERGED: Cause(
-        advice="A request of a replay was not recorded; the trial's page shows the difference, and `--on-divergence`"
-        " continue or live goes on all the same.",
+        advice="A request of a replay was not recorded; the trial's page shows the difference, and `--on-divergence"
+        " continue` goes on all the same."
     ),
     Reason.DISK_FULL: DISK_FULL,
-    Reason.SUSPENDED: Cause(
-        advice="The machine or the run was suspended in the middle of the trial; keep the machine awake during a run.",
-        is_transient=True,
+    Reason.SUSPENDED: _passing(
+        "The machine or the run was suspended in the middle of the trial; keep the machine awake during a run."
     ),
     Reason.PREREQUISITE_MISSING: Cause(
         advice="Something that the task needs is missing: install it, or allow the network, and resume the run."

@@ -211,12 +211,8 @@ def _how(end: ProcessEnd) -> str:
             return f"ended with exit code {end.exit_code}"
         case EndReason.OUTPUT_LIMIT:
             return f"was ended, as it printed more than {LOG_BYTES // 2**20} MiB"
-        case EndReason.RESOURCE_LIMIT:
-            return f"was ended, as it exceeded a limit ({end.error})"
-        case EndReason.NOT_STARTED:
-            return f"could not be started ({end.error})"
-        case EndReason.TIMED_OUT | EndReason.GUARDIAN_LOST | EndReason.STOPPED:
-            return f"was ended from outside ({end.reason.value} {end.error})".replace(" )", ")")
+        case _:
+            return f"ended as {end.reason.value}{': ' if end.error else ''}{end.error}"
 
 
 def _environment(service: Service, path: str) -> Mapping[str, str]:

@@ -181,33 +181,3 @@ def test_a_probe_that_tells_nothing_is_made_again_at_once(ended: Outcome) -> Non
     assert probe(one, ended, 200) == ""
     assert (one.state, one.resume_at) == ("paused", 200)
     assert "goes on" in probe(one, outcome(Reason.COMPLETED), 210)
-
-
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from([Reason.COMPLETED, LOST, FULL, Reason.INTERRUPTED]),
-            st.sampled_from([0.0, 9.0]),
-            st.booleans(),
-        ),
-        max_size=60,
-    )
-)
-def test_its_state_fits_what_it_says_whatever_happens(ends: list[tuple[Reason, float, bool]]) -> None:
-    one = breaker()
-    is_open = False
-    for number, (reason, asleep_s, is_probe) in enumerate(ends):
-        if one.state == "paused" and is_probe and one.resume_at < math.inf:
-            one.probing()
-        said = one.ended(outcome(reason, asleep_s=asleep_s), number, is_probe=is_probe)
-        if one.state == "given up":
-            assert one.resume_at == math.inf
-            return
-        if said and one.state == "paused":
-            assert one.resume_at > number
-            is_open = True
-        elif said:
-            assert is_open
-            is_open = False
-        assert (one.state != "closed") == is_open
-        assert bool(one.why) == is_open
