@@ -64,15 +64,12 @@ def test_other_connections_of_the_process_are_recognised_without_a_look_at_it(le
             assert not lease.recognises(other)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a connection can't be seen")
 @pytest.mark.parametrize(("most", "is_quick"), [(1_000_000, True), (0, False)], ids=["few files", "many files"])
 async def test_a_later_connection_of_a_process_with_few_files_needs_no_thread(
-    most: int, is_quick: bool, monkeypatch: pytest.MonkeyPatch
+    lease: TrialLease, most: int, is_quick: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lease_module, "FEW_FILES", most)
-    send, receive = create_memory_object_stream[Draft]()
-    with send, receive, socket.create_server(("127.0.0.1", 0)) as server:
-        lease = TrialLease(token="t", trial="task/1", turn=0, recorder=Kept(), drafts=send)
+    with socket.create_server(("127.0.0.1", 0)) as server:
         with socket.create_connection(server.getsockname()), server.accept()[0] as first:
             assert await lease.foreign_client(first) == ""
         searched: list[socket.socket] = []

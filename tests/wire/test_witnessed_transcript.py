@@ -16,7 +16,7 @@ from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.witnessed_transcript import witnessed_transcript
-from wire.exchanges import CHAT, GEMINI, MESSAGES, RESPONSES, exchange, sse
+from wire.exchanges import CHAT, GEMINI, RESPONSES, exchange, sse
 
 Call = tuple[str, str]  # a tool's name and its arguments as JSON
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("write", "exec", "read")]
@@ -536,37 +536,17 @@ def completed(output: Event, **more: str) -> bytes:
     return sse({"type": "response.completed", "response": {"status": "completed", "output": [output], **more}})
 
 
-def block(delta: Event, *before: Event) -> bytes:
-    """Build a streamed reply of Anthropic's messages."""
-    return sse(*before, {"type": "content_block_delta", "index": 0, "delta": delta}, {"type": "message_stop"})
-
-
 def candidate(said: Event) -> bytes:
     """Build a streamed reply of Gemini."""
     return sse({"candidates": [{"content": {"parts": [said]}, "finishReason": "STOP"}]})
 
 
 ASKED = {"role": "user", "content": PROMPT}
-CALLED = {"id": "c", "function": {"name": "write", "arguments": ARGUMENTS}}
-USED: Event = {"type": "tool_use", "id": "c", "name": "write"}
-ANSWERED = {"type": "tool_result", "tool_use_id": "c", "content": RESULT}
 PARTS = {"role": "user", "parts": [{"text": PROMPT}]}
 FUNCTION: Event = {"functionCall": {"name": "write", "args": WRITE[1]}}
 RESPONSE = {"functionResponse": {"name": "write", "response": {"output": RESULT}}}
-# of each protocol the first request, the second one, and their replies
+# of each protocol with a way of its own to say what came back: the first request, the second one, and their replies
 PROTOCOLS: Mapping[str, tuple[Event, Event, bytes, bytes]] = {
-    CHAT: (
-        {"messages": [ASKED]},
-        {
-            "messages": [
-                ASKED,
-                {"role": "assistant", "tool_calls": [CALLED]},
-                {"role": "tool", "tool_call_id": "c", "content": RESULT},
-            ]
-        },
-        reply("", [("write", ARGUMENTS)], ids=["c"]),
-        reply(FINAL),
-    ),
     RESPONSES: (
         {"input": [ASKED]},
         {
@@ -575,21 +555,6 @@ PROTOCOLS: Mapping[str, tuple[Event, Event, bytes, bytes]] = {
         },
         completed({"type": "function_call", "call_id": "c", "name": "write", "arguments": ARGUMENTS}, id="r1"),
         completed({"type": "message", "content": [{"type": "output_text", "text": FINAL}]}),
-    ),
-    MESSAGES: (
-        {"messages": [ASKED]},
-        {
-            "messages": [
-                ASKED,
-                {"role": "assistant", "content": [{**USED, "input": WRITE[1]}]},
-                {"role": "user", "content": [ANSWERED]},
-            ]
-        },
-        block(
-            {"type": "input_json_delta", "partial_json": ARGUMENTS},
-            {"type": "content_block_start", "index": 0, "content_block": {**USED, "input": {}}},
-        ),
-        block({"type": "text_delta", "text": FINAL}),
     ),
     GEMINI: (
         {"contents": [PARTS]},
@@ -602,7 +567,7 @@ PROTOCOLS: Mapping[str, tuple[Event, Event, bytes, bytes]] = {
 
 @pytest.mark.parametrize("path", PROTOCOLS)
 @pytest.mark.parametrize("store", [HONEST, [SESSION]], ids=["kept", "deleted"])
-def test_each_protocol_gives_the_same_transcript(path: str, store: list[Event]) -> None:
+def test_results_that_come_alone_or_as_json_give_the_same_transcript(path: str, store: list[Event]) -> None:
     asked, then, first, last = PROTOCOLS[path]
     exchanges = [exchange(path, asked, first, number=1), exchange(path, then, last, number=2)]
 

@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 import anyio
@@ -136,28 +137,18 @@ async def _refuses_connections(model: ScriptedModel) -> bool:
     return False
 
 
-async def test_a_cancelled_model_stops_and_lets_the_cancellation_through() -> None:
+@pytest.mark.parametrize("is_cancelled", [True, False], ids=["cancelled", "by an exception"])
+async def test_a_model_stops_however_its_block_ends(*, is_cancelled: bool) -> None:
     with anyio.fail_after(60):
-        with anyio.CancelScope() as scope:
+        ends = nullcontext() if is_cancelled else pytest.RaisesGroup(LookupError)
+        with ends, anyio.CancelScope() as scope:
             async with scripted_model() as model:
-                model.play("slot-1", KEY, TURN)
+                if not is_cancelled:
+                    raise LookupError
                 scope.cancel()
                 await anyio.sleep_forever()
-        assert scope.cancelled_caught
+        assert scope.cancelled_caught is is_cancelled
         assert await _refuses_connections(model)
-
-
-async def test_an_exception_of_the_body_stops_the_model_and_comes_out() -> None:
-    models: list[ScriptedModel] = []
-
-    async def fail() -> None:
-        async with scripted_model() as model:
-            models.append(model)
-            raise LookupError
-
-    with pytest.RaisesGroup(LookupError):
-        await fail()
-    assert await _refuses_connections(models[0])
 
 
 async def test_a_stopped_model_leaves_no_task_thread_file_or_listener() -> None:
