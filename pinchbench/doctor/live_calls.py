@@ -84,7 +84,7 @@ async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
 
 async def _play(scripted: ScriptedModel, turn: int) -> None:
     del turn  # there is one
-    scripted.play(slot_name(1), TrialKey(task_id=TASK.task_id, repetition=1), ScriptedTurn(answer="ready"))
+    scripted.play(slot_name(1), ScriptedTurn(answer="ready"))
 
 
 def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_free: bool = False) -> Finding:

@@ -26,7 +26,6 @@ from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn
-from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
@@ -111,7 +110,7 @@ async def play_demo_turn(
     from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server
 
     async with scripted_model() as model:
-        model.play(SLOT, TrialKey(task_id=FOLDER, repetition=1), ScriptedTurn(steps=STEPS, answer="Done."))
+        model.play(SLOT, ScriptedTurn(steps=STEPS, answer="Done."))
         name, _, model_id = MODEL.partition("/")
         provider = name, provider_config(model.base_url(SLOT), model_id)
         template = await make_template(

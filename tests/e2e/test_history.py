@@ -15,7 +15,6 @@ from history_states import UserState
 from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
-from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.suite.solution import SolutionTurn, ToolStep
 from real_openclaw import running_gateway
@@ -179,7 +178,7 @@ async def _converse(home: Path, state: UserState, openclaw: OpenClaw) -> None:
     )
     async with scripted_model() as model:
         script = ScriptedTurn(in_gateway=True, cases=cases, answer="Done.")
-        model.play("user", TrialKey(task_id="user", repetition=1), script)
+        model.play("user", script)
         chat = Chat(state, model.base_url("user"))
         async with running_gateway(openclaw, home):
             for session in [one for one in ASKED if one not in (*AT_ONCE, "aborted")]:

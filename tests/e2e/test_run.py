@@ -1,15 +1,14 @@
 """Trials side by side on real OpenClaw: nobody sees another's, everything adds up, nothing is left."""
 
 import json
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
-import pinchbench.llm.demo.scripted_model as demo
 from pinchbench import Reason, Usage, run_benchmark
-from pinchbench.model.trial import TrialKey
+from pinchbench.llm.demo.completion import CACHE_READ_USD_PER_MTOK, INPUT_USD_PER_MTOK, OUTPUT_USD_PER_MTOK
+from pinchbench.model.outcome import Outcome
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import find_marked
 from real_openclaw import TaskFile, UserHome, newest_release, run_config
@@ -55,20 +54,9 @@ def _tasks() -> list[TaskFile]:
 
 @newest_release
 async def test_five_trials_on_four_slots_stay_apart_and_add_up(
-    openclaw: OpenClaw, home: UserHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    openclaw: OpenClaw, home: UserHome, tmp_path: Path
 ) -> None:
-    models: list[demo.ScriptedModel] = []
-    original = demo.scripted_model
-
-    @asynccontextmanager
-    async def recorded() -> AsyncGenerator[demo.ScriptedModel]:
-        async with original() as model:
-            models.append(model)
-            yield model
-
-    monkeypatch.setattr(demo, "scripted_model", recorded)
     before = home.snapshot()
-    # without retries: what another attempt had used would be counted, too
     config = run_config(tmp_path, openclaw, _tasks(), concurrency=4, infra_retries=0)
 
     result = await run_benchmark(config)
@@ -84,16 +72,27 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
         assert [path.name for path in workspace.iterdir()] == [f"{word}.txt"]
         assert outcome.store == ("jsonl" if openclaw.version == "2026.6.5" else "sqlite")
         assert outcome.level == "namespaces"
-        counted = models[0].counted[TrialKey(task_id=outcome.key.task_id, repetition=1)]
-        assert _as_dict(outcome.usage) == pytest.approx(_as_dict(counted))
+        assert outcome.usage is not None
+        assert _as_dict(outcome.usage) == pytest.approx(_as_dict(_as_the_model_said(outcome)))
     grove = next(one for one in result.outcomes if one.key.task_id == "task_grove")
     assert LONG.strip() in "".join(_user_texts(result.folder / grove.evidence / "transcript.jsonl"))
     harbor = next(one for one in result.outcomes if one.key.task_id == "task_harbor")
     assert len(harbor.session_ids) == 2
     assert (tmp_path / "runs" / result.run_id / "task_harbor" / "harbor.txt").read_text() == "harboragain\n"
-    assert _as_dict(result.data.usage) == pytest.approx(_as_dict(sum(models[0].counted.values(), Usage())))
+    assert _as_dict(result.data.usage) == pytest.approx(
+        _as_dict(sum(map(_as_the_model_said, result.outcomes), Usage()))
+    )
     assert find_marked(result.run_id) == []
     assert home.snapshot() == before
+
+
+def _as_the_model_said(outcome: Outcome) -> Usage:
+    """What the wire saw of it, at the prices that OpenClaw was given."""
+    assert outcome.wire is not None
+    used = outcome.wire.usage
+    prices = (used.input_tokens, INPUT_USD_PER_MTOK), (used.output_tokens, OUTPUT_USD_PER_MTOK)
+    cached = used.cache_read_tokens, CACHE_READ_USD_PER_MTOK
+    return structs.replace(used, cost_usd=sum(tokens * usd for tokens, usd in (*prices, cached)) / 1e6)
 
 
 def _as_dict(usage: Usage) -> dict[str, float]:

@@ -15,7 +15,6 @@ from pinchbench.defaults import Network
 from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import scripted_model
-from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.sandbox.sandbox_spec import NODE, OPENCLAW, STATE, WORKSPACE, Forward
 from pinchbench.suite.solution import ToolStep
@@ -63,7 +62,6 @@ async def test_a_turn_completes_in_an_empty_network_namespace(trial: Trial, open
     node = await anyio.to_thread.run_sync(
         _readable, (openclaw.path_first[0] / "node").resolve().parent.parent, trial.root / "node", trial.uid
     )
-    key = TrialKey(task_id="task_sandbox", repetition=1)
     step = ToolStep(tool="exec", args={"command": "pwd > where.txt; ls / >> where.txt; env | grep -ic pinchbench"})
     path = str(trial.root / "wire.sock")
     async with (
@@ -74,7 +72,7 @@ async def test_a_turn_completes_in_an_empty_network_namespace(trial: Trial, open
         os.chown(path, trial.uid, trial.uid)
         outer = int(model.base_url("slot").split(":")[2].split("/")[0])
         group.start_soon(partial(listener.serve, partial(_join, outer)))
-        model.play("slot", key, ScriptedTurn(steps=(step,), answer="Done."))
+        model.play("slot", ScriptedTurn(steps=(step,), answer="Done."))
         provider = provider_config(model.base_url("slot"), "oracle")
         provider["baseUrl"] = str(provider["baseUrl"]).replace(f":{outer}/", f":{PORT}/")
         config = {
@@ -97,7 +95,7 @@ async def test_a_turn_completes_in_an_empty_network_namespace(trial: Trial, open
         group.cancel_scope.cancel()
     assert done.returncode == 0, done.stderr[-2000:]
     assert "Done." in done.stdout
-    assert model.counted[key].requests == 2
+    assert model.asked["slot"] == 2
     seen = (trial.workspace / "where.txt").read_text(encoding="utf-8").split()
     assert seen[0] == WORKSPACE
     assert "var" not in seen

@@ -62,9 +62,7 @@ async def test_the_agent_is_added_once_and_works_in_each_trials_own_workspace(
             async for event in events:
                 if isinstance(event, TrialBegan):
                     task = suite[event.key.task_id]
-                    model.play(
-                        SLOT, event.key, plan_turns(load_solution(root, task.task_id), task)[0]
-                    )  # and answers again
+                    model.play(SLOT, plan_turns(load_solution(root, task.task_id), task)[0])  # and answers again
 
         async with running_gateway(openclaw, home.path):
             for run in ("first", "second"):

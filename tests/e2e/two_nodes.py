@@ -95,7 +95,7 @@ async def with_own_model(folder: Path, suite: Path, place: str, *more: str) -> d
     [(_, steps, answer)] = TASKS[0].turns
     async with scripted_model() as model:
         turn = ScriptedTurn(steps=tuple(ToolStep(tool=tool, args=args) for tool, args in steps), answer=answer)
-        model.play("own", key, turn)
+        model.play("own", turn)
         argv = [
             "run",
             "--model=local/own",
@@ -109,7 +109,7 @@ async def with_own_model(folder: Path, suite: Path, place: str, *more: str) -> d
             "--no-report",
         ]
         code = await run_to_end(*argv, *more, log=folder / f"{place}.log")
-        asked = model.counted[key].requests
+        asked = model.asked["own"]
     return {"code": code, "asked": asked, **result(folder / place)}
 
 

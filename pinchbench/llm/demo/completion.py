@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.llm.demo.script import Answer, ToolCall
-from pinchbench.model.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pinchbench.llm.demo.script import Reply
 
-# OpenClaw computes a trial's cost from the provider config. `provider_config` contains these same prices, so that the
-# server's count and the transcript can be compared to the cent.
+# OpenClaw computes a trial's cost from the provider config.
 INPUT_USD_PER_MTOK = 1.0
 OUTPUT_USD_PER_MTOK = 2.0
 CACHE_READ_USD_PER_MTOK = 0.1
@@ -43,24 +41,6 @@ class Completion:
     def completion_tokens(self) -> int:
         """The number of completion tokens, at least 1 as with real providers."""
         return max(1, count_tokens(self._message()))
-
-    @property
-    def usage(self) -> Usage:
-        """The usage in OpenClaw's convention: input excludes cached tokens."""
-        fresh = self.prompt_tokens - self.cached_tokens
-        cost_of_a_million = (
-            fresh * INPUT_USD_PER_MTOK
-            + self.completion_tokens * OUTPUT_USD_PER_MTOK
-            + self.cached_tokens * CACHE_READ_USD_PER_MTOK
-        )
-        return Usage(
-            requests=1,
-            input_tokens=fresh,
-            output_tokens=self.completion_tokens,
-            cache_read_tokens=self.cached_tokens,
-            total_tokens=self.prompt_tokens + self.completion_tokens,
-            cost_usd=cost_of_a_million / 1_000_000,
-        )
 
     def whole(self) -> dict[str, object]:
         """Return the body of a reply that is not streamed."""
@@ -143,10 +123,7 @@ def error_body(message: str, kind: str, code: str | None = None) -> dict[str, ob
 
 
 def provider_config(base_url: str, model_id: str) -> dict[str, object]:
-    """Return the value of `models.providers.<name>` that makes OpenClaw use the model at this address as its provider.
-
-    The prices are those of `ScriptedModel.counted`, so that the costs in a transcript and in `counted` agree.
-    """
+    """Return the value of `models.providers.<name>` with which OpenClaw uses the model at this address."""
     return {
         "baseUrl": base_url,
         "apiKey": API_KEY,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
+from collections import Counter
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -17,7 +17,6 @@ from anyio.abc import SocketListener
 
 from pinchbench.llm.demo.completion import Completion, count_cached_tokens, count_tokens, error_body
 from pinchbench.llm.demo.script import next_reply
-from pinchbench.model.usage import Usage
 from pinchbench.wire.http1 import LAST_CHUNK, LOST, Inbound, chunked
 from pinchbench.wire.request_route import response_head
 from pinchbench.wire.transport import serve_clients
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
 
     from pinchbench.llm.demo.script import ScriptedTurn
-    from pinchbench.model.trial import TrialKey
     from pinchbench.wire.transport import TransportStream
 
 MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "pinchbench"}]}
@@ -37,28 +35,21 @@ NO_MESSAGES = "The request's body must be a JSON object whose `messages` is a li
 class _TurnProgress:
     """A turn in progress. `cached` holds the messages of its last completed request, like a provider's cache."""
 
-    key: TrialKey
     turn: ScriptedTurn
     cached: list[object] = field(default_factory=list)
 
 
 class ScriptedModel:
-    """A running scripted model, created by `scripted_model`. Not thread-safe."""
+    """A running scripted model, created by `scripted_model`. Not thread-safe.
+
+    `asked` counts the completions of each slot.
+    """
 
     def __init__(self, *, port: int) -> None:
         """Take the port of the server."""
         self._port = port
         self._playing: dict[str, _TurnProgress] = {}  # by slot
-        self._counted: dict[TrialKey, Usage] = {}
-
-    @property
-    def counted(self) -> Mapping[TrialKey, Usage]:
-        """The usage of each trial, as counted by the server; a live view.
-
-        Only replies with status 200 count, and streams only once they were sent. A trial's count continues over several
-        turns and attempts; a trial without requests counts 0.
-        """
-        return MappingProxyType(self._counted)
+        self.asked = Counter[str]()
 
     def base_url(self, slot: str) -> str:
         """Return the base URL for this slot's provider config. A slot's name must not contain `/`."""
@@ -73,13 +64,9 @@ class ScriptedModel:
         """Return the path of `base_url`."""
         return f"/{quote(slot, safe='')}/v1"
 
-    def play(self, slot: str, key: TrialKey, turn: ScriptedTurn) -> None:
-        """Play this turn on this slot from now on, and count its requests for this trial.
-
-        A request that is already being answered still gets, and counts for, the turn that was playing when it arrived.
-        """
-        self._playing[slot] = _TurnProgress(key=key, turn=turn)
-        self._counted.setdefault(key, Usage())
+    def play(self, slot: str, turn: ScriptedTurn) -> None:
+        """Play this turn on this slot for the requests that come from now on."""
+        self._playing[slot] = _TurnProgress(turn=turn)
 
     async def serve(self, stream: TransportStream) -> None:
         """Answer a client until it closes the connection, which is closed in any case."""
@@ -108,6 +95,7 @@ class ScriptedModel:
         elif endpoint == "models" or asked is None:
             await _send(stream, HTTPStatus.OK, MODELS)
         else:
+            self.asked[slot] += 1
             await self._complete(stream, playing, *asked)
 
     async def _complete(
@@ -122,8 +110,7 @@ class ScriptedModel:
         is_streamed = asked.get("stream") is True
         if is_streamed:
             await _send_events(stream, completion)
-        self._counted[playing.key] += completion.usage  # before the client knows that it has the whole reply
-        playing.cached = messages
+        playing.cached = messages  # before the client knows that it has the whole reply
         await (stream.send(LAST_CHUNK) if is_streamed else _send(stream, HTTPStatus.OK, completion.whole()))
 
 

@@ -140,7 +140,7 @@ class LocalSlot:
 
     async def _play(self, key: TrialKey, turn: int) -> None:
         assert self.scripted is not None  # noqa: S101 - only called for scripted models
-        self.scripted.play(slot_name(self.number), key, self.scripts[key.task_id][turn])
+        self.scripted.play(slot_name(self.number), self.scripts[key.task_id][turn])
 
 
 def slot_name(slot: int) -> str:

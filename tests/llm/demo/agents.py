@@ -10,11 +10,8 @@ import httpx2
 
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
-from pinchbench.model.trial import TrialKey
 from pinchbench.suite.solution import ToolStep
 
-KEY = TrialKey(task_id="task_x", repetition=1)
-OTHER_KEY = TrialKey(task_id="task_y", repetition=2)
 STEP = ToolStep(tool="write", args={"path": "Grüße.txt", "content": "a\n\"b\" \\ 'c' 🦀"})
 TURN = ScriptedTurn(steps=(STEP,), answer="I wrote the file, just as you asked.")
 USER: dict[str, object] = {"role": "user", "content": "Write the file, please."}
@@ -45,7 +42,7 @@ async def client() -> AsyncGenerator[httpx2.AsyncClient]:
 @asynccontextmanager
 async def playing(turn: ScriptedTurn = TURN) -> AsyncGenerator[tuple[ScriptedModel, Agent]]:
     async with scripted_model() as model, client() as http:
-        model.play("slot-1", KEY, turn)
+        model.play("slot-1", turn)
         yield model, Agent(http, model.base_url("slot-1"))
 
 

@@ -13,7 +13,6 @@ import psutil
 import pytest
 
 from llm.demo.agents import (
-    KEY,
     TOOL,
     TURN,
     USER,
@@ -27,8 +26,6 @@ from llm.demo.agents import (
 from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
-from pinchbench.model.trial import TrialKey
-from pinchbench.model.usage import Usage
 from pinchbench.suite.solution import ToolStep
 
 
@@ -41,42 +38,17 @@ def wire_usage(response: httpx2.Response) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_the_usage_reported_to_the_client_is_the_usage_counted(stream: bool) -> None:
+async def test_usage_is_reported_with_what_the_request_before_had_and_a_new_turn_has_nothing_of(stream: bool) -> None:
     async with playing() as (model, agent):
         replies = [await agent.ask(*messages, stream=stream) for messages in ([USER], [USER, TOOL], [USER, TOOL, USER])]
-        counted = model.counted[KEY]
+        model.play("slot-1", TURN)
+        replies.append(await agent.ask(USER, stream=stream))
+        assert model.asked == {"slot-1": 4}
 
     reported = [wire_usage(reply) if stream else reply.json()["usage"] for reply in replies]
-    prompt = sum(usage["prompt_tokens"] for usage in reported)
-    cached = sum(usage["prompt_tokens_details"]["cached_tokens"] for usage in reported)
-    output = sum(usage["completion_tokens"] for usage in reported)
-    assert counted == Usage(
-        requests=3,
-        input_tokens=prompt - cached,
-        output_tokens=output,
-        cache_read_tokens=cached,
-        total_tokens=prompt + output,
-        cost_usd=counted.cost_usd,
-    )
-    assert counted.cost_usd == pytest.approx(((prompt - cached) * 1.0 + output * 2.0 + cached * 0.1) / 1_000_000)
-    assert [usage["prompt_tokens"] for usage in reported] == [
-        len(json.dumps(messages)) // 4 for messages in ([USER], [USER, TOOL], [USER, TOOL, USER])
-    ]
-    assert [usage["prompt_tokens_details"]["cached_tokens"] for usage in reported] == [
-        0,
-        reported[0]["prompt_tokens"],
-        reported[1]["prompt_tokens"],
-    ]
-
-
-async def test_a_new_turn_has_nothing_in_its_cache_and_goes_on_counting() -> None:
-    async with playing() as (model, agent):
-        await agent.ask(USER)
-        model.play("slot-1", KEY, TURN)
-        usage = wire_usage(await agent.ask(USER))
-
-        assert usage["prompt_tokens_details"]["cached_tokens"] == 0
-        assert model.counted[KEY].requests == 2
+    prompts = [len(json.dumps(messages)) // 4 for messages in ([USER], [USER, TOOL], [USER, TOOL, USER], [USER])]
+    assert [usage["prompt_tokens"] for usage in reported] == prompts
+    assert [usage["prompt_tokens_details"]["cached_tokens"] for usage in reported] == [0, *prompts[:2], 0]
 
 
 async def test_sixteen_slots_at_once_do_not_mix() -> None:
@@ -84,7 +56,7 @@ async def test_sixteen_slots_at_once_do_not_mix() -> None:
 
     async def run_trial(model: ScriptedModel, http: httpx2.AsyncClient, n: int) -> None:
         step = ToolStep(tool="write", args={"slot": n})
-        model.play(f"slot-{n}", TrialKey(task_id="t", repetition=n), ScriptedTurn(steps=(step,), answer=f"slot {n}"))
+        model.play(f"slot-{n}", ScriptedTurn(steps=(step,), answer=f"slot {n}"))
         agent = Agent(http, model.base_url(f"slot-{n}"))
         first, second, _ = deltas(await agent.ask(USER))
         parts = [delta["tool_calls"][0]["function"]["arguments"] for delta in (first, second)]
@@ -96,12 +68,9 @@ async def test_sixteen_slots_at_once_do_not_mix() -> None:
             async with anyio.create_task_group() as group:
                 for n in range(1, 17):
                     group.start_soon(run_trial, model, http, n)
-        counted = dict(model.counted)
+        assert model.asked == {f"slot-{n}": 2 for n in range(1, 17)}
 
     assert answers == {n: f"slot {n}" for n in range(1, 17)}
-    assert {key: usage.requests for key, usage in counted.items()} == {
-        TrialKey(task_id="t", repetition=n): 2 for n in range(1, 17)
-    }
 
 
 async def test_a_slot_that_plays_nothing_is_reported_so() -> None:
@@ -124,7 +93,7 @@ async def test_a_malformed_request_is_refused_and_not_counted(body: bytes) -> No
 
         assert response.status_code == 400
         assert response.json()["error"]["type"] == "invalid_request_error"
-        assert model.counted[KEY] == Usage()
+        assert not model.asked
 
 
 async def _refuses_connections(model: ScriptedModel) -> bool:
@@ -158,7 +127,7 @@ async def test_a_stopped_model_leaves_no_task_thread_file_or_listener() -> None:
     tasks, threads, files = asyncio.all_tasks(), threading.enumerate(), psutil.Process().num_fds()
 
     async with client() as http, scripted_model() as model:
-        model.play("slot-1", KEY, TURN)
+        model.play("slot-1", TURN)
         await Agent(http, model.base_url("slot-1")).ask(USER)
         unfinished = await anyio.connect_tcp("127.0.0.1", httpx2.URL(model.origin).port or 0)
         await unfinished.send(b"POST /slot-1/v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
