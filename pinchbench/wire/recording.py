@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
     from types import TracebackType
+    from typing import BinaryIO
 
 FORMAT = 1
 LEVEL = 3  # 9 made recordings of real trials 5% smaller and took 5 times as long
@@ -67,29 +68,21 @@ class RecordingWriter:
     """
 
     def __init__(self, path: Path, secrets: Collection[str] = ()) -> None:
-        """Open a recording, or make a new one in a folder that exists.
-
-        A line that the death of its writer has torn is removed.
+        """Begin a recording.
 
         Args:
-            path: The file.
+            path: The file, which is made in a folder that exists.
             secrets: What is masked in every exchange, as in `redact`.
 
         Raises:
-            OSError: The file can not be opened.
+            OSError: The file can not be made, or there is one.
         """
         self._path = path
         self._secrets = frozenset(secrets)
         self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         self._earlier: deque[bytes] = deque(maxlen=EARLIER_REQUESTS)
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        try:
-            self.size_bytes = _whole_bytes(self._file)
-            self.line_bytes = 0
-            os.ftruncate(self._file, self.size_bytes)
-        except BaseException:
-            os.close(self._file)
-            raise
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self.size_bytes = self.line_bytes = 0
 
     def append(self, exchange: Exchange) -> None:
         """Write an exchange, redacted, and its chunks timed in whole microseconds.
@@ -187,7 +180,7 @@ class RecordingReader:
         read = 0
         try:
             with open_regular(self._path) as file:
-                for line, _ in _lines(file.fileno()):
+                for line in _lines(file):
                     exchange = _exchange(decode_json(line, _Line), earlier)
                     earlier.appendleft(exchange.request)
                     yield exchange
@@ -198,21 +191,8 @@ class RecordingReader:
             self.problem = f"{self._path}: damaged after {read} exchanges, so that the others are lost: {error}"
 
 
-def _whole_bytes(file: int) -> int:
-    """Return the size of a recording without a torn last line. What is damaged before that stays."""
-    size = 0
-    try:
-        for _, size in _lines(file):  # noqa: B007 - where the last whole line ends
-            pass
-    except EOFError:
-        return size
-    except (zstandard.ZstdError, ValueError):
-        return os.fstat(file).st_size
-    return size
-
-
-def _lines(file: int) -> Iterator[tuple[bytes, int]]:
-    """Yield each decompressed line, and where its frame ends in the file.
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield each decompressed line.
 
     Raises:
         EOFError: The last frame is not complete.
@@ -222,9 +202,8 @@ def _lines(file: int) -> Iterator[tuple[bytes, int]]:
     decompressor = zstandard.ZstdDecompressor()
     frame = decompressor.decompressobj()
     pieces: list[bytes] = []
-    at = size = begun = 0
-    while data := os.pread(file, READ_BYTES, at):
-        at += len(data)
+    size = begun = 0
+    while data := file.read(READ_BYTES):
         while data:
             begun += len(data)
             pieces.append(frame.decompress(data))
@@ -233,7 +212,7 @@ def _lines(file: int) -> Iterator[tuple[bytes, int]]:
                 raise ValueError(f"a line has more than {MAX_LINE_BYTES} bytes")
             data = frame.unused_data
             if frame.eof:
-                yield b"".join(pieces), at - len(data)
+                yield b"".join(pieces)
                 frame, pieces, size, begun = decompressor.decompressobj(), [], 0, 0
     if begun:
         raise EOFError

@@ -108,8 +108,8 @@ def test_a_cut_anywhere_loses_one_exchange_and_says_so(path: Path) -> None:
     whole = conversation(3)
     record(path, whole[:2])
     before = path.stat().st_size
-    record(path, whole[2:])
-    data = path.read_bytes()
+    record(path.with_name("whole"), whole)
+    data = path.with_name("whole").read_bytes()
 
     for size in (before + 1, before + 5, before + 30, len(data) - 1):
         path.write_bytes(data[:size])
@@ -118,14 +118,11 @@ def test_a_cut_anywhere_loses_one_exchange_and_says_so(path: Path) -> None:
         assert "exchange 3 is cut off" in problem
 
 
-def test_after_a_cut_a_new_writer_goes_on(path: Path) -> None:
-    whole = conversation(4)
-    record(path, whole[:3])
-    path.write_bytes(path.read_bytes()[:-3])
+def test_no_file_that_is_there_is_written_to(path: Path) -> None:
+    path.symlink_to(path.with_name("elsewhere"))
 
-    record(path, whole[3:])
-
-    assert read(path) == ([*whole[:2], whole[3]], "")
+    with pytest.raises(FileExistsError):
+        RecordingWriter(path)
 
 
 @pytest.mark.parametrize(
