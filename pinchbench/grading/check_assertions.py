@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,13 +29,6 @@ _FLAGS = re.MULTILINE | re.DOTALL
 
 class _NotSoError(Exception):
     """An assertion does not hold; the message says why."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Said:
-    exit_code: int
-    stdout: str
-    stderr: str
 
 
 def run_assertions(verifier: Mapping[str, Any], workspace: str) -> Rewards:
@@ -104,8 +96,8 @@ def _examine_command(one: Mapping[str, Any], workspace: Path) -> None:
     )
     said = _run(one, workspace)
     print(f"[{one['name']}] {said.stdout[-SHOWN:]}{said.stderr[-SHOWN:]}", flush=True)  # noqa: T201 - stdout is the check's log
-    if said.exit_code != one["exit_code"]:
-        raise _NotSoError(f"the exit code is {said.exit_code}, not {one['exit_code']}")
+    if said.returncode != one["exit_code"]:
+        raise _NotSoError(f"the exit code is {said.returncode}, not {one['exit_code']}")
     _examine_text(
         "the output", said.stdout, one["stdout_contains"], one["stdout_lacks"], one["stdout_matches"], workspace
     )
@@ -133,7 +125,7 @@ def _examine_text(  # noqa: PLR0917 - what is expected of one text
         raise _NotSoError(f"{what} does not match {matches!r}")
 
 
-def _run(one: Mapping[str, Any], workspace: Path) -> _Said:
+def _run(one: Mapping[str, Any], workspace: Path) -> subprocess.CompletedProcess[str]:
     """Run a command, with its output in files: what it leaves running could hold pipes open."""
     cwd = workspace / one["cwd"]
     if not (_is_inside(workspace, cwd) and cwd.is_dir()):
@@ -164,7 +156,7 @@ def _run(one: Mapping[str, Any], workspace: Path) -> _Said:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    return _Said(exit_code=code, stdout=_read(outputs[0]), stderr=_read(outputs[1]))
+    return subprocess.CompletedProcess(argv, code, _read(outputs[0]), _read(outputs[1]))
 
 
 def _environment(one: Mapping[str, Any], cwd: Path, workspace: Path) -> dict[str, str]:

@@ -75,23 +75,20 @@ def read_dockerfile(text: str) -> Image:
 def _instructions(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield the line, the name and the rest of each instruction."""
     start, parts = 0, list[str]()
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
+    lines = text.replace("\r\n", "\n").split("\n")
+    for number, line in enumerate(lines, start=1):
         words = line.strip()
         if words.startswith("#"):
             if re.fullmatch(r"#\s*escape\s*=.*", words, re.IGNORECASE):
                 yield number, "ESCAPE", ""
-            continue
-        if not words:
-            continue
-        start = start if parts else number
-        parts.append(words.removesuffix("\\"))
-        if not words.endswith("\\"):
+            words = ""
+        if words:
+            start = start if parts else number
+            parts.append(words.removesuffix("\\"))
+        if parts and ((words and not words.endswith("\\")) or number == len(lines)):
             name, _, rest = " ".join(parts).partition(" ")
             parts = []
             yield start, name.upper(), rest.strip()
-    if parts:
-        name, _, rest = " ".join(parts).partition(" ")
-        yield start, name.upper(), rest.strip()
 
 
 def _from(image: Image, line: int, rest: str) -> None:
