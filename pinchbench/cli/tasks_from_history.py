@@ -112,14 +112,14 @@ def tasks_from_history(
     config = read_config(config_path) if config_path.is_file() else {}
     masker = Masker(secrets=secrets_of(user), home=str(Path.home()), names=names, addresses=addresses)
     now = time.time()
-    found = find_history(
+    candidates, problems = find_history(
         folder, config=config, agent=agent, since=now - _age_s(since), until=now, memory=memory, skills=skills
     )
-    for problem in found.problems:
+    for problem in problems:
         say(f"Left out: {problem}")
     listed = [
         one
-        for one in found.candidates
+        for one in candidates
         if match.casefold() in "\n".join(turn.prompt for turn in one.conversation.turns).casefold()
     ]
     if not pick:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import data_dir
-from pinchbench.suite.fixtures import FixtureError, fixture_hash
 from pinchbench.suite.loading import load_suite
 
 if TYPE_CHECKING:
@@ -76,11 +76,7 @@ def suite_root(folder: Path, form: int | None) -> Path:
 
 def form_folder(folder: Path, form: int) -> Path:
     """Return where a suite's form is kept once it is made. Blocks. Raises SuiteError if the suite can't be read."""
-    try:
-        digest = fixture_hash(folder, without="__pycache__").hex()
-    except FixtureError as error:
-        raise SuiteError(f"{folder} can't be read: {error}.") from error
-    return data_dir() / "forms" / f"{digest[:DIGITS_SHOWN]}-{form}"
+    return data_dir() / "forms" / f"{_digest(folder)[:DIGITS_SHOWN]}-{form}"
 
 
 def write_form(folder: Path, form: int, target: Path, *, needed: Sequence[str] = ()) -> None:
@@ -130,3 +126,16 @@ def tasks_of_form(folder: Path, named: FormTasks) -> FormTasks:
         )
     tasks = tuple(there[task_id] for task_id in task_ids if task_id in there)
     return FormTasks(loaded=loaded, tasks=tasks, left_out=left_out)
+
+
+def _digest(folder: Path) -> str:
+    """Return a SHA-256 over the files that a form is made from. Links that lead nowhere, or to folders, don't count."""
+    digest = hashlib.sha256()
+    try:
+        files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+        for path in sorted(files):
+            digest.update(hashlib.sha256(path.relative_to(folder).as_posix().encode()).digest())
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    except OSError as error:
+        raise SuiteError(f"{error.filename} can't be read: {error.strerror}.") from error
+    return digest.hexdigest()

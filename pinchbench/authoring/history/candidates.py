@@ -46,14 +46,6 @@ class Candidate:
     is_suggested: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FoundHistory:
-    """All conversations, the newest first, and what could not be read, a sentence each."""
-
-    candidates: Sequence[Candidate]
-    problems: Sequence[str]
-
-
 def find_history(
     state: Path,
     *,
@@ -63,10 +55,11 @@ def find_history(
     until: float,
     memory: bool = False,
     skills: bool = False,
-) -> FoundHistory:
+) -> tuple[Sequence[Candidate], Sequence[str]]:
     """Read a user's conversations that began after `since`, in seconds since the epoch. Blocks; writes nothing.
 
-    `until` is now: how often something is asked in a month is what there is until then.
+    Returns the newest first, and a sentence on each session that could not be read. `until` is now: how often something
+    is asked in a month is what there is until then.
 
     `config` is the user's OpenClaw config, which names the agents' workspaces: files are read nowhere else. Raises
     ConfigError as `stored_sessions`.
@@ -97,9 +90,7 @@ def find_history(
         candidates.append(
             Candidate(conversation=conversation, restored=restored, proposals=proposals, obstacles=obstacles)
         )
-    return FoundHistory(
-        candidates=_suggested(_without_clashes(candidates), since=since, until=until), problems=problems
-    )
+    return _suggested(_without_clashes(candidates), since=since, until=until), problems
 
 
 def workspaces_of(config: Mapping[str, object], state: Path) -> frozenset[Path]:

@@ -16,7 +16,7 @@ from pinchbench.authoring.history.conversations import Conversation
 
 def found(state: UserState, *, since: float = 0.0, until: float = BEGAN + 10 * DAY_S) -> dict[str, Candidate]:
     config = {"agents": {"defaults": {"workspace": str(state.workspace)}}}
-    candidates = find_history(state.folder, config=config, since=since, until=until).candidates
+    candidates, _ = find_history(state.folder, config=config, since=since, until=until)
     return {one.conversation.session_id: one for one in candidates}
 
 
