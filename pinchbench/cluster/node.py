@@ -59,6 +59,7 @@ from pinchbench.errors import PinchBenchError, first_error
 from pinchbench.events import Notice
 from pinchbench.files.folders import remove_folder
 from pinchbench.model.trial import Attempt, TrialEvents
+from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.redaction import mask_outcome
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.plan.prepare import prepare_named, scripts
@@ -214,7 +215,7 @@ async def _serve_slots(
     config = prepared.config
     await to_thread.run_sync(require_capacity, begin.slots)
     machine = await to_thread.run_sync(read_machine_for, config)
-    redactor = Redactor(machine.secrets(config.api_key_env))
+    redactor = Redactor(secrets_of(machine.user, config.api_key_env))
 
     async def observe(events: MemoryObjectReceiveStream[Event]) -> None:
         async for event in events:

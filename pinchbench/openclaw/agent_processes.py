@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from pinchbench.model.task import HOME_FOLDERS
-from pinchbench.openclaw.command import MESSAGE_FILES_SINCE, is_long, preloaded, release_key, turn_argv
+from pinchbench.openclaw.command import MAX_ARGUMENT_BYTES, MESSAGE_FILES_SINCE, preloaded, release_key, turn_argv
 from pinchbench.openclaw.homes.home_config import write_private
 from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.process.spec import Limits, ProcessSpec
@@ -85,7 +85,7 @@ class AgentProcesses:
             thinking=self.thinking,
         )
         env = {**self.home.env, **self.task.env}
-        if is_long(message):
+        if len(message.encode()) > MAX_ARGUMENT_BYTES:
             folder = self.files.folder if self.home.sandbox is None else self.home.state_dir
             file = folder / f"message-{session_id}.txt"
             await to_thread.run_sync(write_private, file, message)  # in place of what the agent may have put there

@@ -101,11 +101,6 @@ def turn_argv(
     ]
 
 
-def is_long(message: str) -> bool:
-    """Return whether a message is too long for a command-line argument."""
-    return len(message.encode()) > MAX_ARGUMENT_BYTES
-
-
 def preloaded(env: Mapping[str, str], message_file: Path) -> dict[str, str]:
     """Return an environment in which Node replaces the message with the text of `message_file` by `LONG_MESSAGE`.
 

@@ -60,9 +60,12 @@ class RunParts:
         """The run begins now: the limit of its hours counts from this call. Create inside an event loop."""
         self.context = context = ready.run
         self._ready = ready
-        self._journal = folders.journal
-        self.records, self._to_write = create_memory_object_stream[Record](math.inf)
+        self.records, to_write = create_memory_object_stream[Record](math.inf)
         self.jobs, self.to_grade = create_memory_object_stream[GradeJob](math.inf)
+        # until every sender has closed; the only writer of the journal
+        self.write = partial(
+            write, to_write, folders.journal, redactor=context.redactor, emit=context.observer.emit, follow=self._follow
+        )
         record = partial(hand_over, self.records)
         self.control = RunControl(
             _dispatcher(context.prepared, context.share, context.run_id),
@@ -83,17 +86,6 @@ class RunParts:
         )
         self.grade = partial(grade_trials, grader, graded=self.control.judged)
         self.grader_count = worker_count(context.prepared.config.judge)
-
-    async def write(self) -> None:
-        """Write records until every sender has closed; the only writer of the journal."""
-        context = self.context
-        await write(
-            self._to_write,
-            self._journal,
-            redactor=context.redactor,
-            emit=context.observer.emit,
-            follow=self._follow,
-        )
 
     async def add_workers(
         self,

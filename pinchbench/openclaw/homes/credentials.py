@@ -275,11 +275,6 @@ LONGEST_S = 172_800.0  # OpenClaw's own limit of a turn, for trials without a kn
 NO_OVERLAY = "provider overlays without"
 
 
-def seconds(trial_s: float) -> int:
-    """Return the limit of a model call in seconds, for trials of at most `trial_s` seconds."""
-    return math.ceil(min(trial_s, LONGEST_S)) + MARGIN_S
-
-
 def with_model_timeout(config: Json, model: str, trial_s: float) -> Json:
     """Return the config with a limit that lets each model call take as long as a trial.
 
@@ -287,7 +282,7 @@ def with_model_timeout(config: Json, model: str, trial_s: float) -> Json:
     only a header with the limit changes (measured for Anthropic, OpenAI and Google on 2026.6.5 and 2026.9.6, for
     OpenRouter on 2026.6.5). For other providers, OpenClaw also requires the address (`NO_OVERLAY`).
     """
-    limit_s = seconds(trial_s)
+    limit_s = math.ceil(min(trial_s, LONGEST_S)) + MARGIN_S
     config = merge(config, {"agents": {"defaults": {"timeoutSeconds": limit_s}}})
     provider, separator, _ = model.partition("/")
     if not separator:

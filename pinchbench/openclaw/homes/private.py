@@ -212,11 +212,4 @@ class PrivateHome(Home):
 
 def clone(template: PrivateHome, root: Path, provider: tuple[str, Json] | None = None) -> PrivateHome:
     """Return a slot's home, which each `prepare` creates from the template. Writes nothing yet."""
-    return PrivateHome(
-        root=root,
-        agent_id=template.agent_id,
-        openclaw=template.openclaw,
-        base_env=template.base_env,
-        provider=provider,
-        template=template.root,
-    )
+    return replace(template, root=root, provider=provider, template=template.root)

@@ -20,6 +20,7 @@ from pinchbench.defaults import MAX_MACHINE_SLOTS
 from pinchbench.errors import ConfigError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.openclaw.find import node_version, release_warning
+from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.process.capacity import allowed_open_files, allowed_tasks, raise_open_files, slots_refusal
 from pinchbench.process.supervise import contain_level
 from pinchbench.results.evidence_files import file_digest
@@ -215,7 +216,7 @@ async def set_up(
         observer.tell(remark)
     judges = config.judge.each if config.judge is not None else ()
     playing = config.user.api_key_env if config.user is not None else None
-    run.redactor.learn(machine.secrets(config.api_key_env, playing, *(one.api_key_env for one in judges)))
+    run.redactor.learn(secrets_of(machine.user, config.api_key_env, playing, *(one.api_key_env for one in judges)))
     # before OpenClaw is looked at, which takes seconds; other machines ask the model themselves
     asks_model = bool(prepared.slots) and pool is None
     targets = (*map(of_judge, judges), of_user(prepared.user_model))

@@ -14,7 +14,6 @@ from pinchbench.openclaw.command import release_key
 from pinchbench.openclaw.find import identify_openclaw, locate_openclaw
 from pinchbench.openclaw.homes.abilities import allowed_by, tool_settings, tools_of_all, with_settings
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
-from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.openclaw.install import managed
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
 from pinchbench.runner.setup.sandboxing import check_sandbox
@@ -86,10 +85,6 @@ class Machine:
             return ()
         settings = tool_settings(self.tools(config), self.openclaw.version)
         return allowed_by(with_settings({"tools": settings}, dict(config.openclaw_config)))
-
-    def secrets(self, *names: str | None) -> tuple[str, ...]:
-        """Return the keys that agents and judges may see; `names` are further variables that hold keys."""
-        return secrets_of(self.user, *names)
 
 
 def read_machine(
