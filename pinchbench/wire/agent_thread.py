@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import object_at, parse, text_at
-from pinchbench.wire.protocols.call_facts import Conversation, Message, ReplyFacts, Role
+from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, RequestFacts, Role
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -93,16 +93,16 @@ def read_thread(read: Iterable[ReadExchange], session_ids: Collection[str]) -> T
     """
     known = [one for one in read if one.facts.protocol is not None]
     every = [one.facts for one in known]
-    named = _names([facts.request.conversation for facts in every])
+    named = _names([facts.request for facts in every])
     own = {_signature(facts) for facts, name in zip(every, named, strict=True) if name in session_ids}
-    if not own and (first := next((facts for facts in every if facts.request.conversation.tools), None)):
+    if not own and (first := next((facts for facts in every if facts.request.tools), None)):
         own = {_signature(first)}
     steps = [
         _step(one, name)
         for one, name in zip(known, named, strict=True)
         if name in session_ids or RUN in name or (not name and (not own or _signature(one.facts) in own))
     ]
-    messages = [message for facts in every for message in facts.request.conversation.messages]
+    messages = [message for facts in every for message in facts.request.messages]
     texts = {message.text for message in messages if message.role is not Role.TOOL}
     replies = [facts.reply.message for facts in every if facts.reply.message is not None]
     said = {reply.text for reply in replies} | {text for reply in replies for text in _sent_texts(reply)}
@@ -115,13 +115,13 @@ def read_thread(read: Iterable[ReadExchange], session_ids: Collection[str]) -> T
     )
 
 
-def is_automation(said: Conversation) -> bool:
+def is_automation(said: RequestFacts) -> bool:
     """Return whether an automation began this conversation, in a session of its own."""
     found = SESSION_KEY.search(_line_about_itself(said))
     return found is not None and AUTOMATION in found[1]
 
 
-def _names(conversations: Iterable[Conversation]) -> list[str]:
+def _names(conversations: Iterable[RequestFacts]) -> list[str]:
     """Return the session of each request, as `Step.session` says."""
     runs: Counter[str] = Counter()
     last: dict[str, tuple[Message, ...]] = {}
@@ -139,7 +139,7 @@ def _names(conversations: Iterable[Conversation]) -> list[str]:
     return names
 
 
-def _line_about_itself(said: Conversation) -> str:
+def _line_about_itself(said: RequestFacts) -> str:
     """Return OpenClaw's line about itself, which comes last, after what an agent may have written; empty without."""
     first = next((one.text for one in said.messages if one.role is Role.USER), "")
     for text in (said.system, first):
@@ -159,13 +159,13 @@ def _sent_texts(reply: Message) -> Iterable[str]:
 
 
 def _signature(facts: ExchangeFacts) -> tuple[str, frozenset[str]]:
-    said = facts.request.conversation
+    said = facts.request
     return said.system[:SAME_CHARS], frozenset(tool.name for tool in said.tools)
 
 
 def _step(call: ReadExchange, session: str) -> Step:
     exchange, facts = call.exchange, call.facts
-    messages = facts.request.conversation.messages
+    messages = facts.request.messages
     last = next((at for at in reversed(range(len(messages))) if messages[at].role is Role.ASSISTANT), -1)
     new = messages[last + 1 :]
     results = [one for one in new if one.role is Role.TOOL]
@@ -182,7 +182,7 @@ def _step(call: ReadExchange, session: str) -> Step:
         users=tuple(one.text for one in new if one.role is Role.USER),
         replayed=messages[last] if last >= 0 else None,
         length=len(messages),
-        tools=frozenset(tool.name for tool in facts.request.conversation.tools),
+        tools=frozenset(tool.name for tool in facts.request.tools),
         reply=facts.reply,
     )
 

@@ -159,7 +159,7 @@ def _read_stream(protocol: Protocol, chunks: Sequence[Chunk], reply: ReplyBuilde
             reply.error = error_in(value) or reply.error
             protocol.read_event(value, reply)
     reply.error = reply.error or (NO_JSON if is_broken and is_whole else "")  # else it was cut
-    reply.complete = reply.complete or protocol.is_ended(reply, closed_cleanly=is_whole)
+    reply.complete = reply.complete or (is_whole and bool(reply.stop_reason))  # some servers never send the mark
     return data
 
 

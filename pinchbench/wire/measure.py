@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.exchange_facts import ReadExchange
-    from pinchbench.wire.protocols.call_facts import Conversation, ExchangeFacts
+    from pinchbench.wire.protocols.call_facts import ExchangeFacts, RequestFacts
 
 FULL_TOKEN_CHARACTERS = 6  # honest prompts have at most 5 a token, and fewer without the tools' descriptions
 LEAST_WINDOW = 1024  # servers that count fewer tokens count something else, such as what was not cached
@@ -91,7 +91,7 @@ def measure(read: Sequence[ReadExchange]) -> Measurements:
         unasked_tokens=sum(
             one.reply.usage.total_tokens
             for one in (call.facts for call in calls)
-            if one.reply.usage is not None and is_automation(one.request.conversation)
+            if one.reply.usage is not None and is_automation(one.request)
         ),
     )
     return Measurements(
@@ -135,7 +135,7 @@ def _window(calls: Iterable[ExchangeFacts]) -> int:
     """
     prompts = [
         (len(_prompt(talk)), usage.prompt_tokens, talk)
-        for usage, talk in ((call.reply.usage, call.request.conversation) for call in calls)
+        for usage, talk in ((call.reply.usage, call.request) for call in calls)
         if usage is not None
     ]
     window = max((tokens for _, tokens, _ in prompts), default=0)
@@ -154,7 +154,7 @@ def _window(calls: Iterable[ExchangeFacts]) -> int:
     return 0 if is_growing else window
 
 
-def _prompt(conversation: Conversation) -> str:
+def _prompt(conversation: RequestFacts) -> str:
     """Return the text of a prompt but for the tools, which some servers do not count."""
     texts = [conversation.system]
     for message in conversation.messages:

@@ -96,7 +96,7 @@ class Playback:
 
 def _places(path: str, body: bytes) -> dict[str, str]:
     """Return the paths that differ between runs, as far as a request's system prompt names them."""
-    system = request_facts(path, body).conversation.system
+    system = request_facts(path, body).system
     found = {"workspace": workspace_of(system), "home": home_of(system)}
     return {what: where for what, where in found.items() if where}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.facts import PrefixBreak, PrefixCause, PromptFacts
 from pinchbench.wire.normalise import DAYS, MONTHS
-from pinchbench.wire.protocols.call_facts import Conversation, Role
+from pinchbench.wire.protocols.call_facts import RequestFacts, Role
 from pinchbench.wire.recording import EARLIER_REQUESTS
 
 if TYPE_CHECKING:
@@ -41,13 +41,13 @@ class PromptStep:
     """
 
     call: ReadExchange
-    before: Conversation
+    before: RequestFacts
     broken: PrefixBreak | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Earlier:
-    said: Conversation
+    said: RequestFacts
     size: int
     tokens: int
 
@@ -61,7 +61,7 @@ def prompt_steps(read: Iterable[ReadExchange]) -> Iterator[PromptStep]:
         if facts.protocol is None:
             continue
         turn, place = exchange.turn, place + 1 if exchange.turn == turn else 1
-        said, usage = facts.request.conversation, facts.reply.usage
+        said, usage = facts.request, facts.reply.usage
         before = max(earlier, key=lambda one: shared(one.said, said), default=None)
         broken = None
         if before is not None and (found := _cause(before.said, said)) is not None:
@@ -73,7 +73,7 @@ def prompt_steps(read: Iterable[ReadExchange]) -> Iterator[PromptStep]:
             broken = PrefixBreak(call=exchange.number, in_turn=place, cause=cause, where=where, at=at, again=again)
         tokens = 0 if usage is None else usage.prompt_tokens
         earlier.appendleft(_Earlier(said=said, size=sum(_sizes(said)), tokens=tokens))
-        yield PromptStep(call=call, before=Conversation() if before is None else before.said, broken=broken)
+        yield PromptStep(call=call, before=RequestFacts() if before is None else before.said, broken=broken)
 
 
 def prompt_facts(read: Iterable[ReadExchange]) -> PromptFacts:
@@ -81,7 +81,7 @@ def prompt_facts(read: Iterable[ReadExchange]) -> PromptFacts:
     breaks: list[PrefixBreak] = []
     added = [0, 0, 0, 0]
     for step in prompt_steps(read):
-        added = [a + b for a, b in zip(added, _sizes(step.call.facts.request.conversation), strict=True)]
+        added = [a + b for a, b in zip(added, _sizes(step.call.facts.request), strict=True)]
         if step.broken is not None:
             breaks.append(step.broken)
     tools, system, history, results = added
@@ -96,12 +96,12 @@ def prompt_facts(read: Iterable[ReadExchange]) -> PromptFacts:
     )
 
 
-def shared(before: Conversation, said: Conversation) -> int:
+def shared(before: RequestFacts, said: RequestFacts) -> int:
     """Return with how many equal messages two requests begin."""
     return sum(1 for _ in takewhile(bool, map(eq, before.messages, said.messages)))
 
 
-def _cause(before: Conversation, said: Conversation) -> tuple[PrefixCause, str, int] | None:
+def _cause(before: RequestFacts, said: RequestFacts) -> tuple[PrefixCause, str, int] | None:
     """Return what changed first in the prompt of a request that continues an earlier one, where, and from where on.
 
     None if nothing did, or if the request begins a conversation of its own.
@@ -124,7 +124,7 @@ def _cause(before: Conversation, said: Conversation) -> tuple[PrefixCause, str, 
     return _message_cause(before, said, same, at + len(said.system))
 
 
-def _message_cause(before: Conversation, said: Conversation, same: int, at: int) -> tuple[PrefixCause, str, int]:
+def _message_cause(before: RequestFacts, said: RequestFacts, same: int, at: int) -> tuple[PrefixCause, str, int]:
     at += sum(len(_text(one)) for one in said.messages[:same])
     where = f"message {same + 1}"
     if same == len(said.messages):  # the end is missing, as after a retry without it
@@ -136,7 +136,7 @@ def _message_cause(before: Conversation, said: Conversation, same: int, at: int)
     return (PrefixCause.TIME if TIME.sub("", old) == TIME.sub("", new) else PrefixCause.HISTORY), where, at
 
 
-def _is_compacted(before: Conversation, said: Conversation) -> bool:
+def _is_compacted(before: RequestFacts, said: RequestFacts) -> bool:
     """Return whether a summary takes the place of messages that the earlier request had."""
     known = set(before.messages)
     new = [one for one in said.messages if one not in known]
@@ -159,7 +159,7 @@ def _begin(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(bool, map(eq, one, other)))
 
 
-def _sizes(said: Conversation) -> tuple[int, int, int, int]:
+def _sizes(said: RequestFacts) -> tuple[int, int, int, int]:
     """Return the characters of the tools, the system prompt, what was said, and what tools returned."""
     results = sum(len(_text(one)) for one in said.messages if one.role is Role.TOOL)
     history = sum(len(_text(one)) for one in said.messages if one.role is not Role.TOOL)

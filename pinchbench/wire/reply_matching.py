@@ -14,7 +14,7 @@ from pinchbench.wire.agreement import fold_id
 from pinchbench.wire.exchange import DivergenceNote
 from pinchbench.wire.exchange_facts import facts_of, is_success, protocol_of, request_body, request_facts
 from pinchbench.wire.normalise import Normaliser, day_of, workspace_of
-from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role
+from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,23 +100,23 @@ class _Reader:
             # a replay's base URL has not the path of the recorded one
             name = path.partition("?")[0].rpartition("/")[2]
             whole = f"{name}\n{body.decode('utf-8', 'replace')}"
-            facts = RequestFacts(conversation=Conversation(messages=(Message(role=Role.OTHER, text=whole),)))
-        said = facts.conversation
-        normaliser = self._normaliser(workspace_of(said.system), day_of(at))
-        messages = self.continued(said)
+            facts = RequestFacts(messages=(Message(role=Role.OTHER, text=whole),))
+        normaliser = self._normaliser(workspace_of(facts.system), day_of(at))
+        messages = self.continued(facts)
         numbers = _call_numbers(messages)
         return _Request(
             model=facts.model,
-            system=normaliser.text(said.system),
+            system=normaliser.text(facts.system),
             tools={
-                tool.name: normaliser.text(f"{tool.name}: {tool.description}\n{tool.parameters}") for tool in said.tools
+                tool.name: normaliser.text(f"{tool.name}: {tool.description}\n{tool.parameters}")
+                for tool in facts.tools
             },
             messages=tuple(_rendered(message, numbers, normaliser) for message in messages),
             roles=tuple(message.role for message in messages),
             replies=sum(message.role is Role.ASSISTANT for message in messages),
         )
 
-    def continued(self, said: Conversation) -> tuple[Message, ...]:
+    def continued(self, said: RequestFacts) -> tuple[Message, ...]:
         """Return the whole conversation, also of a request that has only its end."""
         return (*self.kept.get(said.continues, ()), *said.messages)
 
@@ -173,7 +173,7 @@ class Replay:
         self._by_key[recorded.request.key].append(recorded)
         facts = facts_of(exchange)
         if facts.reply.response_id and facts.reply.message is not None:
-            said = self._reader.continued(facts.request.conversation)
+            said = self._reader.continued(facts.request)
             self._reader.kept[facts.reply.response_id] = (*said, facts.reply.message)
 
     def _nearest(self, request: _Request, turn: int) -> _Recorded | None:

@@ -190,7 +190,7 @@ async def test_the_tools_of_abilities_work_in_tasks_that_name_them(
         read_by_model = any(RENT.encode() in exchange.request for exchange in exchanges)
         assert read_by_model == (one.key.task_id == "task_images")
         first = min(exchanges, key=lambda exchange: exchange.number)
-        has = {tool.name for tool in facts_of(first).request.conversation.tools}
+        has = {tool.name for tool in facts_of(first).request.tools}
         [ability] = [name for name in OF_ABILITY if one.key.task_id == f"task_{name}"]
         assert has == {*tools_of_all(release, takes_images=True), *tools_of([ability], release, has_web=False)}
 

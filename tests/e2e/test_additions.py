@@ -48,7 +48,7 @@ def _check_seen(result: Result) -> None:
     """Check what the model was sent, by the recorded requests of the only trial."""
     [outcome] = result.outcomes
     assert outcome.reason is Reason.COMPLETED
-    conversations = [one.request.conversation for one in calls_of(result, outcome)]
+    conversations = [one.request for one in calls_of(result, outcome)]
     system = conversations[0].system
     assert "Season a soup with exactly nine grains." in system
     assert RULES in system

@@ -145,7 +145,7 @@ def _said(result: Result) -> dict[str, str]:
     """Return all that the model was sent in each trial."""
     told = {}
     for outcome in result.outcomes:
-        conversation = calls_of(result, outcome)[-1].request.conversation
+        conversation = calls_of(result, outcome)[-1].request
         told[str(outcome.key)] = "\n".join([conversation.system, *(one.text for one in conversation.messages)])
     return told
 

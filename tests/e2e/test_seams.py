@@ -224,7 +224,7 @@ def test_a_run_in_the_sandbox_is_checked_and_judged_and_finds_nothing_outside(se
 def test_a_follow_up_goes_on_with_the_conversation_and_every_call_is_counted(seen: Seen) -> None:
     outcome = seen.outcome("task_books")
     calls = calls_of(seen.result, outcome)
-    told = [" ".join(one.text for one in call.request.conversation.messages) for call in calls]
+    told = [" ".join(one.text for one in call.request.messages) for call in calls]
     assert len(told) == 4  # each turn has a tool call and an answer
     assert "Entered the rent." in told[2]
     assert len(outcome.session_ids) == 1

@@ -5,7 +5,7 @@ import pytest
 from pinchbench.wire import agent_thread
 from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.exchange_facts import read_all
-from pinchbench.wire.protocols.call_facts import Conversation, Message, Role
+from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role
 from wire.exchanges import CHAT, exchange, sse
 
 TOOLS = [{"type": "function", "function": {"name": "exec"}}, {"type": "function", "function": {"name": "spawn"}}]
@@ -83,9 +83,9 @@ def test_a_reply_after_which_openclaw_asks_the_same_again_is_discarded() -> None
 RUN_OF_JOB = "Runtime: agent=a | session=agent:a:cron:j | host=h"
 
 
-def conversation(*users: str, answered: bool = False, system: str = "") -> Conversation:
+def conversation(*users: str, answered: bool = False, system: str = "") -> RequestFacts:
     messages = [Message(role=Role.USER, text=text) for text in users]
-    return Conversation(system=system, messages=(*messages, *([Message(role=Role.ASSISTANT)] if answered else [])))
+    return RequestFacts(system=system, messages=(*messages, *([Message(role=Role.ASSISTANT)] if answered else [])))
 
 
 NAMED = {
@@ -112,6 +112,6 @@ NAMED = {
 
 @pytest.mark.parametrize(("conversations", "names"), NAMED.values(), ids=NAMED)
 def test_a_request_is_named_by_its_session_or_by_its_automation_and_run(
-    conversations: list[Conversation], names: list[str]
+    conversations: list[RequestFacts], names: list[str]
 ) -> None:
     assert agent_thread._names(conversations) == names

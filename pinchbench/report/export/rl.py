@@ -13,7 +13,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.report.export.bounded_conversation import json_value, left_out
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.protocols.call_facts import Conversation, Message, ReplyFacts, Role
+from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, RequestFacts, Role
 from pinchbench.wire.recording import RecordingReader
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def segments_of(exchanges: Iterable[Exchange]) -> Segments:
         if not facts.reply.complete or facts.reply.message is None:
             failed += 1
             continue
-        segment = _extended(segments, facts.request.conversation)
+        segment = _extended(segments, facts.request)
         call = Call(
             number=exchange.number,
             turn=exchange.turn,
@@ -108,7 +108,7 @@ def segments_of(exchanges: Iterable[Exchange]) -> Segments:
     return Segments(tuple(segments), failed)
 
 
-def _extended(segments: list[Segment], said: Conversation) -> Segment:
+def _extended(segments: list[Segment], said: RequestFacts) -> Segment:
     """Return the segment that a request continues, with its messages; a new one if it continues none."""
     for segment in reversed(segments):  # the latest is the likeliest
         messages = _continued(segment, said)
@@ -120,7 +120,7 @@ def _extended(segments: list[Segment], said: Conversation) -> Segment:
     return segment
 
 
-def _continued(segment: Segment, said: Conversation) -> tuple[Message, ...] | None:
+def _continued(segment: Segment, said: RequestFacts) -> tuple[Message, ...] | None:
     """Return the messages of a segment with this request; None if it is not part of it."""
     if (segment.system, segment.tools) != (said.system, said.tools):
         return None

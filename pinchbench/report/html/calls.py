@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.call_facts import Conversation, ExchangeFacts, Message, ReplyFacts, Tool
+    from pinchbench.wire.protocols.call_facts import ExchangeFacts, Message, ReplyFacts, RequestFacts, Tool
 
 MOST_CALLS = 200  # of a trial; with more, the first and the last half of this number are shown
 CALL_BYTES = 400  # of the facts on a call, without its texts
@@ -125,7 +125,7 @@ def _kept(text: str) -> str:
 
 def _read(exchanges: Iterable[Exchange]) -> Iterator[_Call]:
     for step in prompt_steps(read_each(exchanges)):
-        changes = [*_changes(step.before, step.call.facts.request.conversation)]
+        changes = [*_changes(step.before, step.call.facts.request)]
         if (divergence := step.call.exchange.divergence) is not None:
             changes.append((f"diverges: {divergence.summary}", divergence.details))
         yield _Call(
@@ -133,7 +133,7 @@ def _read(exchanges: Iterable[Exchange]) -> Iterator[_Call]:
         )
 
 
-def _changes(before: Conversation, said: Conversation) -> Iterator[Change]:
+def _changes(before: RequestFacts, said: RequestFacts) -> Iterator[Change]:
     if said.system != before.system:
         lines = _diff(before.system, said.system) if before.system else said.system
         yield "system prompt, changed" if before.system else "system prompt", lines

@@ -17,7 +17,7 @@ from pinchbench.json_values import (
     text_at,
 )
 from pinchbench.model.usage import Usage
-from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, Tool, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, Tool, ToolCall
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
 from pinchbench.wire.protocols.reply_builder import Protocol
 
@@ -49,8 +49,9 @@ class AnthropicMessages(Protocol):
         del path  # the body names the model
         messages = tuple(one for message in objects_at(body, "messages") for one in _messages(message))
         tools = tuple(_tool(one) for one in objects_at(body, "tools"))
-        conversation = Conversation(system=text_of(body.get("system")), messages=messages, tools=tools)
-        return RequestFacts(model=text_at(body, "model"), conversation=conversation)
+        return RequestFacts(
+            model=text_at(body, "model"), system=text_of(body.get("system")), messages=messages, tools=tools
+        )
 
     def read_event(self, event: Object, reply: ReplyBuilder) -> None:
         """Read one event of a streamed reply."""
@@ -84,10 +85,6 @@ class AnthropicMessages(Protocol):
             _read_block(block, index, reply, is_start=False)
         _stop(body, reply)
         reply.complete = bool(reply.stop_reason)
-
-    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
-        """Return whether a stream without `message_stop` is complete nevertheless."""
-        return closed_cleanly and bool(reply.stop_reason)
 
 
 def _stop(said: Object, reply: ReplyBuilder) -> None:

@@ -60,15 +60,17 @@ class Tool:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Conversation:
+class RequestFacts:
     """What a request tells the model.
 
     Attributes:
+        model: the model, as it is requested.
         system: the system prompt, and the system messages with which the conversation begins.
         continues: the id of the reply that the messages follow, if the provider keeps the conversation
             (`previous_response_id`); else they are the whole conversation.
     """
 
+    model: str = ""
     system: str = ""
     messages: tuple[Message, ...] = ()
     tools: tuple[Tool, ...] = ()
@@ -82,14 +84,6 @@ class TokenLogprob:
     token: str
     logprob: float
     id: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RequestFacts:
-    """What a request asks for. `model` is as it was requested."""
-
-    model: str = ""
-    conversation: Conversation = Conversation()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -19,7 +19,7 @@ from pinchbench.json_values import (
     piece_at,
     text_at,
 )
-from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
 from pinchbench.wire.protocols.openai_chat import attachment_of, read_tool
 from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
@@ -44,12 +44,12 @@ class Gemini(Protocol):
         # both spellings are accepted, as in all of Google's JSON
         system = object_at(body, "systemInstruction") or object_at(body, "system_instruction")
         tools = tuple(tool for group in objects_at(body, "tools") for tool in _tools(group))
-        conversation = Conversation(
+        return RequestFacts(
+            model=unquote(named[1]) if named else "",
             system=_text(objects_at(system, "parts")),
             messages=tuple(one for content in objects_at(body, "contents") for one in _messages(content)),
             tools=tools,
         )
-        return RequestFacts(model=unquote(named[1]) if named else "", conversation=conversation)
 
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
         """Read a reply, or one chunk of it: they have the same form."""

@@ -24,7 +24,7 @@ from pinchbench.json_values import (
     text_at,
 )
 from pinchbench.transcript_lines import writable
-from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
 from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
 if TYPE_CHECKING:
@@ -52,17 +52,12 @@ class OpenAIChat(Protocol):
         del path  # the body names the model
         system, messages = split_system(map(_message, objects_at(body, "messages")))
         tools = tuple(read_tool(object_at(one, "function")) for one in objects_at(body, "tools"))
-        conversation = Conversation(system=system, messages=messages, tools=tools)
-        return RequestFacts(model=text_at(body, "model"), conversation=conversation)
+        return RequestFacts(model=text_at(body, "model"), system=system, messages=messages, tools=tools)
 
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
         """Read a reply that is not streamed."""
         self.read_event(body, reply)
         reply.complete = bool(reply.stop_reason)
-
-    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
-        """Return whether a stream without `[DONE]` is complete nevertheless, as some servers never send it."""
-        return closed_cleanly and bool(reply.stop_reason)
 
     def read_event(self, event: Object, reply: ReplyBuilder) -> None:
         """Read one chunk of a streamed reply. A server that leaves out `[DONE]` has ended with its finish reason."""

@@ -20,7 +20,7 @@ from pinchbench.json_values import (
     text_at,
 )
 from pinchbench.transcript_lines import writable
-from pinchbench.wire.protocols.call_facts import Conversation, Message, RequestFacts, Role, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, ToolCall
 from pinchbench.wire.protocols.openai_chat import (
     ROLES,
     SYSTEM_ROLES,
@@ -62,7 +62,8 @@ class OpenAIResponses(Protocol):
         else:
             items = _merged(_message(item) for item in objects_at(body, "input"))
         system, messages = split_system(items)
-        conversation = Conversation(
+        return RequestFacts(
+            model=text_at(body, "model"),
             system="\n".join(filter(None, (text_at(body, "instructions"), system))),
             messages=messages,
             # a tool that the provider runs itself has a type and no name
@@ -71,7 +72,6 @@ class OpenAIResponses(Protocol):
             ),
             continues=text_at(body, "previous_response_id"),
         )
-        return RequestFacts(model=text_at(body, "model"), conversation=conversation)
 
     def read_event(self, event: Object, reply: ReplyBuilder) -> None:
         """Read one event of a streamed reply."""

@@ -156,11 +156,6 @@ class Protocol(ABC):
     def read_whole(self, body: Object, reply: ReplyBuilder) -> None:
         """Read a reply that is not streamed."""
 
-    def is_ended(self, reply: ReplyBuilder, *, closed_cleanly: bool) -> bool:
-        """Return whether a stream whose events are all read is complete without a mark of its end."""
-        del reply, closed_cleanly
-        return False
-
 
 def usage_of_call(*, prompt: int, output: int, cached: int = 0, written: int = 0, total: int = 0) -> Usage:
     """Return the usage of one call, of a provider that counts cached tokens as part of the prompt.

@@ -70,7 +70,7 @@ USAGE = Usage(requests=1, input_tokens=3, output_tokens=9, cache_read_tokens=40,
 def test_the_blocks_of_a_request_become_messages() -> None:
     facts = facts_of(exchange(MESSAGES, REQUEST))
 
-    said = facts.request.conversation
+    said = facts.request
     assert (facts.protocol, facts.request.model, said.system) == (ProtocolName.ANTHROPIC, "claude-9", "be kind")
     assert said.tools == (
         Tool(name="read", description="Read", parameters="{}"),
@@ -114,7 +114,7 @@ def test_where_a_cache_begins_is_no_part_of_a_message() -> None:
     )
 
     assert one == other
-    assert one.request.conversation.messages[0].attachments
+    assert one.request.messages[0].attachments
 
 
 def test_a_stream_without_its_last_event_is_complete_by_its_stop_reason() -> None:

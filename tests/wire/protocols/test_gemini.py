@@ -59,7 +59,7 @@ USAGE = Usage(requests=1, input_tokens=20, output_tokens=6, cache_read_tokens=10
 def test_a_request_is_read_and_its_path_names_the_model() -> None:
     facts = facts_of(exchange(GEMINI, REQUEST))
 
-    said = facts.request.conversation
+    said = facts.request
     assert (facts.protocol, facts.request.model, said.system) == (ProtocolName.GEMINI, "gemini-9", "be kind")
     assert said.tools == (Tool(name="read", description="Read", parameters="{}"), Tool(name="googleSearch"))
     user, assistant, tool = said.messages

@@ -32,7 +32,7 @@ BODY = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line i
 def test_a_request_is_read_with_its_tools() -> None:
     facts = facts_of(exchange(PATH, REQUEST, reply_headers=NDJSON))
 
-    said = facts.request.conversation
+    said = facts.request
     assert (facts.protocol, facts.request.model, said.system) == (ProtocolName.OLLAMA, "qwen3", "be kind")
     assert said.tools == (Tool(name="read", description="Read", parameters="{}"),)
     _, assistant, tool = said.messages

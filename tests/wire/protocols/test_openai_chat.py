@@ -56,7 +56,7 @@ STREAM = sse(
 def test_a_request_is_read_with_its_tools_calls_and_results() -> None:
     facts = facts_of(exchange(CHAT, REQUEST))
 
-    said = facts.request.conversation
+    said = facts.request
     assert (facts.request.model, said.system) == ("m", "be kind")
     assert said.tools == (Tool(name="read", description="Read", parameters='{"a":2,"b":1}'),)
     user, assistant, tool = said.messages

@@ -63,7 +63,7 @@ REPLY = Message(
 def test_the_items_of_a_request_become_messages() -> None:
     facts = facts_of(exchange(RESPONSES, REQUEST))
 
-    said = facts.request.conversation
+    said = facts.request
     assert (facts.protocol, facts.request.model) == (ProtocolName.OPENAI_RESPONSES, "gpt-9")
     assert (said.system, said.continues) == ("be kind\nand brief", "resp_0")
     assert [tool.name for tool in said.tools] == ["read", "web_search"]
