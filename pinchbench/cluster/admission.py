@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from pinchbench.cluster.host import DISTRIBUTION
 from pinchbench.cluster.node_messages import NodeLostError
-from pinchbench.defaults import Isolation, Sandbox
+from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.model.ending import Reason
 from pinchbench.runner.setup.sandboxing import available_level
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from pinchbench.cluster.node_messages import NodeLink, NodeReady
     from pinchbench.config.run_config import RunConfig
+    from pinchbench.config.served import ServedModel
     from pinchbench.model.outcome import Outcome
     from pinchbench.runner.plan.prepare import Prepared
 
@@ -67,6 +68,24 @@ def check_alike(name: str, ready: NodeReady, prepared: Prepared, versions: Mappi
             raise ClusterError(f"The node {name} has another {task_id} than this machine: install the same release.")
         if (lacks := ready.unmet.get(task_id)) is not None:
             raise ClusterError(f"The node {name} can't run {task_id}: {lacks}.")
+
+
+def common_served(nodes: Sequence[NodeReady]) -> ServedModel:
+    """Return what the endpoints of all nodes say of the model. Raises ClusterError if they differ (pure)."""
+    if any(node.served != nodes[0].served for node in nodes):
+        raise ClusterError(
+            "The endpoints of the nodes do not say the same of the model, such as another context window: serve it in"
+            " the same way everywhere, or describe it under `endpoints` in pinchbench.yaml."
+        )
+    return nodes[0].served
+
+
+def common_network(nodes: Iterable[NodeReady]) -> Network:
+    """Return what trials can connect to on all nodes. Raises ClusterError if that differs (pure)."""
+    networks = {node.network for node in nodes}
+    if len(networks) > 1:
+        raise ClusterError("Trials can reach the network on some nodes and not on others: set --network.")
+    return Network(networks.pop())
 
 
 MAX_ROW = 3  # trials that end alike for a reason of the machine, until its node is left out

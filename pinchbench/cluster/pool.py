@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import CapacityLimiter, create_task_group, current_time, move_on_after, to_thread
 
-from pinchbench.cluster.admission import check_alike, check_program, settle
+from pinchbench.cluster.admission import check_alike, check_program, common_network, common_served, settle
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
 from pinchbench.cluster.node_client import LOST, NodeClient
 from pinchbench.cluster.node_messages import Begin, NodeLostError, name_nodes
-from pinchbench.defaults import MAX_MACHINE_SLOTS, Network, SuiteFormat
+from pinchbench.defaults import MAX_MACHINE_SLOTS, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from anyio import Event
     from anyio.abc import TaskGroup
 
-    from pinchbench.cluster.node_messages import Cluster, NodeInfo, NodeLink, NodeReady
+    from pinchbench.cluster.node_messages import Cluster, NodeInfo, NodeLink
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.config.served import ServedModel
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.trial import Attempt, TrialEvents
     from pinchbench.results.node_times import Hardware
@@ -209,7 +208,7 @@ class ClusterPool:
         more = f" There is no room for {lacking} more: nodes that join are used for them." if lacking else ""
         run.observer.tell(f"Slots: {listed}.{more}")
         ready = [client.ready for client in self._clients.values() if client.ready is not None]
-        config = replace(config, network=_network(ready), served=_served(ready))
+        config = replace(config, network=common_network(ready), served=common_served(ready))
         self._plan = replace(self._plan, config=config)
         return self._plan.config, slots
 
@@ -384,22 +383,6 @@ async def _close(links: Iterable[NodeLink]) -> None:
     """Close links to nodes. Their programs end by themselves."""
     for link in links:
         await link.close()
-
-
-def _served(nodes: Sequence[NodeReady]) -> ServedModel:
-    if any(node.served != nodes[0].served for node in nodes):
-        raise ClusterError(
-            "The endpoints of the nodes do not say the same of the model, such as another context window: serve it in"
-            " the same way everywhere, or describe it under `endpoints` in pinchbench.yaml."
-        )
-    return nodes[0].served
-
-
-def _network(nodes: Iterable[NodeReady]) -> Network:
-    networks = {node.network for node in nodes}
-    if len(networks) > 1:
-        raise ClusterError("Trials can reach the network on some nodes and not on others: set --network.")
-    return Network(networks.pop())
 
 
 def share_out(slots: int, nodes: Sequence[NodeInfo]) -> list[tuple[NodeInfo, int]]:

@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace as replace_in
 
 from cluster.fake_cluster import VERSIONS, ready
-from cluster.fake_link import FakeLink
-from pinchbench.cluster.admission import MAX_ROW, Row, check_alike, check_program, settle
+from cluster.fake_link import READY, FakeLink
+from pinchbench.cluster.admission import MAX_ROW, Row, check_alike, check_program, common_served, settle
 from pinchbench.config.run_config import ReplaySettings, RunConfig
+from pinchbench.config.served import ServedModel
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ClusterError, ConfigError
 from pinchbench.model.ending import Reason
@@ -73,3 +74,10 @@ def test_a_trial_that_ends_otherwise_begins_a_new_row_and_one_that_was_interrupt
     assert not row_of(full, full, Reason.COMPLETED, full).why
     assert not row_of(full, full, Reason.WIRE_LOST, full).why
     assert row_of(full, full, Reason.INTERRUPTED, full).why
+
+
+def test_nodes_whose_servers_have_other_windows_do_not_take_part_in_one_run() -> None:
+    small = replace_in(READY, served=ServedModel(context_window=4096))
+    assert common_served([small, small]).context_window == 4096
+    with pytest.raises(ClusterError, match=r"describe it under `endpoints` in pinchbench\.yaml"):
+        common_served([small, READY])

@@ -10,10 +10,9 @@ import pytest
 from anyio import Event, create_task_group, fail_after, lowlevel
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import structs
 
 from cluster.fake_cluster import VERSIONS, FakeCluster
-from cluster.fake_link import HARDWARE, READY
+from cluster.fake_link import HARDWARE
 from cluster.joined_node import make_attempt
 from fakes import Heard, make_suite, until
 from pinchbench.cluster import pool as pool_module
@@ -25,13 +24,11 @@ from pinchbench.cluster.pool import (
     SLOT_BYTES,
     ClusterPool,
     RemoteSlot,
-    _served,
     share_out,
 )
 from pinchbench.config.run_config import RunConfig
-from pinchbench.config.served import ServedModel
 from pinchbench.defaults import Network, Sandbox
-from pinchbench.errors import ClusterError, NodeUnavailableError
+from pinchbench.errors import NodeUnavailableError
 from pinchbench.events import TrialBegan
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
@@ -49,13 +46,6 @@ from pinchbench.runner.setup.set_up import versions
 
 def node(number: int, *, cpus: float = 4, slots: float = 100) -> NodeInfo:
     return NodeInfo(id=str(number), name=f"host{number}", cpus=cpus, memory_bytes=slots * SLOT_BYTES)
-
-
-def test_nodes_whose_servers_have_other_windows_do_not_take_part_in_one_run() -> None:
-    small = structs.replace(READY, served=ServedModel(context_window=4096))
-    assert _served([small, small]).context_window == 4096
-    with pytest.raises(ClusterError, match=r"describe it under `endpoints` in pinchbench\.yaml"):
-        _served([small, READY])
 
 
 @given(st.lists(st.tuples(st.integers(1, 64), st.integers(0, 30)), min_size=1, max_size=6), st.integers(1, 100))
@@ -286,7 +276,7 @@ async def test_trials_of_an_earlier_run_are_reused_although_the_nodes_choose_the
     monkeypatch.setattr(pool_module, "settle", settle)
     first = await run_benchmark(config)
     settled = read_run(RunFiles(output_dir=first.folder.parent, name=first.folder.name)).facts.config["network"]
-    monkeypatch.setattr(pool_module, "_network", lambda _nodes: Network(str(settled)))
+    monkeypatch.setattr(pool_module, "common_network", lambda _nodes: Network(str(settled)))
     openclaw = await find_openclaw(config.openclaw)
     again = replace(config, reuse=first.run_id, sandbox=Sandbox.AUTO)
     cluster = FakeCluster(prepare(again), [on_one_host(1)], versions=await versions(openclaw), is_silent=True)
