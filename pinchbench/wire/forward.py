@@ -44,9 +44,6 @@ def asked_wait_s(headers: Iterable[Header], now: datetime) -> float | None:
     return wait_ms / 1000 if wait_ms is not None else retry_after_s(values.get(b"retry-after", ""), now)
 
 
-HTTP_TOO_MANY_REQUESTS = 429
-
-
 class RedirectError(Exception):
     """A provider redirects a request to where the wire does not follow. The message is a sentence."""
 
@@ -138,7 +135,7 @@ async def _exchange(call: Call, began_at: float, group: TaskGroup) -> bool:
                 if response.status_code in REDIRECTS:
                     targets.append(redirected(call.upstream.origin, targets, response))
                     continue
-                if response.status_code == HTTP_TOO_MANY_REQUESTS:
+                if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
                     pacer.refuse(began_at, asked_wait_s(response.headers, datetime.now(UTC)))
                 else:
                     pacer.succeed()

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from pinchbench.wire.exchange import Chunk
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from pinchbench.wire.exchange import Chunk
-
 
 # What can be read here. OpenClaw 2026.9.6 accepts just these two (measured); others are not in the standard library.
 READABLE = frozenset({"gzip", "x-gzip", "deflate"})
@@ -88,16 +86,10 @@ BOM = b"\xef\xbb\xbf"
 MAX_LINE_BYTES = 64 * 1024 * 1024  # a longer line is no event of a model
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ServerEvent:
-    """An event: its data, and when the chunk that completed it came, in seconds since the exchange began."""
+def events(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Split a reply into the data of its events, each with the time of the chunk that completed it.
 
-    at_s: float
-    data: bytes
-
-
-def events(chunks: Iterable[Chunk]) -> Iterator[ServerEvent]:
-    """Split a reply into its events; comments and fields other than `data` are left out.
+    Comments and fields other than `data` are left out.
 
     Lines end in LF, CRLF or CR. Unlike the standard says, an event at the end counts without its blank line: some
     servers leave it out, and cut JSON differs from whole JSON anyway.
@@ -107,19 +99,19 @@ def events(chunks: Iterable[Chunk]) -> Iterator[ServerEvent]:
     for at_s, line in _lines(chunks):
         if not line:
             if data:
-                yield ServerEvent(at_s=at_s, data=b"\n".join(data))
+                yield Chunk(at_s=at_s, data=b"\n".join(data))
                 data = []
             continue
         name, _, value = line.partition(b":")
         if name == b"data":
             data.append(value.removeprefix(b" "))
     if data:
-        yield ServerEvent(at_s=at_s, data=b"\n".join(data))
+        yield Chunk(at_s=at_s, data=b"\n".join(data))
 
 
-def json_lines(chunks: Iterable[Chunk]) -> Iterator[ServerEvent]:
+def json_lines(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """Split a reply into its lines, each an event; empty ones are left out."""
-    yield from (ServerEvent(at_s=at_s, data=line) for at_s, line in _lines(chunks) if line)
+    yield from (Chunk(at_s=at_s, data=line) for at_s, line in _lines(chunks) if line)
 
 
 def _lines(chunks: Iterable[Chunk]) -> Iterator[tuple[float, bytes]]:

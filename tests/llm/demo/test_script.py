@@ -46,27 +46,23 @@ def test_each_tool_result_moves_the_script_one_step_on() -> None:
     assert next_reply(turn, [USER, TOOL, TOOL]) == Answer(text="Done.")
 
 
-def test_a_user_message_after_the_tool_results_does_not_start_the_script_over() -> None:
-    turn = ScriptedTurn(steps=(WRITE,), answer="Done.")
+@pytest.mark.parametrize(
+    ("earlier_results", "messages", "tool"),
+    [
+        (0, [USER, TOOL, USER], None),  # OpenClaw's context after the results does not start the script over
+        (2, [USER, TOOL, TOOL, USER], "exec"),
+        (2, [USER, TOOL, TOOL, USER, TOOL], None),
+        (3, [USER], "exec"),  # a compaction has removed the results
+    ],
+)
+def test_only_the_results_of_its_own_turn_move_a_script_on(
+    earlier_results: int, messages: list[object], tool: str | None
+) -> None:
+    turn = ScriptedTurn(steps=(EXEC,), answer="Done.", earlier_results=earlier_results)
 
-    assert next_reply(turn, [USER, TOOL, USER]) == Answer(text="Done.")
+    reply = next_reply(turn, messages)
 
-
-def test_results_of_earlier_turns_are_not_taken_for_this_turns_own() -> None:
-    turn = ScriptedTurn(steps=(EXEC,), answer="Done.", earlier_results=2)
-
-    reply = next_reply(turn, [USER, TOOL, TOOL, USER])
-
-    assert isinstance(reply, ToolCall)
-    assert reply.tool == "exec"
-    assert next_reply(turn, [USER, TOOL, TOOL, USER, TOOL]) == Answer(text="Done.")
-
-
-def test_a_conversation_that_lost_its_results_starts_at_the_first_step() -> None:
-    reply = next_reply(ScriptedTurn(steps=(EXEC,), earlier_results=3), [USER])
-
-    assert isinstance(reply, ToolCall)
-    assert reply.tool == "exec"
+    assert (reply.tool if isinstance(reply, ToolCall) else None) == tool
 
 
 def test_turns_of_one_session_count_the_results_before_them() -> None:
