@@ -31,7 +31,7 @@ from pinchbench.runner.setup.preflight import (
     check_model,
     check_model_names,
     names_to_check,
-    of_judge,
+    of_asked,
 )
 from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.sandbox.levels import find_support
@@ -318,7 +318,7 @@ class _Doctor:
             return [Finding.note("judge", "Not asked: see its key.")]
         if ("--judge", judge.model_id) in self._misnamed:
             return [Finding.note("judge", "Not asked: see its name.")]
-        if (target := of_judge(judge)) is None:
+        if (target := of_asked(judge)) is None:
             said = f"Not asked: {judge.model} is an OpenClaw agent, which a run of one judged task tries."
             return [Finding.note("judge", said)]
         self._say(f"Asking the judge {judge.model} one question.")

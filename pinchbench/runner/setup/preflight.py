@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.served import NO_ENDPOINTS
 from pinchbench.defaults import COMPLETIONS, JUDGE_PROVIDERS, OLLAMA, Isolation, ProtocolName
 from pinchbench.errors import ConfigError, EndpointError, OpenClawError
@@ -21,7 +22,7 @@ from pinchbench.runner.setup.this_machine import Machine
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pinchbench.config.asked_models import AskedModel, JudgeConfig, UserModelConfig
+    from pinchbench.config.asked_models import AskedModel
     from pinchbench.config.run_config import RunConfig
     from pinchbench.config.served import Endpoint
 
@@ -88,24 +89,13 @@ def has_own_address(user: UserState, provider: str) -> bool:
     return isinstance(section, dict) and bool({"baseUrl", "api", "request"} & section.keys())
 
 
-def of_judge(judge: JudgeConfig | None) -> Target | None:
-    """Return what to ask of a judge; None where there is none, or where OpenClaw asks it."""
-    if judge is None:
+def of_asked(asked: AskedModel | None) -> Target | None:
+    """Return what to ask of a judge or of the user's model; None if there is none, or it has no URL."""
+    if asked is None or asked.base_url is None:
         return None
-    model = judge.model_id.partition("/")[2] if judge.is_openclaw else judge.model
-    return _of_asked(judge, model)
-
-
-def of_user(user: UserModelConfig | None) -> Target | None:
-    """Return what to ask of the user's model; None if the run has no such model, or it has no URL."""
-    if user is None:
-        return None
-    return _of_asked(user, user.model)
-
-
-def _of_asked(asked: AskedModel, model: str) -> Target | None:
-    if asked.base_url is None:
-        return None
+    model = asked.model
+    if isinstance(asked, JudgeConfig) and asked.is_openclaw:
+        model = asked.model_id.partition("/")[2]
     return Target(
         subject=asked.whose.removeprefix("the "),
         model=model,
