@@ -19,6 +19,7 @@ async def template_of(
     provider: tuple[str, Json] | None = None,
     tools: Sequence[str] = (),
     trial_s: float | None = None,
+    skills: Path | None = None,
 ) -> PrivateHome:
     return await make_template(
         folder / "homes" / "template",
@@ -29,6 +30,7 @@ async def template_of(
         provider=provider,
         tools=tools,
         trial_s=trial_s,
+        skills=skills,
     )
 
 

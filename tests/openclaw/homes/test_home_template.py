@@ -171,3 +171,16 @@ async def test_a_home_in_which_openclaw_put_other_files_is_not_cached(tmp_path: 
         plugin.write_text("", encoding="utf-8")
         await managed_template(tmp_path / name, program)
     assert added(program) == 2
+
+
+async def test_skills_are_copied_with_what_their_links_lead_to(tmp_path: Path) -> None:
+    skill = tmp_path / "given" / "salt"
+    skill.mkdir(parents=True)
+    (skill / "SKILL.md").write_text("salt", encoding="utf-8")
+    (skill / "again.md").symlink_to("SKILL.md")
+
+    home = await template_of(tmp_path, fake_openclaw(tmp_path), skills=tmp_path / "given")
+
+    copied = home.state_dir / "skills" / "salt"
+    assert (copied / "SKILL.md").read_text("utf-8") == "salt"
+    assert not (copied / "again.md").is_symlink()
