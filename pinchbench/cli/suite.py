@@ -15,6 +15,8 @@ from pinchbench.cli.output import print_result, say
 from pinchbench.errors import SuiteError
 from pinchbench.report.text import many, plain
 
+SHOWN_COMMIT = 12  # characters
+
 
 @click.command(context_settings=CONTEXT)
 @click.argument("name", required=False)
@@ -86,10 +88,12 @@ def _list_packs(*, as_json: bool) -> None:
         if as_json:
             rows.append({**msgspec.to_builtins(pack), "folder": str(pack.folder), "changed": change})
             continue
-        added = datetime.fromtimestamp(pack.added_at, UTC)
+        commit = (
+            f"@{pack.commit[:SHOWN_COMMIT]}" if pack.commit else f", {datetime.fromtimestamp(pack.added_at, UTC):%F}"
+        )
         licence = pack.licence or "no licence stated"
         print_result(
-            plain(f"{name}  {pack.format}  {many(len(pack.tasks), 'task')}  {pack.source}, {added:%F}  ({licence})")
+            plain(f"{name}  {pack.format}  {many(len(pack.tasks), 'task')}  {pack.source}{commit}  ({licence})")
             + ("  changed" if change else "")
         )
     if as_json:

@@ -32,9 +32,9 @@ _KEYWORDS = frozenset(KEYWORDS)
 class Pack(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is recorded of an added suite.
 
-    `source` is a folder, `digest` a SHA-256 over all files, and `licence` the file that states one with its first line,
-    empty without. `tasks` holds the category of each task that can be run by its id. `added_at` is in seconds since the
-    epoch (UTC).
+    `source` is a folder or a URL, `commit` that of a repository, `digest` a SHA-256 over all files, and `licence` the
+    file that states one with its first line; `commit` and `licence` are empty without. `tasks` holds the category of
+    each task that can be run by its id. `added_at` is in seconds since the epoch (UTC).
     """
 
     name: str
@@ -42,6 +42,7 @@ class Pack(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str
     format: SuiteFormat
     added_at: float
+    commit: str = ""
     licence: str = ""
     tasks: dict[str, str] = {}
 

@@ -161,6 +161,7 @@ def _suite_facts(part: Suite, tasks: Collection[Task]) -> SuiteFacts:
         score_rule=_rules(task for task in tasks if task.task_id in part.by_id),
         tasks=len(part.tasks),
         source=pack.source if pack else "",
+        commit=pack.commit if pack else "",
         digest=pack.digest if pack else "",
     )
 
