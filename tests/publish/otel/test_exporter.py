@@ -1,5 +1,6 @@
 """Traces on their way to a real HTTP server, which takes them, refuses them, or never answers."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def events_of(folder: Path) -> list[Event]:
 
 
 async def export(folder: Path, port: int) -> list[str]:
-    """Send the events of a run as it is made; return the warnings."""
+    """Send the events of a run as it is made, until the thread that sends has ended; return the warnings."""
     told: list[str] = []
     exporter = TraceExporter(f"http://127.0.0.1:{port}")
 
@@ -68,6 +69,9 @@ async def export(folder: Path, port: int) -> list[str]:
             for event in events_of(folder):
                 hear(event)
             exporter.end({"": 0.75}, 0)
+        for thread in threading.enumerate():
+            if thread.name == "otlp":
+                thread.join()
 
     with fail_after(60):
         await to_thread.run_sync(send)
