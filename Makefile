@@ -11,7 +11,7 @@ RELEASES := 2026.6.5 2026.9.6
 help:
 	@echo "make demo       run the core tasks on real OpenClaw with the built-in scripted model"
 	@echo "make test       linters, types, and the tests, ten of them on real OpenClaw (ten minutes on two cores)"
-	@echo "make test-long  all other tests: everything on both OpenClaw releases, repeated kills, clusters (45 minutes)"
+	@echo "make test-long  all other tests: everything on both OpenClaw releases, repeated kills, clusters (an hour)"
 	@echo "make repeat     make test N=20 times next to BUSY=2 busy processes, until one fails"
 	@echo "make attacks    what an agent can do to the measurement at each level of the sandbox, as a table (forty minutes)"
 	@echo "make suite      write the tasks' generated files, the values in their checks, and the tables in tasks/README.md"

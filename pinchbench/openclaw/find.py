@@ -1,4 +1,4 @@
-"""Finds the OpenClaw that a run uses, and detects its version and features."""
+"""Finds the OpenClaw that a run uses, and reads its version."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def release_warning(version: str) -> str:
     if release_key(version)[:3] > release_key(TRIED_RELEASES[-1])[:3]:
         return (
             f"OpenClaw {version} is newer than the releases this program was tested with"
-            f" ({', '.join(TRIED_RELEASES)}); continuing with the features that it reports."
+            f" ({', '.join(TRIED_RELEASES)}); continuing as with {TRIED_RELEASES[-1]}."
         )
     return ""
 

@@ -1,1 +1,1 @@
-"""Where results go: the leaderboard, notifications, OpenTelemetry. Optional: the core never imports it."""
+"""Where results go: bundles, the leaderboard, OpenTelemetry. Optional: the core never imports it."""

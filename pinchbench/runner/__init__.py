@@ -1,1 +1,1 @@
-"""The run itself: what is tried in which order, and the nursery that drives it."""
+"""The run itself: what is run in which order, and the task group that runs it."""

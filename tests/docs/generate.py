@@ -1,4 +1,4 @@
-"""Generate the documentation's pages that follow from the code: the command line and the keys of the result file.
+"""Generate the pages that follow from the code: commands, settings, keys of the result file, columns of exports.
 
 `python tests/docs/generate.py` writes them; a test compares them with the code.
 """
@@ -115,7 +115,7 @@ def _roff(text: str) -> str:
 
 
 def settings() -> str:
-    """The page with every setting: its range, its default, and where it may stand."""
+    """The page with every setting: its range, its default, and where it may be given."""
     blocks = [
         "# Settings",
         (

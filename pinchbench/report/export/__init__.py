@@ -1,1 +1,1 @@
-"""Export of runs to the formats of other tools: tables, test reports, traces and logs."""
+"""Export of runs to the formats of other tools: tables, test reports, trajectories, logs and training data."""
