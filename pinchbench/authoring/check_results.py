@@ -107,7 +107,7 @@ def verdict(results: Sequence[CheckedTask], *, judged: bool) -> str:
     tasks = {one.task_id for one in results}
     misses = Counter(one.task_id for one in results if one.part is Part.NEAR_MISS)
     solved = {one.task_id for one in results if one.part is Part.ORACLE}
-    said = [f"{many(len(tasks), 'task')}, {many(misses.total(), 'near miss')}: all as they should be."]
+    said = [f"{many(len(tasks), 'task')}, {many(misses.total(), 'near miss')}: all as expected."]
     if unsolved := sorted(tasks - solved):
         said.append(f"Without a solution: {', '.join(unsolved)}.")
     if few := sorted(task_id for task_id in solved if misses[task_id] < NEAR_MISSES):

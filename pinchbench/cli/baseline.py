@@ -1,4 +1,4 @@
-"""`baseline`: save what later runs are compared with."""
+"""`baseline`: save a baseline for later runs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from pinchbench.report.text import many
               help="How far apart a task's highest and lowest score may be.")  # fmt: skip
 @OUTPUT_DIR
 def baseline(*, names: tuple[str, ...], output: Path, output_dir: Path, min_trials: int, max_spread: float) -> None:
-    """Save what later runs are compared with.
+    """Save a baseline for later runs.
 
-    A file for `--baseline` is written: scores, digests of tasks and settings, without transcripts and paths. The runs
-    must have been made alike; their trials are pooled. Tasks with too few trials, or whose scores vary too much, are
-    kept in quarantine with this evidence, and listed: later runs are not compared on them.
+    The file, for `--baseline`, has scores, digests of tasks and settings, but no transcripts or paths. The runs must
+    have the same settings; their trials are pooled. Tasks with too few trials, or whose scores vary too much, are in
+    quarantine, and listed: later runs are not compared on them.
 
     \b
     pinchbench-async --model MODEL --runs 5

@@ -45,12 +45,12 @@ def export(*, run: str, form: str, output: Path | None, output_dir: Path) -> Non
     unless --output names a file; of a file that was written, the path is printed.
 
     \b
-    csv, parquet, jsonl  a table with one row a trial, for spreadsheets, pandas, DuckDB
-    junit                test results for CI: a suite a category, a test a trial
+    csv, parquet, jsonl  a table with one row per trial, for spreadsheets, pandas, DuckDB
+    junit                test results for CI: a suite per category, a test per trial
     github               a summary in Markdown for a GitHub job
     inspect              a log that `inspect view` opens
-    atif                 a folder of agent trajectories, one a trial
-    rl                   training data: conversations, token ids, logprobs and the reward, one line a trial
+    atif                 a folder of agent trajectories, one per trial
+    rl                   training data: conversations, token ids, logprobs and the reward, one line per trial
     wire                 the recorded requests to the model and its replies, one line each
 
     \b

@@ -30,7 +30,7 @@ SECTIONS = {
         "report": "Write a run, several, or an experiment as one HTML page, and print its path.",
         "choose": "Show which model is best, which is cheapest, and which is fastest.",
         "compare": "Compare B with A, paired by task, and say whether it is better.",
-        "baseline": "Save what later runs are compared with.",
+        "baseline": "Save a baseline for later runs.",
         "export": "Write a run in the format of another tool.",
         "verify": "Check that the files of runs are what the runner wrote.",
     },

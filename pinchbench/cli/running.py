@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Listeners:
-    """What hears of a run, or of the runs of an experiment: none of it can hold them up, or make them fail."""
+    """Listeners of a run, or of the runs of an experiment, which can neither delay it nor make it fail."""
 
     def __init__(self, exporter: TraceExporter | None = None) -> None:
         """Traces go to where `exporter` sends them."""
@@ -54,7 +54,7 @@ class Listeners:
 
     @contextmanager
     def sending(self) -> Generator[None]:
-        """Send what is heard within the block, and that there is no result if an error ends it."""
+        """Send the events of the block, and the end of the run if an error ends it."""
         if self._exporter is None:
             yield
             return

@@ -127,7 +127,7 @@ def check_forms(
     wrong = "\n".join(filter(None, (report.wrong_tasks(every), same_answers(checked))))
     _print_records(records, wrong, as_json=as_json)
     tasks = {one.task_id for one in every}
-    verdict = f"{many(len(checked), 'form')} of {many(len(tasks), 'task')}: all as they should be."
+    verdict = f"{many(len(checked), 'form')} of {many(len(tasks), 'task')}: all as expected."
     _end(report.untried_lines(every), verdict)
 
 

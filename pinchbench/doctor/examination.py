@@ -1,4 +1,4 @@
-"""`doctor`: everything that a run needs, looked at before it is needed. Nothing is changed."""
+"""`doctor`: check everything that a run needs, without changing anything."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pinchbench.runner.setup.preflight import (
     check_model,
     check_model_names,
     names_to_check,
-    of_asked,
+    target_of,
 )
 from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.sandbox.levels import find_support
@@ -106,13 +106,13 @@ CALL_MARGIN_S = 60.0  # for the home of a call and its removal, in addition to t
 async def examine(
     config: DoctorConfig, *, show: Callable[[Finding], None], say: Callable[[str], None]
 ) -> tuple[Finding, ...]:
-    """Look at everything, one thing after another; `show` gets each finding at once.
+    """Run all checks, one after another; `show` gets each finding at once.
 
-    `say` hears what is being waited for. Checks are bounded in time: one that fails is a finding. No finding holds a
-    key. A cancellation ends what was started. Needs anyio's asyncio backend for the built-in models.
+    `say` gets the name of what is being waited for. Checks are bounded in time: one that fails is a finding. No finding
+    holds a key. A cancellation ends what was started. Needs anyio's asyncio backend for the built-in models.
     """
     doctor = _Doctor(config, show=show, say=say, user=await _user())
-    await doctor.look_and_ask()
+    await doctor.run_checks()
     return tuple(doctor.findings)
 
 
@@ -155,18 +155,18 @@ class _Doctor:
         self._catalogue = Catalogue()  # of that OpenClaw
         self._misnamed: set[tuple[str, str]] = set()  # options and their models that this OpenClaw does not know
 
-    async def look_and_ask(self) -> None:
-        """Look at this machine; then ask the model and the judges, as far as they are named."""
+    async def run_checks(self) -> None:
+        """Check this machine; then ask the model and the judges that are named."""
         config = self._config
-        await self._make(self._looks())
+        await self._run(self._machine_checks())
         if config.model is None and not config.judges:
             self._tell(Finding.note("model", "Not asked: no --model was named."))
         elif config.offline:
-            self._tell(Finding.note("model", "Nobody was asked, since --offline was given."))
+            self._tell(Finding.note("model", "Not asked: --offline was given."))
         else:
-            await self._make(self._questions())
+            await self._run(self._endpoint_checks())
 
-    def _looks(self) -> Iterator[BoundedCheck]:
+    def _machine_checks(self) -> Iterator[BoundedCheck]:
         config = self._config
         slots = config.concurrency
         yield "platform", blocking_check(machine_findings.find_platform), LOOK_LIMIT_S
@@ -192,13 +192,13 @@ class _Doctor:
         yield "tasks", blocking_check(tasks), OPENCLAW_LIMIT_S
         yield "servers", self._servers, LOOK_LIMIT_S
 
-    def _questions(self) -> Iterator[BoundedCheck]:
+    def _endpoint_checks(self) -> Iterator[BoundedCheck]:
         if self._config.model is not None:
             yield "model", self._ask_model, CALL_LIMIT_S + CALL_MARGIN_S
         for one in self._config.judges:
             yield "judge", partial(self._ask_judge, one), CALL_LIMIT_S + CALL_MARGIN_S
 
-    async def _make(self, checks: Iterable[BoundedCheck]) -> None:
+    async def _run(self, checks: Iterable[BoundedCheck]) -> None:
         for subject, check, limit_s in checks:
             for finding in await find_within(subject, check, limit_s):
                 self._tell(finding)
@@ -318,7 +318,7 @@ class _Doctor:
             return [Finding.note("judge", "Not asked: see its key.")]
         if ("--judge", judge.model_id) in self._misnamed:
             return [Finding.note("judge", "Not asked: see its name.")]
-        if (target := of_asked(judge)) is None:
+        if (target := target_of(judge)) is None:
             said = f"Not asked: {judge.model} is an OpenClaw agent, which a run of one judged task tries."
             return [Finding.note("judge", said)]
         self._say(f"Asking the judge {judge.model} one question.")

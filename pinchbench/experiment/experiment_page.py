@@ -90,12 +90,12 @@ def read_experiment_runs(files: ExperimentFiles) -> PastExperiment:
 
 def page_values(experiment: PastExperiment, link: Link) -> dict[str, object]:
     """Return the values of the page of an experiment, with links to the pages of its runs. Blocks."""
-    told = PageSection(id="soundness", title="Is the measurement sound?", sentences=experiment.disturbances)
+    soundness = PageSection(id="soundness", title="Is the measurement sound?", sentences=experiment.disturbances)
     return experiment_values(
         name=experiment.name,
         variants=experiment.variants,
         comparisons=experiment.comparisons,
-        sections=(told,) if told.sentences else (),
+        sections=(soundness,) if soundness.sentences else (),
         sequential=experiment.sequential,
         link=link,
     )

@@ -344,7 +344,7 @@ async def ask_user(user: ConversationUser | None, progress: Progress, stop_signa
     """Return what the user, if there is one, says to an answer; `interrupted` if the attempt is stopped meanwhile."""
     if user is None or not progress.has_answer():
         return UserReply()
-    said = UserReply(failed=Reason.INTERRUPTED, note="stopped while the user's message was awaited")
+    said = UserReply(failed=Reason.INTERRUPTED, note="stopped while waiting for the user's message")
     async with create_task_group() as group:
 
         async def stop() -> None:

@@ -1,7 +1,7 @@
 """A cache of OpenClaw's compiled JavaScript for sandboxed turns: filled once for each release, then only read.
 
 Outside a sandbox, Node keeps that cache from turn to turn. A sandboxed turn must not write what later trials execute:
-this program plays one turn of the built-in model, in which no agent has a say, and all trials read what it left.
+this program plays one turn of the built-in model, without any agent, and all trials read the code that it compiled.
 """
 
 from __future__ import annotations
@@ -104,8 +104,7 @@ async def play_demo_turn(
 ) -> str:
     """Play one turn of the built-in model, in a sandbox of this level and a home below `folder`.
 
-    It fills the folder `compiled`. Return why it did not come to its end, else an empty text. Raises OSError and
-    OpenClawError.
+    It fills the folder `compiled`. Return why it failed, or an empty text. Raises OSError and OpenClawError.
     """
     from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server
 

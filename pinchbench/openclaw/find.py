@@ -61,7 +61,7 @@ def locate_openclaw(choice: str | None) -> OpenClaw:
         if program.is_file() and os.access(program, os.X_OK):
             return OpenClaw(program=program.absolute(), version="")
     raise OpenClawError(
-        f"--openclaw {choice} is neither a file that may be run nor a release. Name the path of the program `openclaw`,"
+        f"--openclaw {choice} is neither an executable file nor a release. Name the path of the program `openclaw`,"
         f" or a release such as {DEFAULT_RELEASE}."
     )
 

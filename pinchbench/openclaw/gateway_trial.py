@@ -1,4 +1,4 @@
-"""A trial whose agent lives in a gateway of its own in its sandbox, until the timeline is over."""
+"""A trial whose agent lives in a gateway of its own in the sandbox until the timeline ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the wire measured of the calls of models, in words, and why a model costs what it costs (pure)."""
+"""Describe what the wire measured of calls to models, and explain what a model's cost consists of (pure)."""
 
 from __future__ import annotations
 
@@ -234,12 +234,12 @@ def reason_texts(found: CostReasons) -> dict[str, str]:
     names = ", ".join(plain(name, width=80) for name, _ in found.models.most_common(MOST_NAMED))
     return {
         "trials": str(found.trials),
-        "calls a trial": f"{found.calls / found.trials:.1f}",
+        "calls per trial": f"{found.calls / found.trials:.1f}",
         "prompts from the cache": f"{100 * found.cached:.0f}%" if prompt else "–",
         "calls with a changed beginning": breaks_text(found),
         "read again for that": f"{amount(found.again)} tokens{share}",
         "prompts consist of": parts,
-        **({"used by automations while nobody asked": _unasked_text(found)} if found.unasked else {}),
+        **({"used by automations without a request": _unasked_text(found)} if found.unasked else {}),
         "failed calls": f"{len(found.failed)} ({statuses_text(found.failed)})" if found.failed else "0",
         "answered by": names or "–",
     }
@@ -281,7 +281,9 @@ def why_dearer(sides: Sequence[Sample]) -> str:
     if not least or most < DEARER * least:
         return ""
     (cheap, of_cheap), (dear, of_dear) = known[spent.index(least)], known[spent.index(most)]
-    what = f"{'is dearer' if is_priced else 'uses more tokens'} than {cheap.label} ({most / least:.1f} times a trial)"
+    what = (
+        f"{'costs more' if is_priced else 'uses more tokens'} per trial than {cheap.label} ({most / least:.1f} times)"
+    )
     return f"{dear.label} {what} because {_because(of_cheap, of_dear, most / least)}."
 
 
@@ -291,7 +293,7 @@ def _because(cheap: CostReasons, dear: CostReasons, times: float) -> str:
     if dear.is_breaking and again > 0:
         cause = CAUSES[dear.causes.most_common(1)[0][0]]
         tokens = amount(round(again))
-        return f"its cache breaks{dear.place}: {cause} changed, and {tokens} more tokens a trial are read again"
+        return f"its cache breaks{dear.place}: {cause} changed, and {tokens} more tokens per trial are read again"
     more_tokens = dear.usage.total_tokens / dear.trials / (cheap.usage.total_tokens / cheap.trials)
     if times > more_tokens**2:  # which are the lesser factor
         also = f", and it uses {more_tokens:.1f} times as many" if more_tokens >= DEARER else ""
@@ -302,4 +304,4 @@ def _because(cheap: CostReasons, dear: CostReasons, times: float) -> str:
     written, of_cheap = (one.usage.output_tokens / one.trials for one in (dear, cheap))
     text, most = max([*more.items(), ("it writes {} more tokens", written - of_cheap)], key=itemgetter(1))
     calls = f" in {dear.calls / dear.trials:.1f} calls instead of {cheap.calls / cheap.trials:.1f}"
-    return f"{text.format(amount(round(most)))} a trial{calls}"
+    return f"{text.format(amount(round(most)))} per trial{calls}"

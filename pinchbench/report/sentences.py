@@ -168,8 +168,8 @@ def significance_sentences(comparison: Comparison) -> Iterator[str]:
     """Explain how to read the intervals and tests of a comparison."""
     if comparison.difference.low is not None:
         yield (
-            "In brackets is the range that holds the true difference 95 times in 100; p is how often chance alone"
-            " would make one as big."
+            "The range in parentheses contains the true difference 95 times in 100; p is how often chance alone would"
+            " make a difference as large."
         )
     tested = sum(one.difference.p is not None for one in comparison.categories)
     if tested > 1:
@@ -347,8 +347,8 @@ def memorisation_sentences(found: Memorisation) -> Iterator[str]:
             f" {many(found.difference.tasks, 'task')} ({found.public.mean:.3f} − {found.fresh.mean:.3f}; {runs})."
         )
         yield (
-            "It is what the model scores more on tasks that it may have seen before, or less if below 0; in brackets is"
-            " its 95% interval. Forms of a task may also differ in difficulty, which this can't tell from memory."
+            "It is what the model scores more on tasks that it may have seen before, or less if below 0; in parentheses"
+            " is its 95% interval. Forms of a task may also differ in difficulty, which this can't tell from memory."
             + (" Name runs of several fresh forms (`--form`) to average that out." if len(found.forms) == 1 else "")
         )
     if found.only_public:

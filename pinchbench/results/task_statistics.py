@@ -69,7 +69,7 @@ def find_subjects(output_dir: Path, *, digests: Mapping[str, str]) -> FoundSubje
                 own = pooled.setdefault((run.model, settings), {})
                 own[task.task_id] = own.get(task.task_id, ()) + task.scores
     if built_in:
-        excluded.append(f"Built-in models tell nothing about others; their runs ({built_in}) are not used.")
+        excluded.append(f"Built-in models say nothing about others; their runs ({built_in}) are not used.")
     return FoundSubjects(subjects=tuple(pooled.values()), excluded=tuple(excluded))
 
 

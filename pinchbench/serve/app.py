@@ -100,7 +100,7 @@ class Site:
         ]
 
     async def _page(self, make: Callable[[Request], Page], request: Request) -> Response:
-        # a run of many thousand trials takes seconds to be read; the end of the server does not wait for that
+        # reading a run of many thousand trials takes seconds; the server's shutdown does not wait for it
         return _response(await to_thread.run_sync(make, request, limiter=self.readers, abandon_on_cancel=True))
 
     async def runs(self, request: Request) -> Response:

@@ -184,7 +184,7 @@ class ListedItem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundItems:
-    """The statistics of all tasks over `subjects`; `excluded` are sentences on what is not used."""
+    """The statistics of all tasks over `subjects`; `excluded` are sentences about what is not used."""
 
     items: tuple[ListedItem, ...]
     subjects: int

@@ -107,7 +107,7 @@ def find_tasks(expression: str, *, tasks_dir: Path | None, suite_format: SuiteFo
     """Return what a `--suite` stands for: `NAME[:selection]` is an added suite, all else a selection. Blocks.
 
     Raises:
-        SelectionError: the name of an added suite is one of the bundled suite's too, or stands among other names.
+        SelectionError: the name of an added suite is one of the bundled suite's too, or is given with other names.
         SuiteError: the suite's files have changed since it was added, or its record can't be read.
     """
     name, colon, selection = expression.strip().partition(":")

@@ -109,7 +109,7 @@ def _parsed(body: bytes) -> _Request:
         pass
     value = parse(body)  # also what msgspec is stricter about, such as half a surrogate pair
     if value is None:
-        raise NotAllowedError("The wire passes JSON on, and the body is none.")
+        raise NotAllowedError("The wire forwards only JSON, and the body is not JSON.")
     if not isinstance(value, dict):
         return _Request()
     tools = msgspec.Raw(msgspec.json.encode(len(value.get("tools") or ()) or None))

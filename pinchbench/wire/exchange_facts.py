@@ -57,7 +57,7 @@ class ReadExchange:
 
     @property
     def error(self) -> str:
-        """What the provider, or the connection, said of a failed call; empty if a stream just ended early."""
+        """The provider's or the connection's message about a failed call; empty if a stream just ended early."""
         has_left = self.exchange.end is ExchangeEnd.CLIENT_LEFT
         return self.facts.reply.error or ("" if has_left else self.exchange.error)
 

@@ -37,8 +37,8 @@ SAME_METHOD = frozenset({307, 308})  # the others turn a POST into a GET, which 
 MAX_REDIRECTS = 5
 
 
-def asked_wait_s(headers: Iterable[Header], now: datetime) -> float | None:
-    """Return what `Retry-After-Ms` or `Retry-After` asks for, in seconds from now."""
+def requested_wait_s(headers: Iterable[Header], now: datetime) -> float | None:
+    """Return the wait that `Retry-After-Ms` or `Retry-After` requests, in seconds from now."""
     values = {name.lower(): value.decode("latin-1") for name, value in headers}
     wait_ms = retry_after_s(values.get(b"retry-after-ms", ""), now)
     return wait_ms / 1000 if wait_ms is not None else retry_after_s(values.get(b"retry-after", ""), now)
@@ -136,7 +136,7 @@ async def _exchange(call: Call, began_at: float, group: TaskGroup) -> bool:
                     targets.append(redirected(call.upstream.origin, targets, response))
                     continue
                 if response.status_code == HTTPStatus.TOO_MANY_REQUESTS:
-                    pacer.refuse(began_at, asked_wait_s(response.headers, datetime.now(UTC)))
+                    pacer.refuse(began_at, requested_wait_s(response.headers, datetime.now(UTC)))
                 else:
                     pacer.succeed()
                 return await _pass_on(call, connection, response)

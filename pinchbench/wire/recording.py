@@ -71,11 +71,11 @@ class RecordingWriter:
         """Begin a recording.
 
         Args:
-            path: The file, which is made in a folder that exists.
+            path: The file to create, in a folder that exists.
             secrets: What is masked in every exchange, as in `redact`.
 
         Raises:
-            OSError: The file can not be made, or there is one.
+            OSError: The file can't be created, or exists.
         """
         self._path = path
         self._secrets = frozenset(secrets)

@@ -40,7 +40,7 @@ EARLY = timedelta(days=1)  # clocks that are wrong
 
 
 class Certificate:
-    """A certificate for one host, signed by itself, so that clients who trust it trust nothing else.
+    """A self-signed certificate for one host: clients that trust it trust nothing else.
 
     Attributes:
         host: the host.
@@ -49,7 +49,7 @@ class Certificate:
     """
 
     def __init__(self, host: str) -> None:
-        """Make it. Its key does not leave this process unencrypted."""
+        """Create it. Its key does not leave this process unencrypted."""
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "pinchbench-async, for one run")])
         now = datetime.now(UTC)

@@ -115,7 +115,7 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
         socket: the path of its Unix socket.
         tunnel_port: the port of 127.0.0.1 for HTTPS by CONNECT; 0 if the provider has no host.
         tunnel_socket: the path of a Unix socket for the same, but to the provider alone; empty without that port.
-        certificate: the one that clients of the tunnel have to trust, as PEM; empty without that port.
+        certificate: the one that clients of the tunnel must trust, as PEM; empty without that port.
     """
 
     port: int

@@ -20,11 +20,11 @@ BAD = CheckedTask(task_id="task_b", part=Part.NEAR_MISS, name="H\x1balf", proble
 
 
 def test_the_verdict_says_what_was_not_tried() -> None:
-    assert verdict(GOOD, judged=True) == "1 task, 2 near misses: all as they should be."
+    assert verdict(GOOD, judged=True) == "1 task, 2 near misses: all as expected."
     idle = CheckedTask(task_id="task_b", part=Part.NOTHING, name="nothing", check=0.0)
     unjudged = CheckedTask(task_id="task_c", part=Part.ORACLE, name="oracle", has_rubric=True)
     assert verdict([*GOOD, idle, unjudged], judged=False).split("\n") == [
-        "3 tasks, 2 near misses: all as they should be.",
+        "3 tasks, 2 near misses: all as expected.",
         "Without a solution: task_b.",
         "With fewer than two near misses: task_c.",
         "The rubrics of 1 task were not tried; --judge names who can.",

@@ -196,7 +196,7 @@ def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
         (("--model", "a/b", "--suite", ","), 2, "--suite"),
         (("--model", "a/b", "--tasks-dir", "nowhere"), 3, "does not exist"),
         (("--model", "a/b", "--openclaw", "2020.1.1"), 4, "openclaw install 2020.1.1"),
-        (("--model", "a/b", "--openclaw", "./nothing"), 4, "neither a file that may be run nor a release"),
+        (("--model", "a/b", "--openclaw", "./nothing"), 4, "neither an executable file nor a release"),
         (("--model", "a/b", "--nope"), 2, "No such option"),
         (("--model", "a/b", "--run-root", "~nosuch/x"), 2, "--run-root '~nosuch/x' names a home folder"),
         (("tasks", "list", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
@@ -206,7 +206,11 @@ def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
         (("--model", "foo"), 2, "--model foo: it names no provider; write PROVIDER/MODEL, such as anthropic/claude"),
         (("--model", "foo", "--suite", "nope"), 2, "or ENDPOINT/MODEL with an endpoint of pinchbench.yaml."),
         (("--model", "oracle", "--dry-run"), 2, "such as demo/oracle, or ENDPOINT/MODEL"),
-        (("--model", "a/b", "--openclaw", "nowhere", "--dry-run"), 4, "--openclaw nowhere is neither a file"),
+        (
+            ("--model", "a/b", "--openclaw", "nowhere", "--dry-run"),
+            4,
+            "--openclaw nowhere is neither an executable file",
+        ),
         (("--model", "demo/oracle", "--thinking", "high", "--suite", "nope"), 2, "demo/oracle does not think"),
         (("tasks", "show", "nope"), 2, "has no task 'nope'."),
         (("tasks", "show", "task_00_santy"), 2, "Did you mean 'task_00_sanity'?"),
@@ -465,7 +469,7 @@ def test_tasks_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
     assert re.fullmatch(
         r"task_00_sanity  ok +oracle 1\.00  near misses 0\.\d\d, 0\.\d\d  nothing 0\.00\n", checked.stdout
     )
-    assert checked.stderr == "1 task, 2 near misses: all as they should be.\n"
+    assert checked.stderr == "1 task, 2 near misses: all as expected.\n"
     assert [row["part"] for row in json.loads(details.stdout)] == ["oracle", "near_miss", "near_miss", "nothing"]
     assert {done.returncode for done in (listed, as_json, shown, table, checked, details)} == {0}
 

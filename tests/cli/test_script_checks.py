@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("checks_in_process")
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ("100 + seed", "2 forms of 1 task: all as they should be."),
+        ("100 + seed", "2 forms of 1 task: all as expected."),
         ("42 if seed == 8 else 100", "task_sum, memorised: its check gives 1.000, not 0 to 0.2"),
         ("100", "task_sum has the same answers in the forms 7, 8."),
     ],

@@ -73,21 +73,21 @@ async def test_five_trials_on_four_slots_stay_apart_and_add_up(
         assert outcome.store == ("jsonl" if openclaw.version == "2026.6.5" else "sqlite")
         assert outcome.level == "namespaces"
         assert outcome.usage is not None
-        assert _as_dict(outcome.usage) == pytest.approx(_as_dict(_as_the_model_said(outcome)))
+        assert _as_dict(outcome.usage) == pytest.approx(_as_dict(_usage_of_the_wire(outcome)))
     grove = next(one for one in result.outcomes if one.key.task_id == "task_grove")
     assert LONG.strip() in "".join(_user_texts(result.folder / grove.evidence / "transcript.jsonl"))
     harbor = next(one for one in result.outcomes if one.key.task_id == "task_harbor")
     assert len(harbor.session_ids) == 2
     assert (tmp_path / "runs" / result.run_id / "task_harbor" / "harbor.txt").read_text() == "harboragain\n"
     assert _as_dict(result.data.usage) == pytest.approx(
-        _as_dict(sum(map(_as_the_model_said, result.outcomes), Usage()))
+        _as_dict(sum(map(_usage_of_the_wire, result.outcomes), Usage()))
     )
     assert find_marked(result.run_id) == []
     assert home.snapshot() == before
 
 
-def _as_the_model_said(outcome: Outcome) -> Usage:
-    """What the wire saw of it, at the prices that OpenClaw was given."""
+def _usage_of_the_wire(outcome: Outcome) -> Usage:
+    """The usage that the wire saw, at the prices that OpenClaw was given."""
     assert outcome.wire is not None
     used = outcome.wire.usage
     prices = (used.input_tokens, INPUT_USD_PER_MTOK), (used.output_tokens, OUTPUT_USD_PER_MTOK)

@@ -73,10 +73,10 @@ async def test_else_the_newest_managed_one_is_used_with_its_node(tmp_path: Path)
     [
         (None, "neither on PATH nor installed"),
         ("2026.9.6", r"openclaw install 2026\.9\.6"),
-        ("/no/such/openclaw", "neither a file that may be run nor a release"),
+        ("/no/such/openclaw", "neither an executable file nor a release"),
         ("latest", "nor a release"),
-        ("/", "neither a file"),
-        ("/etc/passwd", "neither a file that may be run"),
+        ("/", "neither an executable file"),
+        ("/etc/passwd", "neither an executable file"),
     ],
 )
 async def test_an_openclaw_that_is_not_there_is_reported(choice: str | None, said: str) -> None:

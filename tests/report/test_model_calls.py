@@ -1,4 +1,4 @@
-"""What is said of the calls of the model: what OpenClaw hides, where the time went, and why it costs what it costs."""
+"""Sentences about the calls of a model: what OpenClaw hides, where the time went, and what the cost consists of."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -88,7 +88,7 @@ def test_a_run_has_a_text_for_each_question_over_its_recorded_trials() -> None:
     assert found is not None
     assert reason_texts(found) == {
         "trials": "3",
-        "calls a trial": "4.0",
+        "calls per trial": "4.0",
         "prompts from the cache": "50%",
         "calls with a changed beginning": "2 of 12 calls, mostly at call 3 of a turn (a time stamp 2)",
         "read again for that": "1.2k tokens (40% of the prompts)",
@@ -101,7 +101,7 @@ def test_a_run_has_a_text_for_each_question_over_its_recorded_trials() -> None:
 def test_what_automations_used_while_nobody_asked_is_stated() -> None:
     found = cost_reasons([(Usage(), replace(_wire(prompt=900, output=100), unasked_tokens=250))])
     assert found is not None
-    assert reason_texts(found)["used by automations while nobody asked"] == "250 tokens (25% of all)"
+    assert reason_texts(found)["used by automations without a request"] == "250 tokens (25% of all)"
 
 
 def test_trials_of_earlier_releases_have_no_reasons() -> None:
@@ -114,23 +114,23 @@ def test_trials_of_earlier_releases_have_no_reasons() -> None:
         (
             _wire(THIRD, cached=0),
             2.0,
-            "is dearer than mock/a (2.0 times a trial) because its cache breaks at call 3 of a turn: a time stamp",
+            "costs more per trial than mock/a (2.0 times) because its cache breaks at call 3 of a turn: a time stamp",
         ),
         (
             _wire(prompt=2000, tools=2400),
             2.0,
-            "is dearer than mock/a (2.0 times a trial) because its prompts have 1.2k more tokens of tools a trial",
+            "costs more per trial than mock/a (2.0 times) because its prompts have 1.2k more tokens of tools per trial",
         ),
         (
             _wire(output=900),
             0.0,
-            "uses more tokens than mock/a (1.9 times a trial) because it writes 890 more tokens a trial in 4.0 calls",
+            "uses more tokens per trial than mock/a (1.9 times) because it writes 890 more tokens per trial in",
         ),
-        (_wire(), 2.0, "is dearer than mock/a (2.0 times a trial) because its tokens cost 2.0 times as much."),
+        (_wire(), 2.0, "costs more per trial than mock/a (2.0 times) because its tokens cost 2.0 times as much."),
         (
             _wire(cached=0, output=212),
             6.0,
-            "is dearer than mock/a (6.0 times a trial) because its tokens cost 5.0 times as much (0% of its prompts",
+            "costs more per trial than mock/a (6.0 times) because its tokens cost 5.0 times as much (0% of its prompts",
         ),
     ],
     ids=("cache", "tools", "output", "prices", "prices-and-tokens"),

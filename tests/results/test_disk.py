@@ -313,7 +313,7 @@ def test_where_there_are_no_locks_nothing_is_written_and_what_is_there_is_read(
         assert is_written(path)
     assert not is_written(path)
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with pytest.raises(ResultsError, match=r"has no locks \(.*another one with --output-dir"):
+    with pytest.raises(ResultsError, match=r"has no locks \(.*Use --output-dir"):
         JournalWriter(path, go_on=True)
     assert not is_written(path)
     assert read_journal(path).records == (STARTED,)

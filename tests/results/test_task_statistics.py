@@ -69,7 +69,7 @@ def test_built_in_models_replays_and_unreadable_runs_are_excluded_and_counted(tm
     assert [sentence.split(":")[0] for sentence in found.excluded] == [
         f"{broken} can't be read",
         f"{replay} is not used",
-        "Built-in models tell nothing about others; their runs (1) are not used.",
+        "Built-in models say nothing about others; their runs (1) are not used.",
     ]
 
 

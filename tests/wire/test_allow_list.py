@@ -97,7 +97,7 @@ def test_the_models_that_a_request_names_are_read(
 
 
 def test_a_body_that_can_not_be_read_is_refused() -> None:
-    with pytest.raises(NotAllowedError, match="the body is none"):
+    with pytest.raises(NotAllowedError, match="the body is not JSON"):
         named_models("/chat/completions", b'{"model": stronger}', ())
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import h11
 import pytest
 
-from pinchbench.wire.forward import MAX_REDIRECTS, RedirectError, asked_wait_s, redirected
+from pinchbench.wire.forward import MAX_REDIRECTS, RedirectError, redirected, requested_wait_s
 from pinchbench.wire.request_route import Origin
 
 
@@ -20,7 +20,7 @@ from pinchbench.wire.request_route import Origin
 def test_a_wait_in_milliseconds_counts_before_one_in_seconds(
     headers: list[tuple[bytes, bytes]], expected: float | None
 ) -> None:
-    assert asked_wait_s(headers, datetime.fromtimestamp(40.0, UTC)) == expected
+    assert requested_wait_s(headers, datetime.fromtimestamp(40.0, UTC)) == expected
 
 
 ORIGIN = Origin.parse("https://api.example/base")

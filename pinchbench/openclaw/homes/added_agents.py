@@ -32,8 +32,8 @@ MADE_AGAIN = re.compile(
     r"state/openclaw\.log|tmp/node-compile-cache|state/openclaw\.json(\.bak(\.\d+)?)?|state/config-journal-fingerprint\.key"
     r"|state/logs/[^/]+\.jsonl?|state/(.*/)?[^/]+\.sqlite(-\w+)?"
 )
-# what an address on this machine has of its run: the port and, if it leads through the wire, the slot's token
-OF_THE_RUN = re.compile(r"(?<=://127\.0\.0\.1:)\d+(/s/[^/\"]+)?")
+# the parts of an address on this machine that change with each run: the port and, through the wire, the slot's token
+RUN_PART = re.compile(r"(?<=://127\.0\.0\.1:)\d+(/s/[^/\"]+)?")
 
 
 class Added(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,7 +101,7 @@ class AddedCache:
             "format": FORMAT,
             "release": self._release,
             "model": self._model,
-            "config": OF_THE_RUN.sub("", mask(text, self._secrets(config))),
+            "config": RUN_PART.sub("", mask(text, self._secrets(config))),
             "variables": sorted(self._env),
         }
         digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

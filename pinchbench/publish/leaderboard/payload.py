@@ -231,13 +231,13 @@ def _obstacles(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -
         {grade.key.task_id for grade in graded if grade.digest not in ("", known[grade.key.task_id].digest)}
     ):
         yield f"{len(others)} of its tasks were graded by other versions of them ({_some(others)})"
-    yield from _of_its_trials(run)
+    yield from _trial_obstacles(run)
     own_endpoint = run.facts.config.get("base_url") is not None
     if public_model(run.model, private, own_endpoint=own_endpoint) != run.model:
         yield "its model's name holds a path, an address or a name of yours"
 
 
-def _of_its_trials(run: PastRun) -> Iterator[str]:
+def _trial_obstacles(run: PastRun) -> Iterator[str]:
     if retried := {one.key for one in run.journal.state.control.requeued}:
         yield f"{len(retried)} of its trials were retried by hand ({_some(sorted(map(str, retried)))})"
     if reused := sum((run.data.reused or {}).values()):
@@ -247,8 +247,8 @@ def _of_its_trials(run: PastRun) -> Iterator[str]:
     keys = run.facts.keys
     if scoreless := [str(key) for key in keys if run.score(key) is None]:
         yield (
-            f"{len(scoreless)} of {len(keys)} trials have no score ({_some(scoreless)}); `report` says why of each, and"
-            " `resume` or `regrade` completes what can be completed"
+            f"{len(scoreless)} of {len(keys)} trials have no score ({_some(scoreless)}); `report` gives the reasons,"
+            " and `resume` or `regrade` completes what can be completed"
         )
 
 

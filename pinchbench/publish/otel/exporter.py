@@ -1,4 +1,4 @@
-"""Traces on their way to a collector: taken at once, sent by a thread of their own, and never waited for by a run."""
+"""Send traces to a collector from a thread of its own, so that no run waits for it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TRACES_PATH = "/v1/traces"
 
 
 def _endpoint(url: str) -> tuple[str, str]:
-    """Return where a collector takes traces, a URL that may hold a key, and its host. Raises ConfigError."""
+    """Return a collector's URL for traces, which may contain a key, and its host. Raises ConfigError."""
     try:
         parts = urlsplit(url)
         host = parts.hostname
@@ -77,7 +77,7 @@ class TraceExporter:
         self._has_warned = False
 
     def listener(self, variant: str = "", *, warn: Callable[[str], None]) -> Callable[[Event], None]:
-        """Return what takes the events of a run, and never waits; `variant` names the run in an experiment.
+        """Return a listener for the events of a run, which never waits; `variant` names the run in an experiment.
 
         `warn` gets a sentence, once, when something is lost.
         """
@@ -105,7 +105,7 @@ class TraceExporter:
 
     @contextmanager
     def sending(self, *, warn: Callable[[str], None]) -> Generator[None]:
-        """Send what is heard within the block; at its end, wait a little for what is on its way."""
+        """Send the events of the block; at its end, wait a few seconds for those not sent yet."""
         sender = Thread(target=self._send_all, name="otlp", daemon=True)
         sender.start()
         try:
@@ -131,7 +131,7 @@ class TraceExporter:
         self._exporter.shutdown()
 
     def _send(self, make: Callable[[], Iterable[ReadableSpan]]) -> str:
-        """Send spans; return what has gone wrong, empty if nothing."""
+        """Send spans; return what went wrong, or an empty text."""
         try:
             result = self._exporter.export(list(make()))
         except Exception as error:  # noqa: BLE001 - a recording that can't be read, or a bug here, must not end a run

@@ -95,8 +95,8 @@ class JournalWriter:
             raise ResultsError(f"Another pinchbench-async is writing the run {self._path.parent}.") from error
         except OSError as error:
             raise ResultsError(
-                f"The file system of {self._path.parent} has no locks ({error.strerror}), so that two runners could"
-                " write the same run. Name a folder on another one with --output-dir."
+                f"The file system of {self._path.parent} has no locks ({error.strerror}), so two runners could write"
+                " the same run. Use --output-dir to name a folder on another file system."
             ) from error
 
     def _end_torn_line(self) -> None:

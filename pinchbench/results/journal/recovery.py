@@ -142,7 +142,7 @@ def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
         if record is not None:
             difference = chain.check(whole, partial(digest_before, path, at))
         elif SEAL.search(line.rstrip(b"\n")):  # a torn line has lost its end
-            difference = "it is no record, although it is whole"
+            difference = "it is not a record, although it is complete"
         where = f"{path}:{number}: "
         yield Line(
             record=record,

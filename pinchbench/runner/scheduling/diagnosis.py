@@ -29,7 +29,7 @@ class Cause:
     is_transient: bool = False
 
 
-def _passing(advice: str) -> Cause:
+def _transient(advice: str) -> Cause:
     return Cause(advice=advice, is_transient=True)
 
 
@@ -37,10 +37,10 @@ OUT_OF_CREDIT = Cause(
     advice="The provider wants payment: is the account out of credit, or at a spending limit of its own?"
 )
 DAY_USED_UP = Cause(advice="The provider's limit for a day is used up: resume the run when it is renewed.")
-BUSY = _passing("The provider has too many requests: try again later, or with a lower --concurrency.")
+BUSY = _transient("The provider is rate-limiting this run: try again later, or use a lower --concurrency.")
 REFUSED = Cause(advice="The provider refused the key: is it set, valid, and allowed to use this model?")
 UNKNOWN_MODEL = Cause(advice="The provider does not know this model: is --model spelled as OpenClaw names it?")
-FAILED = _passing("The provider failed; is it up, and reachable from here?")
+FAILED = _transient("The provider failed; is it up, and reachable from here?")
 DISK_FULL = Cause(advice="The disk is full: make room where the run's folders, its workspaces and temporary files are.")
 
 _CAUSES: Mapping[Reason, Cause] = {
@@ -51,9 +51,11 @@ _CAUSES: Mapping[Reason, Cause] = {
     Reason.NO_TRANSCRIPT: Cause(
         advice="OpenClaw ran but left no session where this release keeps them; is the release supported?"
     ),
-    Reason.NO_MODEL_CALL: _passing("The model never answered: is there a key for its provider, and can it be reached?"),
-    Reason.NO_REPLY: _passing(
-        "The model's server accepted requests and never sent a byte; does it answer one at all? A slow one needs"
+    Reason.NO_MODEL_CALL: _transient(
+        "The model never answered: is there a key for its provider, and can it be reached?"
+    ),
+    Reason.NO_REPLY: _transient(
+        "The model's server accepted requests and never sent a byte; does it answer at all? A slow one needs"
         " --timeout-multiplier."
     ),
     Reason.PROMPT_TRUNCATED: Cause(
@@ -65,34 +67,32 @@ _CAUSES: Mapping[Reason, Cause] = {
         advice="Another model answered than the one that was asked for; set no fallbacks for it."
     ),
     Reason.WORKSPACE_FAILED: Cause(advice="The workspace could not be made; is the disk full?"),
-    Reason.SERVICE_FAILED: _passing(
-        "A service of the task did not start; what it printed is in service-1.log and so on."
-    ),
-    Reason.USER_FAILED: _passing(
+    Reason.SERVICE_FAILED: _transient("A service of the task did not start; its output is in service-1.log and so on."),
+    Reason.USER_FAILED: _transient(
         "The simulated user gave no message: are --user-model and its key right, and is there credit left?"
     ),
     Reason.EVIDENCE_LOST: Cause(advice="What the trial left could not be kept; is the disk full?"),
-    Reason.GUARDIAN_LOST: _passing("The process that owns a trial was killed; is the machine out of memory?"),
-    Reason.KILLED_BY_SIGNAL: _passing("OpenClaw was killed; is the machine out of memory?"),
-    Reason.OUT_OF_MEMORY: _passing(
+    Reason.GUARDIAN_LOST: _transient("The process that owns a trial was killed; is the machine out of memory?"),
+    Reason.KILLED_BY_SIGNAL: _transient("OpenClaw was killed; is the machine out of memory?"),
+    Reason.OUT_OF_MEMORY: _transient(
         "The machine ran out of memory, and its kernel killed OpenClaw: use a lower --concurrency."
     ),
-    Reason.GATEWAY_LOST: _passing(
+    Reason.GATEWAY_LOST: _transient(
         "OpenClaw's gateway was lost or did not run a turn; does it run, and does the machine have memory and"
         " processor time left?"
     ),
     Reason.WIRE_LOST: Cause(
         advice="The proxy that records requests to the model has failed; resume the run, or use --no-wire."
     ),
-    Reason.NODE_LOST: _passing(
+    Reason.NODE_LOST: _transient(
         "The node of the cluster on which the trial ran was lost; does the machine run, and is its network up?"
     ),
     Reason.DIVERGED: Cause(
         advice="A request of a replay was not recorded; the trial's page shows the difference, and `--on-divergence"
-        " continue` goes on all the same."
+        " continue` continues anyway."
     ),
     Reason.DISK_FULL: DISK_FULL,
-    Reason.SUSPENDED: _passing(
+    Reason.SUSPENDED: _transient(
         "The machine or the run was suspended in the middle of the trial; keep the machine awake during a run."
     ),
     Reason.PREREQUISITE_MISSING: Cause(

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from pinchbench.runner.scheduling.queue import AttemptQueue
     from pinchbench.runner.scheduling.rate_limit import RateLimit
 
-BUSY = (
-    "The provider has too many requests: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
-)
+BUSY = "The provider is rate-limiting: {limit} of {most} trials at once for now, and no new one for {wait_s:.0f} s."
 NO_SLOTS = "Every node is lost."
 BETTER = "The provider keeps up: {limit} of {most} trials at once."
 PAUSED = "The run is paused, as you have asked: no trial starts before `pinchbench-async ctl {run} continue`."

@@ -49,7 +49,7 @@ class Typical:
         self.count += 1
 
     def of(self, expected_s: float) -> float:
-        """What one attempt comes to that is expected to take so long.
+        """What an attempt that is expected to take this long will use.
 
         As long as few have ended, no more than the mean of them: what a short trial costs is mostly its beginning, and
         says little about a long one.

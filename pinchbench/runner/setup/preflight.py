@@ -89,7 +89,7 @@ def has_own_address(user: UserState, provider: str) -> bool:
     return isinstance(section, dict) and bool({"baseUrl", "api", "request"} & section.keys())
 
 
-def of_asked(asked: AskedModel | None) -> Target | None:
+def target_of(asked: AskedModel | None) -> Target | None:
     """Return what to ask of a judge or of the user's model; None if there is none, or it has no URL."""
     if asked is None or asked.base_url is None:
         return None

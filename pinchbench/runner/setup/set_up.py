@@ -37,7 +37,7 @@ from pinchbench.runner.setup.preflight import (
     check_model_names,
     check_thinking,
     names_to_check,
-    of_asked,
+    target_of,
 )
 from pinchbench.runner.setup.run_folders import HOMES
 from pinchbench.runner.setup.this_machine import Machine, identified
@@ -219,7 +219,7 @@ async def set_up(
     run.redactor.learn(secrets_of(machine.user, config.api_key_env, playing, *(one.api_key_env for one in judges)))
     # before OpenClaw is looked at, which takes seconds; other machines ask the model themselves
     asks_model = bool(prepared.slots) and pool is None
-    targets = tuple(map(of_asked, (*judges, prepared.user_model)))
+    targets = tuple(map(target_of, (*judges, prepared.user_model)))
     config = await ask_before_run(config, machine, targets, tell=observer.tell, asks_model=asks_model)
     run = run.settled(config)
     prepared = run.prepared

@@ -118,4 +118,4 @@ def test_many_tasks_are_named_up_to_a_dozen_and_without_an_interval_nothing_is_e
 
     [only] = [line for line in many if line.startswith("Only mock/b passes 14: task_0, ")]
     assert (only.count(","), only.endswith(" and 2 more.")) == (11, True)
-    assert "In brackets" not in one
+    assert "in parentheses" not in one

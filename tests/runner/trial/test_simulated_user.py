@@ -171,7 +171,7 @@ async def test_a_run_is_stopped_while_its_user_is_asked_and_resumed_with_the_use
         results.append(await run_benchmark(config, handle_signals=True))
     [stopped] = results
     [outcome] = stopped.outcomes
-    assert (outcome.reason, outcome.note) == (Reason.INTERRUPTED, "stopped while the user's message was awaited")
+    assert (outcome.reason, outcome.note) == (Reason.INTERRUPTED, "stopped while waiting for the user's message")
     assert (stopped.interrupted, stopped.grades) == ("SIGINT", {})
     assert living(tmp_path) == []
 

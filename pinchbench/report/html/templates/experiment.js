@@ -19,9 +19,9 @@
 
   // Two trials side by side
   const data = new Map(all("script.trial-data").map((script) => [script.dataset.anchor, script]));
-  const told = document.getElementById("pairs");
-  const pairs = told ? JSON.parse(told.textContent) : {};
-  const baseline = told?.dataset.baseline;
+  const embedded = document.getElementById("pairs");
+  const pairs = embedded ? JSON.parse(embedded.textContent) : {};
+  const baseline = embedded?.dataset.baseline;
   const addressOf = (anchor) => `#pair/${anchor.split("/").map((part) => encodeURIComponent(part).replaceAll("%40", "@")).join("/")}`;
   const split = (anchor) => [anchor.slice(0, anchor.indexOf("/")), anchor.slice(anchor.indexOf("/") + 1)];
   const taskOf = (trial) => trial.replace(/@\d+$/, "");
