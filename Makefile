@@ -15,14 +15,14 @@ help:
 	@echo "make repeat     make test N=20 times next to BUSY=2 busy processes, until one fails"
 	@echo "make attacks    what an agent can do to the measurement at each level of the sandbox, as a table (forty minutes)"
 	@echo "make suite      write the tasks' generated files, the values in their checks, and the tables in tasks/README.md"
-	@echo "make forms      twenty fresh forms of each task that has them: made, and checked as the public tasks are"
+	@echo "make forms      twenty fresh forms of each task that has them, checked like the public tasks"
 	@echo "make docs       write the generated pages of the documentation and build it into .site/"
 	@echo "make bench      the benchmarks of tests/bench, printed as tables"
 	@echo "make chaos      a run of 200 trials, killed 100 times and resumed each time"
-	@echo "make mutants    small wrong edits of the package, one at a time: which of them do the tests notice? (ten minutes)"
-	@echo "make fuzz       100 000 hostile inputs to all that reads files, replies and outputs (ten minutes)"
+	@echo "make mutants    small wrong edits to the package, one at a time, and which test catches each (ten minutes)"
+	@echo "make fuzz       100,000 hostile inputs to every parser of files, replies and outputs (ten minutes)"
 
-# The virtual environments: made anew when pyproject.toml changes.
+# The virtual environment, which is updated when pyproject.toml changes.
 $(BIN)/pinchbench-async: pyproject.toml | $(VENV)/.python
 	@echo "Installing the Python packages into $(VENV)." >&2
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable . || { \
@@ -35,7 +35,7 @@ $(VENV)/.dev: $(BIN)/pinchbench-async
 	  echo "The development packages could not be installed; check the network and run this again." >&2; exit 1; }
 	@touch $@
 
-# What the tests need beside Python: a missing part is named before the first test.
+# What the tests need besides Python: a missing part is named before the first test.
 $(VENV)/.browser: tests/chromium.py | $(VENV)/.dev
 	@$(BIN)/python tests/chromium.py >&2
 	@touch $@

@@ -1,4 +1,4 @@
-"""Checks in the test's own process, for tests of what becomes of grades: a process costs more than a fake trial."""
+"""Run checks in the test's own process: a process for each takes more CPU time than a trial of the fake OpenClaw."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ async def _answer_here(spec: ProcessSpec, *, timeout_s: float) -> ProcessEnd:
 
 @contextmanager
 def checks_here() -> Iterator[None]:
-    """Let checks that a runner in this process starts run here."""
+    """Run the checks of runners in this process here, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checks, "supervise", _answer_here)
         yield

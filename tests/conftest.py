@@ -262,7 +262,7 @@ def checks_in_process() -> Iterator[None]:
 
 @pytest.fixture
 def checks_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give checks processes of their own nevertheless, in a module that uses `checks_in_process`."""
+    """Run checks in processes of their own, in a module that uses `checks_in_process`."""
     monkeypatch.setattr("pinchbench.grading.checks.supervise", supervise)
 
 

@@ -33,7 +33,7 @@ def take_cluster(cluster: str | None) -> str | None:
 
 
 def on_cluster(work: Work[T], head: str | None, *, runs: int | None = None) -> Work[T]:
-    """Return the work of a run with its slots on the nodes of the cluster with this head; as it is without one.
+    """Return the work of a run with its slots on the nodes of the cluster with this head; unchanged without a head.
 
     With `runs`, it is the work of so many runs, which share the nodes. Raises ClusterError when Ray is not installed.
     """

@@ -71,7 +71,7 @@ def check_alike(name: str, ready: NodeReady, prepared: Prepared, versions: Mappi
 
 
 def common_served(nodes: Sequence[NodeReady]) -> ServedModel:
-    """Return what the endpoints of all nodes say of the model. Raises ClusterError if they differ (pure)."""
+    """Return the model as the endpoints of all nodes describe it. Raises ClusterError if they differ (pure)."""
     if any(node.served != nodes[0].served for node in nodes):
         raise ClusterError(
             "The endpoints of the nodes do not say the same of the model, such as another context window: serve it in"

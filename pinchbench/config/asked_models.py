@@ -24,7 +24,7 @@ class AskedModel:
 
     Attributes:
         option: the option that names the model.
-        whose: who answers, for sentences, and `owner` whose settings these are.
+        whose: the name of the model's role in sentences, and `owner` its possessive.
         model: a model of the endpoint; with a provider's prefix (`openai/`, `openrouter/`, `anthropic/`) and no
             `base_url`, that provider's.
         base_url: the endpoint; None for the provider's own.

@@ -19,12 +19,12 @@ class Status(StrEnum):
 
 
 class Ending(StrEnum):
-    """What an attempt came to: every one that ended by itself is exactly one of the first five.
+    """How an attempt ended: every one that ended by itself has exactly one of the first five.
 
-    `infrastructure` failed for infrastructure reasons, is in no score and may be retried; `untrusted` is in no score
-    either, as its agent has tampered with the evidence or seen the answers, and is final: a retry would be a second
-    chance. `interrupted` was ended from outside and is no end of its own: the same attempt is made again when the run
-    is resumed. So is one that was not begun, as a prerequisite of its task is missing.
+    `infrastructure` failed for infrastructure reasons, is in no score and may be retried. `untrusted` is in no score
+    either, because its agent tampered with the evidence or has seen the answers; it is final, since a retry would be a
+    second chance. `interrupted` was ended from outside: when the run is resumed, the attempt is made again. So is one
+    that was not started because a prerequisite of its task is missing.
     """
 
     COMPLETED = "completed"
@@ -37,13 +37,13 @@ class Ending(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a trial ended as it did: one name a situation, and the class that it belongs to, its `ending`."""
+    """Why a trial ended as it did: one name per situation, each with its class, `ending`."""
 
     _value_: str
     ending: Ending
 
     def __new__(cls, value: str, ending: Ending = Ending.INFRASTRUCTURE) -> Self:
-        """Make a member; `Reason(value)`, without its ending, returns the one that there is."""
+        """Create a member. `Reason(value)`, without an ending, looks an existing one up."""
         reason = str.__new__(cls, value)
         reason._value_ = value
         reason.ending = ending

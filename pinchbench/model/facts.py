@@ -83,9 +83,9 @@ class WireFacts:
         queued_s: how long the wire held requests back, summed, in seconds.
         between_s: how long no request was at the provider between two of the same turn: tools, and OpenClaw itself.
         prompts: what the prompts consist of; unset in results of earlier releases.
-        unasked_tokens: what automations used in sessions of their own, while nobody had asked for anything; unset as
+        unasked_tokens: what automations used in sessions of their own, without a request from the user; unset like
             `prompts`.
-        start_s: how long OpenClaw took from its start to its first request, in seconds; unset as `prompts`.
+        start_s: how long OpenClaw took from its start to its first request, in seconds; unset like `prompts`.
     """
 
     calls: int = 0

@@ -1,4 +1,4 @@
-"""The processes of a task's agent: a turn's, or its gateway's and the settings of that, in the home's sandbox."""
+"""The processes of a task's agent in the home's sandbox: one for each turn, or a gateway with its settings."""
 
 from __future__ import annotations
 

@@ -75,8 +75,8 @@ async def compiled_code(
     """Return the folder with this OpenClaw's compiled code for turns at this level, and fill it if it is missing.
 
     `env` is the user's environment; `set_up` gets the next step. None if OpenClaw has no package.json next to it or the
-    turn that fills the folder fails: then turns compile what they load, and are slower; `tell` gets that sentence. A
-    cancellation ends that turn, and leaves nothing.
+    turn that fills the folder fails: then turns compile what they load, and are slower; `tell` gets a warning. A
+    cancellation ends that turn, and leaves nothing behind.
     """
     base = {name: value for name, value in env.items() if name in PASSED}
     name = await to_thread.run_sync(_name, openclaw, level, base)

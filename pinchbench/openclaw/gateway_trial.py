@@ -59,7 +59,7 @@ class _Watcher:
         match report.kind:
             case "run_begins":
                 self._follow(report.session, report.id)
-            case "message" if not self.own.stop.is_set():  # what OpenClaw says when it is ended is none
+            case "message" if not self.own.stop.is_set():  # not what OpenClaw says when it is ended
                 self.chat.add(report.now / 1000, ASSISTANT, report.to, report.text, report.media)
                 if self.chat.is_full:
                     self._exceed("more chat than can be kept")

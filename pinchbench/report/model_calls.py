@@ -148,7 +148,7 @@ class CostReasons:
     """What trials used, and why. Only trials whose prompts were recorded count, of which there must be one.
 
     `usage` is the provider's, `cost_usd` OpenClaw's, None if it is not known. `parts` are characters, `unasked` the
-    tokens that automations used while nobody had asked for anything.
+    tokens that automations used without a request from the user.
     """
 
     trials: int

@@ -121,7 +121,7 @@ class Catalogue:
     def follow(self, files: RunFiles) -> Iterator[LiveRun]:
         """Take a run, read up to now, or to half a second ago: it is read again for all its clients at once.
 
-        Where another thread reads it, that is waited for. Raises ResultsError if it can't be read.
+        Waits while another thread reads it. Raises ResultsError if it can't be read.
         """
         with self._lock:
             one = self._followed.get(files.name)
@@ -149,7 +149,7 @@ class Catalogue:
         return self._past(files, _signature(files))
 
     def items(self) -> FoundItems:
-        """Return the statistics of tasks, of the version of each that the newest run has."""
+        """Return the statistics of tasks, each in the version that the newest run has."""
         return self._items(self.output_dir, tuple(_stat(files.aggregate) for files in self.runs()))
 
 

@@ -80,7 +80,7 @@ class FixtureFolders:
         return self.after(*(folder / task_id for folder in self.named))
 
     def after(self, *places: Path) -> FixtureFolders:
-        """Return these folders with others before them, if they are there."""
+        """Return these folders, preceded by those of `places` that exist."""
         found = tuple(place.resolve() for place in places if place.is_dir())
         return FixtureFolders(folders=(*found, *self.folders), named=(*places, *self.named))
 

@@ -1,4 +1,4 @@
-"""Reading what a task's head says about what is around the agent: services, abilities, clock, timeline (pure)."""
+"""Reading the keys of a task's head about the agent's world: services, abilities, clock, timeline (pure)."""
 
 from __future__ import annotations
 

@@ -86,8 +86,8 @@ class Pacer:
     async def acquire(self, trial: str, *, waits: Callable[[], None] | None = None) -> float:
         """Wait for this trial's turn, and return when it came, on the clock of anyio.
 
-        The caller has to `release`, after it has said what became of the request, unless it is cancelled meanwhile.
-        `waits` is called if it is not this trial's turn at once.
+        The caller must call `succeed` or `refuse` and then `release`, unless it is cancelled while it waits. `waits` is
+        called if it is not this trial's turn at once.
         """
         if self._queues or not self._has_room():
             if waits is not None:

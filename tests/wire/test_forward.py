@@ -1,4 +1,4 @@
-"""What a provider asks to wait is read from its headers; redirects are followed within the provider."""
+"""The wait that a provider requests is read from its headers; redirects are followed within the provider."""
 
 from datetime import UTC, datetime
 

@@ -58,8 +58,8 @@ def find_history(
 ) -> tuple[Sequence[Candidate], Sequence[str]]:
     """Read a user's conversations that began after `since`, in seconds since the epoch. Blocks; writes nothing.
 
-    Returns the newest first, and a sentence on each session that could not be read. `until` is now: how often something
-    is asked in a month is what there is until then.
+    Returns the newest first, and a sentence on each session that could not be read. `until` is the end of the period
+    from which monthly rates are computed.
 
     `config` is the user's OpenClaw config, which names the agents' workspaces: files are read nowhere else. Raises
     ConfigError as `stored_sessions`.

@@ -96,7 +96,7 @@ def _of_database(state: Path, agent: str) -> Iterator[StoredSession]:
 
 
 def _copy_unchanged(database: Path, copy: Path, state: Path) -> None:
-    """Copy a database and its log, again if they change meanwhile. Raises OSError."""
+    """Copy a database and its log, and start again if they change meanwhile. Raises OSError."""
     for _ in range(COPY_TRIES):
         before = _stamp(database)
         if sum(size for _, size in before) > MAX_DATABASE_BYTES:

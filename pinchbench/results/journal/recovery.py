@@ -124,7 +124,7 @@ class Line:
 def read_lines(path: Path, chain: Chain) -> Iterator[Line]:
     """Read a journal line by line and check each line with `chain`. Blocks.
 
-    A torn line and any other invalid record give no record: a writer that goes on begins a new line. Raises
+    A torn line, like any other invalid one, has no record; a writer that continues begins a new line. Raises
     ResultsError if the file can't be read.
     """
     try:

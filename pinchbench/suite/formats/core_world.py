@@ -1,4 +1,4 @@
-"""What is around an agent in a task of clawbench Core: its background services, and its scripted user."""
+"""The background services and the scripted user of a task of clawbench Core."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _PATH = re.compile(r"/?[!-~]*")
 
 
 def read_services(fields: FieldReader, setup: Mapping[str, YamlNode]) -> tuple[tuple[Service, ...], Mapping[str, str]]:
-    """Return the services of a set-up, which work in the workspace, and what stands for their ports and addresses.
+    """Return the services of a set-up, which work in the workspace, and their ports and addresses by placeholder.
 
-    What can't be had here is a problem.
+    What can't be provided here is a problem.
     """
     marks = {WORKSPACE_MARK: WORKSPACE, "{python_exe}": "python3"}
-    told: dict[str, str] = {}
+    placeholders: dict[str, str] = {}
     found: list[Service] = []
     items = fields.items(setup, "background_services")
     if len(items) > MAX_SERVICES:
@@ -49,14 +49,14 @@ def read_services(fields: FieldReader, setup: Mapping[str, YamlNode]) -> tuple[t
         port = fields.whole(values, "port", _free_port(found), low=LOWEST_PORT, high=65535)
         if reason := port_problem(port, found):
             fields.problem(values.get("port", item), reason)
-        told[f"{{{name}_port}}"] = str(port)
+        placeholders[f"{{{name}_port}}"] = str(port)
         nulls = {key for key, value in (item.fields or {}).items() if value.is_null}
         url, ready = ("", "") if "url_template" in nulls else _address(fields, values, port)
         ready = "" if "ready_path" in nulls else ready
         if url:
-            told[f"{{{name}_url}}"] = url
-        found.append(_service(fields, item, values, {**marks, **told}, name=name, port=port, ready=ready))
-    return tuple(found), told
+            placeholders[f"{{{name}_url}}"] = url
+        found.append(_service(fields, item, values, {**marks, **placeholders}, name=name, port=port, ready=ready))
+    return tuple(found), placeholders
 
 
 def _free_port(others: list[Service]) -> int:

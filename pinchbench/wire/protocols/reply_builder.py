@@ -136,8 +136,8 @@ class Protocol(ABC):
     """Reads what requests and replies say. Nothing raises: what a body does not say is empty.
 
     Attributes:
-        endpoint: the end of the paths at which a model answers. What stands before it is the provider's own.
-        end_mark: the data of the event that ends a stream and is no JSON; empty if there is none.
+        endpoint: the end of the paths at which a model answers; what comes before it is the provider's own.
+        end_mark: the data, not JSON, of the event that ends a stream; empty if there is none.
     """
 
     name: ClassVar[ProtocolName]
