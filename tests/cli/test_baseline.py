@@ -149,7 +149,7 @@ def test_an_incomplete_run_keeps_its_exit_code_whatever_the_gate_says(tmp_path: 
     assert done.returncode == 5, done.stderr
     assert "task_0: no model call (infrastructure failure; not in the score)" in done.stderr
     assert "Gate, score<0.9: failed." in done.stderr
-    assert "The run is not complete, which decides its exit code, not the gate.\n" in done.stderr
+    assert "The run is incomplete, and its exit code says so, whatever the gate says.\n" in done.stderr
 
 
 @pytest.mark.parametrize(

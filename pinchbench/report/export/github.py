@@ -72,7 +72,7 @@ def _gate(gate: GateRecord) -> Iterator[str]:
             yield from _listed(rows, rest="more tasks")
             yield "\n</details>\n"
     if not gate.is_complete:
-        yield "\n> The run is not complete, which decides its exit code, not the gate.\n"
+        yield "\n> The run is incomplete, and its exit code says so, whatever the gate says.\n"
 
 
 def _categories(run: PastRun) -> Iterator[str]:

@@ -89,7 +89,7 @@ def gate_lines(record: GateRecord) -> Iterator[str]:
             yield f"Not compared: {', '.join(names)} ({why})."
         yield from baseline.warnings
     if not record.is_complete:
-        yield "The run is not complete, which decides its exit code, not the gate."
+        yield "The run is incomplete, and its exit code says so, whatever the gate says."
 
 
 def counted(number: int, noun: str) -> str:

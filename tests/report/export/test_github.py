@@ -127,5 +127,5 @@ def test_the_gate_names_its_baseline_its_margin_and_what_was_not_compared(tmp_pa
     assert "<summary>Not compared: 2 tasks</summary>" in summary
     assert "in quarantine; too few repetitions&#58; 1 with a score instead of 5" in summary
     assert "only in this run" in summary
-    assert "The run is not complete" in summary
+    assert "The run is incomplete" in summary
     assert not re.search(r"<script>|\(http://|@someone|</details> ", summary)

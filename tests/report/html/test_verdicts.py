@@ -98,7 +98,7 @@ def test_each_rule_of_a_gate_is_shown_with_its_verdict_and_why_tasks_were_not_co
         assert card.locator("li .badge").all_inner_texts() == ["passed", "failed"]
         assert [card.locator(f"li .badge.{look}").count() for look in ("good", "bad")] == [1, 1]
         assert f"The baseline is {MISCHIEF} of example/low; the margin is 0.05." in card.inner_text()
-        assert "The run was not complete" in card.inner_text()
+        assert "The run was incomplete" in card.inner_text()
         card.locator("summary").click()
         assert card.locator("dd").first.inner_text().startswith("in quarantine; varies: ")
         assert violations(watched.page) == []

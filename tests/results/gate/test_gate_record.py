@@ -27,7 +27,7 @@ def test_it_is_read_as_it_was_written_and_verify_does_not_mind(tmp_path: Path) -
     assert check_run(run.files) == before
     assert [*gate_lines(record)] == [
         "Gate, score<0.8: failed. The score 0.500 is below 0.8.",
-        "The run is not complete, which decides its exit code, not the gate.",
+        "The run is incomplete, and its exit code says so, whatever the gate says.",
     ]
 
 
