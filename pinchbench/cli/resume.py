@@ -59,7 +59,7 @@ def resume(
         options = model_settings(options, options["model"])
     given = {**options, "judge": judge, "user": user}
     settings = config_fields({name: value for name, value in given.items() if value not in (None, False, ())})
-    settings.setdefault("preflight", True)  # not as in the run
+    settings.setdefault("preflight", True)  # whatever the run's was
     if run is not None and (experiment := find_experiment(run, absolute_path(output_dir, option="--output-dir"))):
         go_on_with_experiment(
             experiment,

@@ -68,7 +68,7 @@ class BlockCoordinator:
         state.apply(record)
         match record:
             case RunResumed(tasks=tasks) if tasks:
-                self.sequential = self._folded()  # trials of the tasks that were changed count no more
+                self.sequential = self._folded()  # trials of changed tasks no longer count
             case TrialFinished(outcome=outcome) if is_settled(state, outcome.key):
                 self.sequential.settle(variant, outcome.key, score(state, outcome.key))
             case GradeGiven(grade=grade) if is_settled(state, grade.key):

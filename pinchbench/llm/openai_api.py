@@ -159,7 +159,7 @@ class RequestOptions:
         return None
 
     def meet(self, other: RequestOptions) -> RequestOptions:
-        """Return what both request."""
+        """Combine two sets of options: each parameter is as restricted as in either."""
         return RequestOptions(
             format=max(self.format, other.format),
             limit=max(self.limit, other.limit),

@@ -220,12 +220,12 @@ def cost_reasons(trials: Iterable[tuple[Usage, WireFacts | UnsetType | None]]) -
 
 
 def reasons_of(side: Sample) -> CostReasons | None:
-    """Return those of a side of a comparison."""
+    """Return the reasons of one side of a comparison."""
     return cost_reasons((one.usage, one.wire) for task in side.tasks.values() for one in task.valid)
 
 
 def reason_texts(found: CostReasons) -> dict[str, str]:
-    """Return the reasons in words, by what each is about."""
+    """Return the reasons in words, by subject."""
     parts = ", ".join(
         f"{name} {100 * size / (sum(found.parts) or 1):.0f}%" for name, size in zip(PARTS, found.parts, strict=True)
     )

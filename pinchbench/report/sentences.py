@@ -144,14 +144,14 @@ MOST_CAUSED = 12
 
 
 def left_out_reasons(totals: Aggregate) -> str:
-    """Return why trials of a run are in no score, each reason with their number; empty if all are."""
+    """Return why trials of a run are in no score, with the number for each reason; empty if all are."""
     left = totals.left_out
     tasks = f"; {many(left.tasks_without_score, 'task')} without any score" if left.tasks_without_score else ""
     return left_out_text(left, stopped=totals.counts.reasons.get(Reason.INTERRUPTED, 0)) + tasks
 
 
 def left_out_text(left: LeftOut | SideLeftOut, *, stopped: int = 0) -> str:
-    """Return why trials are in no score, `stopped` ones among those of the infrastructure; empty if all are."""
+    """Return why trials are in no score; empty if all are. `stopped` are part of the infrastructure failures."""
     reasons = {
         "ungraded": left.ungraded,
         "failed for infrastructure reasons": left.infrastructure - stopped,

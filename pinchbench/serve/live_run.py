@@ -49,9 +49,9 @@ Json = dict[str, object]
 
 @dataclass(kw_only=True, eq=False)
 class ListedTrial:
-    """A trial in a list: which task it belongs to, and what makes its row of what came of it so far.
+    """A trial in a list: its task, and a function that makes its row from its outcome so far.
 
-    The row is made when it is looked at, from any thread: of tens of thousands of trials a page shows some hundreds.
+    The row is made when it is first read, in any thread: a page shows some hundreds of tens of thousands of trials.
     """
 
     key: TrialKey

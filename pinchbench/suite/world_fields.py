@@ -33,7 +33,7 @@ _STEPS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"message": ("from",), "interrupt": ("after_calls",), "advance": (), "advance_to": (), "service": ("path", "body")}
 )
 LOWEST_PORT, HIGHEST_PORT = 1024, 65535  # those below are for root
-MAX_LIMIT_S = 600.0  # until a service is up
+MAX_LIMIT_S = 600.0  # until a service is ready
 _SERVICE_KEYS = ("name", "command", "port", "folder", "ready", "limit", "env")
 _SERVICE_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")

@@ -108,7 +108,7 @@ class Pacer:
         self._admit()
 
     def refuse(self, began_at: float, retry_after_s: float | None) -> None:
-        """Count a 429 for a request that was sent then."""
+        """Count a 429 for a request that was sent at `began_at`."""
         is_smaller = self._window.refuse(
             began_at=began_at,
             in_flight=self._in_flight,

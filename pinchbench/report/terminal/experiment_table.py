@@ -111,7 +111,7 @@ class ExperimentView:
                 live.update(Text(""), refresh=True)
 
     async def _repeat(self, every_s: float, show: Callable[[list[Text]], None]) -> None:
-        """Show the table again and again, where it has changed and is read, until cancelled."""
+        """Show the table when it has changed and the output can take it, until cancelled."""
         shown: list[Text] = []
         while True:
             await anyio.sleep(every_s)

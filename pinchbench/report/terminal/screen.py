@@ -35,7 +35,7 @@ NO_ESTIMATE = "time left –"
 
 
 def screen_rows(run_progress: RunProgress, now: float, *, columns: int, rows: int) -> list[Text]:
-    """Return what is drawn on a terminal of this size, from the top, one row each, fewer than it has."""
+    """Return the rows to draw on a terminal of this size, from the top: fewer than it has."""
     width = max(1, columns - SPARE_COLUMNS)
     most = max(1, rows - 1)
     totals = list(_packed(totals_parts(run_progress, now), max(1, columns - ECHO_COLUMNS)))[:most]

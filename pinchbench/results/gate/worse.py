@@ -139,7 +139,7 @@ class _Noise:
         return sqrt((student_t(self.freedom) * self._error(self.shares)) ** 2 + self._unseen(self.fewest) ** 2)
 
     def tells(self, mean: float, margin: float, *, repetitions: int) -> bool:
-        """Whether a verdict is to be expected with a power of 80% if B has so many, and A as many or more."""
+        """Whether a verdict can be expected, with a power of 80%, if B has these repetitions and A at least as many."""
         a, b = min(self.shares[0], 1 / repetitions), 1 / repetitions
         error, unseen = self._error((a, b)), self._unseen(round(self.tasks / max(a, b)))
         is_as_good = sqrt((Z * error) ** 2 + unseen**2) + Z_POWER * error <= margin + mean

@@ -96,7 +96,7 @@ class FollowedRun:
         """Read the facts of the run. Blocks. Raises ResultsError if there is no such run."""
         self.facts = read_facts(files.provenance)
         self.state = RunState(created_at=self.facts.created_at)
-        self.records = 0  # so many were read
+        self.records = 0  # how many were read
         self._files = files
         self._tail = JournalTail(files.journal)
         self._has_begun = False

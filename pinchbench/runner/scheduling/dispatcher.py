@@ -89,7 +89,7 @@ class Dispatcher:
         self._noted: dict[TrialKey, int] = {}  # how many answers of 429 a running attempt has been reported with
         self._probe: TrialKey | None = None
         self._is_paused = False  # by the user
-        self._paces: list[Pace] = []  # these three: what the call that runs has decided so far
+        self._paces: list[Pace] = []  # these three: what the current call has decided so far
         self._notices: list[str] = []
         self._ends_agents = False
         self.stopped = ""
