@@ -124,15 +124,17 @@ def _reply_to(asked: Asked) -> Callable[[], bytes] | None:
 def _leaks(key: str, folder: Path, found: set[str]) -> None:
     """Look for the key in environments and command lines of OpenClaw's processes, and in the homes.
 
-    The wire has it, and what the runner itself asks of Node at its start.
+    The wire has it, and what the runner itself asks of Node at its start, and a child that still is the runner's copy.
     """
+    own = psutil.Process().cmdline()
     for process in psutil.Process().children(recursive=True):
         try:
-            words = " ".join([*process.environ().values(), *process.cmdline()])
-            name = " ".join(process.cmdline())
+            command = process.cmdline()
+            words = " ".join([*process.environ().values(), *command])
         except psutil.Error:
             continue
-        if key in words and "pinchbench.wire" not in name and not name.endswith("node --version"):
+        name = " ".join(command)
+        if key in words and command != own and "pinchbench.wire" not in name and not name.endswith("node --version"):
             found.add(name[:200])
     # unlike `rglob`, it goes on where a folder has gone meanwhile
     paths = (Path(place, name) for place, _, names in os.walk(folder) for name in names)
