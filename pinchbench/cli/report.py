@@ -12,10 +12,11 @@ from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import OUTPUT_DIR
 from pinchbench.cli.output import print_result, warn_of_altered
 from pinchbench.config.settings import absolute_path
-from pinchbench.errors import ConfigError
+from pinchbench.errors import ConfigError, ResultsError
 
 if TYPE_CHECKING:
     from pinchbench.experiment.experiment_record import ExperimentFiles
+    from pinchbench.results.paths import RunFiles
 
 
 @click.command(context_settings=CONTEXT)
@@ -27,10 +28,10 @@ if TYPE_CHECKING:
 def report(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> None:
     """Write a run, several, or an experiment as one HTML page, and print its path.
 
-    RUN is a run's id, its folder, or its results file, or the folder of an experiment. The page holds everything,
-    transcripts included, and needs no network: it can be sent to others, opened from a disk, and printed. That of an
-    experiment holds the conversations of tasks on which variants differ, and links to the pages of its runs, which are
-    written too.
+    RUN is a run's id, its folder, or its results file; a model, which stands for its complete runs as in `compare`; or
+    the folder of an experiment. The page holds everything, transcripts included, and needs no network: it can be sent
+    to others, opened from a disk, and printed. That of an experiment holds the conversations of tasks on which variants
+    differ, and links to the pages of its runs, which are written too.
 
     \b
     pinchbench-async report 20260102-030405-9f3a
@@ -39,13 +40,12 @@ def report(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> N
     from pinchbench.experiment.experiment_record import find_experiment
     from pinchbench.report.html.report_page import write_report
     from pinchbench.results.finished_run import read_run
-    from pinchbench.results.paths import find_run
 
     folder = absolute_path(output_dir, option="--output-dir")
     if len(runs) == 1 and (experiment := find_experiment(runs[0], folder)) is not None:
         _write_experiment(experiment, output)
         return
-    found = list(dict.fromkeys(find_run(run, folder) for run in runs))
+    found = list(dict.fromkeys(files for run in runs for files in _runs_of(run, folder)))
     if output is None:
         if len(found) > 1:
             raise ConfigError("A page of several runs belongs to none of their folders: say where with --output FILE.")
@@ -56,6 +56,17 @@ def report(*, runs: tuple[str, ...], output: Path | None, output_dir: Path) -> N
     warn_of_altered(past, evidence=True)
     write_report(past, path)
     print_result(path)
+
+
+def _runs_of(name: str, output_dir: Path) -> list[RunFiles]:
+    """Find a run, or the runs that a comparison takes of a model. Raises ResultsError."""
+    from pinchbench.results.compare.samples import find_side
+    from pinchbench.results.paths import find_run
+
+    try:
+        return [find_run(name, output_dir)]
+    except ResultsError:
+        return [find_run(str(folder), output_dir) for folder in find_side(name, output_dir)[1]]
 
 
 def _write_experiment(files: ExperimentFiles, output: Path | None) -> None:

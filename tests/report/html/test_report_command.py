@@ -37,3 +37,16 @@ def test_several_runs_need_a_name_for_their_page(tmp_path: Path) -> None:
     assert "--output" in str(refused.exception)
     assert done.stdout == f"{tmp_path / 'both.html'}\n"
     assert (tmp_path / "both.html").is_file()
+
+
+def test_a_model_stands_for_its_runs_as_in_comparisons(tmp_path: Path) -> None:
+    write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, model="mock/m2", run_id="20260102-030000-0003"))
+    _runs(tmp_path)
+
+    one = CliRunner().invoke(cli, ["report", "mock/m2", "--output-dir", str(tmp_path)], catch_exceptions=False)
+    several = CliRunner().invoke(cli, ["report", "mock/m1", "--output-dir", str(tmp_path)])
+    none = CliRunner().invoke(cli, ["report", "mock/m3", "--output-dir", str(tmp_path)])
+
+    assert one.stdout == f"{tmp_path / 'mock-m2_20260102-030000-0003' / 'report.html'}\n"
+    assert "--output" in str(several.exception)
+    assert "No run is of a model 'mock/m3' either. Did you mean" in str(none.exception)
