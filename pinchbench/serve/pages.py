@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 MOST_DISAGREEMENTS = 200  # on a page: a person looks at the first ones
 MOST_COMPARED = 6  # runs: each further one takes a second
+READ_WAIT_S = 60.0  # for another thread that reads the folder's runs
 REPORT_BYTES = 10_000_000  # of transcripts in a report, which is in memory while it is sent
 REACH = "connect-src 'self'; form-action 'self'"
 TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
@@ -267,6 +268,7 @@ def compare_page(catalogue: Catalogue, names: Sequence[str]) -> Page:
 
 def _newest_of_models(catalogue: Catalogue) -> list[str]:
     """Return the newest run of each model, of those of one suite that have a score; not more than can be compared."""
+    catalogue.refresh(READ_WAIT_S)
     scored = [one for one in catalogue.entries() if one is not None and one.score.mean is not None]
     newest: dict[str, str] = {}
     for one in scored:

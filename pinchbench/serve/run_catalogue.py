@@ -64,7 +64,7 @@ class Catalogue:
         self._reading = Lock()
         self._followed: dict[str, _Followed] = {}
         self._lock = Lock()  # of those that are followed, held for moments only
-        self._past = lru_cache(MOST_PAST)(_read_past)
+        self._past = lru_cache(MOST_PAST)(lambda files, _: read_run(files))
         self._items = lru_cache(1)(_find_items)
         self._is_closed = False
 
@@ -151,10 +151,6 @@ class Catalogue:
     def items(self) -> FoundItems:
         """Return the statistics of tasks, each in the version that the newest run has."""
         return self._items(self.output_dir, tuple(_stat(files.aggregate) for files in self.runs()))
-
-
-def _read_past(files: RunFiles, _signature: Signature) -> PastRun:
-    return read_run(files)
 
 
 def _signature(files: RunFiles) -> Signature:

@@ -50,6 +50,7 @@ def test_every_page_answers(tmp_path: Path) -> None:
     write_run(tmp_path, PlannedRun(trials=random_trials(tasks=4, repetitions=2, seed=2), model="mock/m2"))
     files = write_variants(tmp_path, tasks=3, repetitions=2, variants={"low": 0.4, "high": 0.9})
     with serving(tmp_path) as site:
+        newest = site.ask("/compare")  # before anything else was read
         runs = site.ask("/")
         filtered = site.ask("/?" + urlencode({"model": "mock/m2"}))
         run = site.ask(f"/run/{RUN.name}")
@@ -59,7 +60,6 @@ def test_every_page_answers(tmp_path: Path) -> None:
         earlier = site.ask(f"/run/{RUN.name}/trial/task_again?attempt=1")
         both = [("run", RUN.name), ("run", RUN.name.replace("m1", "m2"))]
         compared = site.ask("/compare?" + urlencode(both))
-        newest = site.ask("/compare")
         experiment = site.ask(f"/experiment/{quote(files.name)}")
 
     for one in (runs, filtered, run, report, coding, trial, earlier, compared, newest, experiment):
@@ -143,6 +143,14 @@ def test_a_search_or_an_attempt_that_means_nothing_is_no_error_of_the_server(sit
     assert odd.status == attempt.status == 200
     assert "<script>alert(1)" not in odd.text
     assert "No trial fits." in odd.text
+
+
+def test_a_folder_without_runs_says_how_to_make_one(tmp_path: Path) -> None:
+    with serving(tmp_path) as site:
+        page = site.ask("/").text
+
+    assert "no runs in this folder yet; <code>pinchbench-async --model MODEL</code> makes one." in page
+    assert "compare the chosen runs" not in page
 
 
 def test_a_run_that_can_t_be_read_is_listed_with_the_reason_and_hides_no_other(tmp_path: Path) -> None:

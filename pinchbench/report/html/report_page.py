@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from contextlib import suppress
+from itertools import count
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from pinchbench.report.html.plots import Drawing
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.overview import Failure
+    from pinchbench.results.overview import Failure, Kind
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.statistics import Estimate
 
@@ -53,6 +55,7 @@ NOT_COUNTED = "Nothing that the tasks' checks count."
 MOST_FAILURES = 8  # are listed with why; the table has all
 MOST_READ_BYTES = 2_000_000  # of a transcript, to find the model's last words
 MOST_WORDS = 240  # characters of them
+_MARKUP = re.compile(r"\*\*|```\w*|^\s*#+\s", re.MULTILINE)  # of Markdown: backticks are shown as code
 CALLS_PART = 2  # the calls of the model may take half of the space of transcripts
 
 
@@ -83,7 +86,10 @@ def run_values(run: PastRun, prefix: str) -> dict[str, object]:
     worked = run.data.sessions
     marked = list(marked_remarks(run.data, run.outcomes, run.grades, run.files))
     notices = [*_unfinished(run, goes_on=goes_on), *((look, text) for look, text in marked if look is not None)]
-    failures = failed_trials(run)
+    turns: defaultdict[tuple[Kind, Reason], count[int]] = defaultdict(count)
+    failures = sorted(
+        failed_trials(run), key=lambda one: next(turns[one.kind, one.outcome.reason])
+    )  # one a cause first
     return {
         "anchor": f"run/{prefix}".rstrip("/"),
         "run": run,
@@ -99,6 +105,7 @@ def run_values(run: PastRun, prefix: str) -> dict[str, object]:
         "more_failures": max(0, len(failures) - MOST_FAILURES),
         "gate": read_gate(run),
         "left_out": left_out_reasons(run.data),
+        "goes_on": goes_on,
         "tasks": tasks,
         "categories": list(dict.fromkeys(task.category for task in tasks)),
         "bars": bars,
@@ -144,7 +151,7 @@ def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:
     rows = tuple(sheet_rows(run.data.events, by_task))
     never = never_text(run.data.events)
     return PageSection(
-        id=_section_id("wrong", prefix),
+        id=f"wrong-{prefix}".strip("-/"),
         title="What went wrong",
         sentences=(COUNTED if rows else NOT_COUNTED, *([f"Not once: {never}."] if never else [])),
         columns=("what", "how often (95%)", "in these tasks") if rows else (),
@@ -158,16 +165,12 @@ def _why_it_costs(data: Aggregate, prefix: str) -> PageSection | None:
     if found is None:
         return None
     return PageSection(
-        id=_section_id("why", prefix),
+        id=f"why-{prefix}".strip("-/"),
         title=WHY,
         sentences=tuple(filter(None, (breaking_sentence(found), CACHES))),
         columns=("what", "in all trials"),
         rows=tuple(reason_texts(found).items()),
     )
-
-
-def _section_id(name: str, prefix: str) -> str:
-    return f"{name}-{prefix.rstrip('/')}" if prefix else name
 
 
 def _causes(run: PastRun, failures: Sequence[Failure]) -> str:
@@ -190,7 +193,7 @@ def _failed_trial(run: PastRun, failure: Failure, prefix: str) -> dict[str, str]
     if size_of(path) <= MOST_READ_BYTES:
         with suppress(ResultsError):
             said = [one.text for one in read_conversation(path) if one.role is Role.ASSISTANT and one.text.strip()]
-            words = safe_line(said[-1], MOST_WORDS) if said else ""
+            words = safe_line(_MARKUP.sub("", said[-1]), MOST_WORDS) if said else ""
     return {
         "name": safe_line(key),
         "title": safe_line(run.facts.title_of(key.task_id)),

@@ -149,14 +149,11 @@ def _category_sections(comparisons: Sequence[Comparison]) -> Iterator[PageSectio
         return
     is_tested = any(own.difference.p is not None for own in every.values())
     explained = dict.fromkeys(text for one in comparisons for text in significance_sentences(one)) if is_tested else {}
-    baseline = comparisons[0].a.label
+    baseline, few = comparisons[0].a.label, "" if is_tested else "; too few tasks for intervals"
     yield PageSection(
         id="categories",
         title="By category",
-        sentences=(
-            f"Scores of {baseline} and differences to it, with an interval where there are enough tasks.",
-            *explained,
-        ),
+        sentences=(f"Scores of {baseline} and differences to it{few}.", *explained),
         columns=("category", "tasks", baseline, *by_side),
         rows=tuple(
             (

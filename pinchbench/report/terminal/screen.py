@@ -127,7 +127,7 @@ def _time_part(run_progress: RunProgress, elapsed_s: float) -> str:
 
 
 def _mean(mean: float, number: int) -> str:
-    return f"mean score {mean:.2f} of {number}"
+    return f"mean {mean:.2f} of {many(number, 'trial')}"
 
 
 def time_left(seconds: float) -> str:
@@ -182,7 +182,7 @@ def _busy_rows(slots: Sequence[tuple[int, Slot]], now: float, width: int) -> Ite
         text.append(f"{number:>{number_width}} ", style="dim")
         if node_width:
             text.append(f"{node:<{node_width}} ", style="dim")
-        text.append(_fitted(key, key_width, kept), style="bold")
+        text.append(set_cell_size(_cut(key, key_width, kept), key_width), style="bold")
         if has_bar:
             share = min(1.0, max(0.0, now - slot.since) / slot.timeout_s) if slot.timeout_s > 0 else 1.0
             full = round(BAR_COLUMNS * share)
@@ -236,7 +236,3 @@ def _cut(text: str, width: int, kept: int = 0) -> str:
         return text
     end = text[len(text) - kept :] if kept + 1 < width else ""
     return f"{set_cell_size(text, max(0, width - 1 - len(end)))}…{end}"
-
-
-def _fitted(text: str, width: int, kept: int = 0) -> str:
-    return set_cell_size(_cut(text, width, kept), width)

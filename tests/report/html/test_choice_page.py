@@ -43,6 +43,10 @@ def test_a_phone_and_a_desk_show_the_answers_and_the_table_without_scrolling_sid
         assert page.locator("#doubts p").all_inner_texts()[: len(more)] == [safe_line(one) for one in more]
         assert page.locator("#choice tbody tr").count() == 3
         assert page.locator("#choice tbody tr").first.locator("th, td").count() == len(columns(choice))
+        for name in ("95% interval", "cost per solved task", "9 of 10 within"):  # too long for half of a phone
+            cell = page.locator(f'#choice tbody td[data-label="{name}"]').first
+            share = cell.evaluate("cell => cell.offsetWidth / cell.parentElement.offsetWidth")
+            assert share == 1 or width > 900, name
         assert "{{ 7 * 7 }} ‹U+202E›gnp" in page.locator("#choice tbody").inner_text()
         assert violations(page) == []
         assert watched.complaints == []

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -182,7 +183,8 @@ def test_a_cost_that_is_not_known_says_how_to_give_a_price(tmp_path: Path) -> No
 
 
 def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: Path) -> None:
-    last = '{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":"All <b>done</b>."}]}}\n'
+    said = [{"type": "text", "text": "## Sum\nAll **<b>done</b>**: `a.txt`."}]
+    last = json.dumps({"type": "message", "message": {"role": "assistant", "content": said}}) + "\n"
     trials = {
         "task_good": (Made(cost_usd=0.5),),
         "task_low": (Made(score=0.25, transcript=last, cost_usd=0.5),),
@@ -202,7 +204,7 @@ def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: 
 
     assert part.answer == "Passed 1 of 2 trials (score 0.5 or more). A passed trial cost $1.01."
     assert [(one["title"], one["name"], one["last_words"]) for one in part.failures] == [
-        ("Sort a pile", "task_low", "All <b>done</b>."),
+        ("Sort a pile", "task_low", "Sum All <b>done</b>: `a.txt`."),
         ("", "task_lost", ""),
     ]
     assert part.failures[0]["why"].startswith("score 0.25: file there 0.25, is clear (judge) 0.25")
@@ -210,6 +212,34 @@ def test_the_page_begins_with_the_answer_and_says_what_failed_and_why(tmp_path: 
     assert ("--no-wire", "true") in part.settings
     assert not {"--infra-retries", "--no-upload"} & set(dict(part.settings))
     assert not {one for _, one in part.notices} & set(part.remarks)
+
+
+def test_the_first_failures_have_as_many_causes_as_possible_and_last_words_have_their_code_marked(
+    tmp_path: Path,
+) -> None:
+    late = Made(score=0.0, reason=Reason.TIMED_OUT)
+    said = [{"type": "text", "text": "See `<b>.txt`."}]
+    low = json.dumps({"type": "message", "message": {"role": "assistant", "content": said}}) + "\n"
+    trials = {f"task_{number}": (late,) for number in range(9)}
+    trials["task_low"] = (Made(score=0.2, transcript=low),)
+    trials["task_lost"] = (Made(score=None, reason=Reason.PROVIDER_ERROR, note="429 Out of quota."),)
+    page = _write(tmp_path, PlannedRun(trials=trials))
+
+    listed = page[page.index("Trials that did not pass") : page.index("The table of tasks has 3 more.")]
+    assert re.findall(r'href="#trial/(\w+)"', listed)[:4] == ["task_0", "task_low", "task_lost", "task_1"]
+    assert "429 Out of quota." in listed
+    assert "The model’s last message: “See <code>&lt;b&gt;.txt</code>.”" in listed
+
+
+def test_what_is_not_in_the_score_of_a_run_that_goes_on_may_still_come(tmp_path: Path) -> None:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=1, has_ended=False))
+    pages = []
+    for goes_on in (True, False):
+        with JournalWriter(files.journal, go_on=True) if goes_on else nullcontext():
+            write_report([read_run(files)], tmp_path / "report.html")
+        pages.append((tmp_path / "report.html").read_text(encoding="utf-8"))
+
+    assert ["<dt>Not in the score yet</dt>" in page for page in pages] == [True, False]
 
 
 def test_of_a_run_without_a_score_nothing_can_be_said(tmp_path: Path) -> None:

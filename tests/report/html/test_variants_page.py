@@ -221,6 +221,7 @@ def test_runs_have_their_names_and_small_categories_are_one_line(tmp_path: Path)
     page = path.read_text(encoding="utf-8")
     small = re.findall(r'<tr><th scope="row">(alone|data)</th>.*>(\d)</td>.*data-label="mock/b">([^<]*)</td>', page)
     assert small == [("alone", "1", "0.000"), ("data", "2", "0.000")]
+    assert "Scores of mock/a and differences to it; too few tasks for intervals." in page
     resume = f"<code>pinchbench-async resume {sides[0].runs[0]}</code> runs or grades them."
     assert f"Excluded from the scores: mock/a 1 of 7 trials (1 failed for infrastructure reasons). {resume}" in page
     assert "Not compared, only in mock/a: task_lost." in page

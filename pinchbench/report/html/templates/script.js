@@ -269,7 +269,7 @@ const page = (() => {
 
   // Addresses: `#trial/…` shows a trial, `#task/…` its row, all else the overview
   const place = document.getElementById("trial");
-  const shared = { all, make, card, facts, message, WHO, showRows, switcher, longText, trialPage }; // for the scripts of other pages
+  const shared = { all, make, card, facts, message, WHO, showRows, switcher, trialPage }; // for the scripts of other pages
   if (!place) return shared;
   const { show, leave } = switcher(place);
   const data = new Map(all("script.trial-data").map((script) => [script.dataset.anchor, script]));
