@@ -217,14 +217,12 @@ def _grounds(choice: Choice) -> Iterator[str]:
     first = choice.candidates[0]
     excluded = [one for one in choice.candidates if one.left_out.total]
     if excluded:
-        counts = (
-            f"{one.label} {one.left_out.total} of {many(one.planned, 'trial')} ({left_out_text(one.left_out)})"
-            for one in excluded
-        )
+        why = left_out_text(sum((one.left_out for one in excluded[1:]), excluded[0].left_out))
+        counts = (f"{one.label} {one.left_out.total} of {many(one.planned, 'trial')}" for one in excluded)
         unfinished = [run for one in excluded if one.side.unfinished for run in one.side.runs]
         which = unfinished[0] if len(unfinished) == 1 else "RUN"
         again = f" `pinchbench-async resume {which}` runs or grades them." if unfinished else ""
-        yield f"Excluded from the scores: {'; '.join(counts)}.{again}"
+        yield f"Excluded from the scores ({why}): {', '.join(counts)}.{again}"
     unlike = {found.setting for one in choice.candidates for found in unlike_settings(first.side, one.side)}
     if unlike:
         yield f"The models' runs also differ in: {', '.join(sorted(unlike))}."

@@ -68,7 +68,7 @@ def _disagreement(run: LiveRun, key: TrialKey, graded: Sequence[JudgeGrade]) -> 
     attempt = run.attempts[key].counting.attempt
     own = run.state.control.overridden.get((key, attempt))
     return Disagreement(
-        trial=str(key),
+        trial=run.name_of(key),
         url=trial_url(run.files.name, key),
         run=run.files.name,
         model=run.model,

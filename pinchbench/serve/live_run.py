@@ -248,7 +248,7 @@ class LiveRun:
             "slots": [self._slot(number, slot, now) for number, slot in sorted(progress.slots.items())],
             "failures": [
                 {
-                    "trial": self._name(one.key),
+                    "trial": self.name_of(one.key),
                     "href": trial_url(self.files.name, one.key),
                     "label": safe_line(words(one.label), 100),
                     "text": safe_line(one.text, 400),
@@ -281,7 +281,7 @@ class LiveRun:
         again = f", attempt {slot.attempt}" if slot.attempt > 1 else ""
         return {
             "slot": number,
-            "trial": f"{self._name(slot.key)}{again}",
+            "trial": f"{self.name_of(slot.key)}{again}",
             "href": trial_url(self.files.name, slot.key),
             "elapsed_s": max(0.0, now - slot.since),
             "node": safe_line(slot.node),
@@ -289,7 +289,8 @@ class LiveRun:
             "call_s": _age_s(recording),
         }
 
-    def _name(self, key: TrialKey) -> str:
+    def name_of(self, key: TrialKey) -> str:
+        """Return a trial's name for people: its task's title if it has one."""
         title = self.facts.title_of(key.task_id)
         return safe_line(f"{title}, repetition {key.repetition}" if title and key.repetition > 1 else title or key)
 

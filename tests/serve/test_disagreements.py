@@ -24,6 +24,7 @@ RUN = PlannedRun(
         "task_seen": (Made(judged=(0.0, 1.0)),),
     },
     grading=GradingType.LLM_JUDGE,
+    titles={"task_far": "Go far"},
 )
 
 
@@ -42,7 +43,7 @@ def test_the_largest_difference_comes_first_and_what_a_person_has_graded_last(tm
     found = sorted_by_difference(disagreements_of(run))
 
     assert [(one.trial, one.difference, one.by_hand) for one in found] == [
-        ("task_far", 0.8, None),
+        ("Go far", 0.8, None),
         ("task_bit", 0.1, None),
         ("task_seen", 1.0, 0.8),
     ]
@@ -76,8 +77,8 @@ def test_the_judges_page_lists_disagreements_before_certificates(
         run = site.ask(f"/run/{files.name}").text
         trial = site.ask(f"/run/{files.name}/trial/task_far").text
 
-    assert re.findall(r'<tr data-row><th scope="row"><a href="[^"]*">(\w+)</a>', every) == [
-        "task_far",
+    assert re.findall(r'<tr data-row><th scope="row"><a href="[^"]*">([\w ]+)</a>', every) == [
+        "Go far",
         "task_x",
         "task_bit",
         "task_seen",
@@ -86,7 +87,7 @@ def test_the_judges_page_lists_disagreements_before_certificates(
     assert "judge-1 <b>0.10</b>, judge-2 <b>0.90</b>" in every
     assert "--trial task_far --score X" in every
     assert "--trial task_seen" not in every, "its own grade is shown instead"
-    assert "task_far" not in one
+    assert "Go far" not in one
     assert nowhere.status == 404
     assert f'<a href="/judges?run={files.name}">Where they disagree</a>' in run
     assert '"judge-2"' in trial

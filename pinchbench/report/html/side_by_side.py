@@ -160,7 +160,7 @@ def _trial(name: str, run: PastRun, key: TrialKey, most_bytes: int) -> dict[str,
     score = run.score(key)
     return {
         "variant": name,
-        "title": safe_line(key),
+        "title": safe_line(run.facts.title_of(key.task_id) or key),
         "facts": [
             ("score", "none" if score is None else f"{score:.2f}"),
             ("ended as", words(outcome.reason)),

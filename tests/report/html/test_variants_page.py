@@ -174,13 +174,15 @@ def test_what_an_agent_wrote_stays_text_in_both_trials(browser: Browser, tmp_pat
     shown = []
     for number, score in enumerate((1.0, 0.0)):
         trials = {"task": (Made(score=score, transcript=lines * (number + 1)),)}
-        run = read_run(write_run(tmp_path, PlannedRun(trials=trials, run_id=f"20260102-030000-000{number}")))
+        planned = PlannedRun(trials=trials, titles={"task": "Sort"}, run_id=f"20260102-030000-000{number}")
+        run = read_run(write_run(tmp_path, planned))
         shown.append(ShownVariant(name=f"v{number}", run=run, side=side_of([run], label=f"v{number}")))
     path = tmp_path / "experiment.html"
     sides = [one.side for one in shown if one.side is not None]
     _write(path, name=MISCHIEF, variants=shown, comparisons=compare(sides))
 
     with opened(browser, path, anchor="#pair/v1/task") as watched:
+        expect(watched.page.locator("#pair h1")).to_have_text("Sort: v0 and v1")
         fold = watched.page.locator("#pair details.alike")
         fold.locator("summary").first.click()
         assert fold.inner_text().count("<img src=x onerror=alert(2)> {{ 7 * 7 }} ‹U+202E›gnp") >= 2
@@ -223,6 +225,6 @@ def test_runs_have_their_names_and_small_categories_are_one_line(tmp_path: Path)
     assert small == [("alone", "1", "0.000"), ("data", "2", "0.000")]
     assert "Scores of mock/a and differences to it; too few tasks for intervals." in page
     resume = f"<code>pinchbench-async resume {sides[0].runs[0]}</code> runs or grades them."
-    assert f"Excluded from the scores: mock/a 1 of 7 trials (1 failed for infrastructure reasons). {resume}" in page
+    assert f"Excluded from the scores (1 failed for infrastructure reasons): mock/a 1 of 7 trials. {resume}" in page
     assert "Not compared, only in mock/a: task_lost." in page
     assert '<th scope="col">mock/b</th>' in page

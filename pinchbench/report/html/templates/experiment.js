@@ -52,7 +52,7 @@
     if (pair) for (const side of own) side[alike]?.classList.add("first-difference");
     const anchors = Object.keys(pairs);
     const column = (side, messages) => make("div", {},
-      card(side.variant, side.title, facts(side.facts), side.cut ? make("p", { class: "notice" }, side.cut) : null),
+      card(side.variant, trial, facts(side.facts), side.cut ? make("p", { class: "notice" }, side.cut) : null),
       messages.slice(alike).length ? messages.slice(alike) : make("p", { class: "soft" }, "This conversation has ended."));
     return [
       make("div", { class: "trial-head" },
@@ -60,7 +60,7 @@
         choices("Repetition", anchors.filter((one) => split(one)[0] === variant && taskOf(split(one)[1]) === taskOf(trial)), anchor,
           (one) => /@(\d+)$/.exec(one)?.[1] ?? "1"),
         choices("Variant", anchors.filter((one) => split(one)[1] === trial), anchor, (one) => split(one)[0]),
-        make("h1", { tabindex: "-1" }, `${trial}: ${baseline} and ${variant}`)),
+        make("h1", { tabindex: "-1" }, `${mine.title}: ${baseline} and ${variant}`)),
       make("p", {}, sentence(pair, alike)),
       alike ? make("details", { class: "fold alike" }, make("summary", {}, alike === 1 ? "1 message on both sides" : `${alike} messages on both sides`), own[0].slice(0, alike)) : null,
       make("div", { class: "sides" }, column(mine, own[0]), column(theirs, own[1])),
