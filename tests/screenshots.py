@@ -83,7 +83,8 @@ def _run() -> PlannedRun:
     first, *others = trials["task_03_rota_repair"]
     trials["task_03_rota_repair"] = (replace(first, score=0.85, transcript=_transcript()), *others)
     categories = {task: CATEGORIES[number % len(CATEGORIES)] for number, task in enumerate(trials)}
-    return PlannedRun(trials=trials, categories=categories, model="example/model", slots=4)
+    titles = {task: task[len("task_00_") :].replace("_", " ").capitalize() for task in trials}
+    return PlannedRun(trials=trials, categories=categories, titles=titles, model="example/model", slots=4)
 
 
 def main() -> None:
