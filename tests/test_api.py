@@ -7,7 +7,7 @@ import pytest
 import pinchbench
 from fakes import MODEL, SEED_KEYS, fake_openclaw, make_suite
 from pinchbench.process.leftovers import is_alive
-from pinchbench.runner.setup.run_folders import HOMES, OWNER
+from pinchbench.runner.run_folders import HOMES, OWNER
 
 
 def test_every_public_name_is_there() -> None:

@@ -33,7 +33,7 @@ from pinchbench.results.judge_certificate import (
 )
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.runner.setup.judging import open_judge
-from pinchbench.runner.setup.run_folders import HOMES
+from pinchbench.runner.run_folders import HOMES
 from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.runner.setup.this_machine import identified, read_machine
 

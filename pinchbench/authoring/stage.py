@@ -21,7 +21,7 @@ from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent_processes import task_places
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.runner.setup.run_folders import CLEAN_UP_LIMIT_S, open_work_folder
+from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, open_work_folder
 from pinchbench.runner.signals import Interrupt
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
 from pinchbench.runner.trial.task_setup import set_up_workspace

@@ -20,13 +20,13 @@ from pinchbench.results.records import GradeGiven, Record, RunFinished, RunPause
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.run_commands import RunCommands
 from pinchbench.runner.run_control import RunControl
+from pinchbench.runner.run_folders import CHECKS
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
-from pinchbench.runner.setup.run_folders import CHECKS
 from pinchbench.runner.setup.set_up import timezone_name
 from pinchbench.runner.stream_ends import grade_trials, hand_over, worker_count, write
 from pinchbench.runner.trial.attempt import outcome_not_begun
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.runner.plan.prepare import Prepared
-    from pinchbench.runner.setup.run_folders import RunFolders
+    from pinchbench.runner.run_folders import RunFolders
     from pinchbench.runner.setup.set_up import Ready
     from pinchbench.runner.sharing import Share
     from pinchbench.runner.trial.slot import Slot, SlotPool

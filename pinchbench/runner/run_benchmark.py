@@ -13,7 +13,7 @@ from pinchbench.runner.assembly import RunParts, run_began
 from pinchbench.runner.plan.prepare import prepare, scripts
 from pinchbench.runner.run_context import make_context
 from pinchbench.runner.setup.make_homes import open_scripted_model
-from pinchbench.runner.setup.model_wire import open_wire
+from pinchbench.runner.setup.open_wire import open_wire
 from pinchbench.runner.setup.set_up import require_capacity, set_up
 from pinchbench.runner.setup.this_machine import read_machine_for
 from pinchbench.runner.signals import LEAVING

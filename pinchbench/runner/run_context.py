@@ -22,8 +22,8 @@ from pinchbench.events import Event, Notice, OutputLine, SetUpStep, TrialActivit
 from pinchbench.openclaw.command import model_slug
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.plan.trial_plan import new_run_id
+from pinchbench.runner.run_folders import open_run_folders
 from pinchbench.runner.run_redaction import Redactor
-from pinchbench.runner.setup.run_folders import open_run_folders
 from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.runner.plan.prepare import Prepared, Resumption
-    from pinchbench.runner.setup.run_folders import RunFolders
+    from pinchbench.runner.run_folders import RunFolders
     from pinchbench.runner.sharing import RunCoordinator, Share
 
 

@@ -48,7 +48,7 @@ from pinchbench.model.task import GradingType
 from pinchbench.model.timeline import Ability
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
-from pinchbench.runner.setup.run_folders import CHECKS, HOMES
+from pinchbench.runner.run_folders import CHECKS, HOMES
 from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.suite.solution import Solution, SolutionTurn
 

@@ -29,7 +29,7 @@ from pinchbench.process.capacity import GIB, slots_warning
 from pinchbench.process.spec import Limits
 from pinchbench.redaction import known_secrets
 from pinchbench.runner.plan.prepare import solution_folders
-from pinchbench.runner.setup.run_folders import HOMES, open_work_folder
+from pinchbench.runner.run_folders import HOMES, open_work_folder
 from pinchbench.runner.setup.sandboxing import UNSANDBOXED, Sandboxing, choose_sandboxing
 from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
 from pinchbench.runner.trial.slot import LocalSlot, slot_name
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.setup.model_wire import ModelWire
+    from pinchbench.runner.trial.model_wire import ModelWire
 
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
 

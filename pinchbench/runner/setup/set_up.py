@@ -30,6 +30,7 @@ from pinchbench.results.records import RunResumed, RunStarted
 from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.plan.reuse import copy_evidence, reuse_sentences, with_reused
 from pinchbench.runner.plan.stored_run import accept_releases
+from pinchbench.runner.run_folders import HOMES
 from pinchbench.runner.setup.judging import open_judges, open_user_model
 from pinchbench.runner.setup.make_homes import make_slots, settle
 from pinchbench.runner.setup.preflight import (
@@ -39,7 +40,6 @@ from pinchbench.runner.setup.preflight import (
     names_to_check,
     target_of,
 )
-from pinchbench.runner.setup.run_folders import HOMES
 from pinchbench.runner.setup.this_machine import Machine, identified
 from pinchbench.suite.named import pack_of
 
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
     from pinchbench.results.records import Record
     from pinchbench.runner.plan.prepare import Prepared
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.setup.model_wire import ModelWire
-    from pinchbench.runner.setup.run_folders import RunFolders
+    from pinchbench.runner.run_folders import RunFolders
+    from pinchbench.runner.trial.model_wire import ModelWire
     from pinchbench.runner.trial.slot import Slot, SlotPool
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.results.node_times import Hardware
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.setup.model_wire import ModelWire
+    from pinchbench.runner.trial.model_wire import ModelWire
     from pinchbench.runner.trial.simulated_user import UserSource
 
 

@@ -27,7 +27,7 @@ from pinchbench.results.records import GradeGiven, Record, RunFinished, RunResum
 from pinchbench.runner.again.grade_again import regrade
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.run_benchmark import run_benchmark
-from pinchbench.runner.setup.run_folders import HOMES, OWNER, owned_homes, sweep_homes
+from pinchbench.runner.run_folders import HOMES, OWNER, owned_homes, sweep_homes
 
 pytestmark = pytest.mark.usefixtures("checks_in_process")
 

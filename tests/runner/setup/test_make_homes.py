@@ -20,7 +20,7 @@ from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
 from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.process.leftovers import find_marked, identity
-from pinchbench.runner.setup.run_folders import HOMES, OWNER, sweep_homes
+from pinchbench.runner.run_folders import HOMES, OWNER, sweep_homes
 from pinchbench.runner.trial.slot import home_for
 from pinchbench.sandbox.sandbox_spec import Mount
 

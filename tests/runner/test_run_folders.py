@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pinchbench.errors import ResultsError
-from pinchbench.runner.setup import run_folders
-from pinchbench.runner.setup.run_folders import HOMES, OWNER, own_homes
+from pinchbench.runner import run_folders
+from pinchbench.runner.run_folders import HOMES, OWNER, own_homes
 
 
 def _left(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:

@@ -1,8 +1,7 @@
-"""When requests go through the wire, and what of the key is left for the agent."""
+"""When requests go through the wire, with which key they arrive, and what is recorded of them."""
 
 import json
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +10,10 @@ import psutil
 import pytest
 from anyio import Event
 
-from fakes import fake_openclaw, run_config
 from http_server import HttpServer, Request, Response, running
 from pinchbench.config.run_config import ReplaySettings, RunConfig
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ConfigError, WireError
-from pinchbench.model.ending import Reason
 from pinchbench.model.facts import FindingKind
 from pinchbench.model.trial import TrialEvents, TrialKey
 from pinchbench.model.usage import Usage
@@ -24,21 +21,11 @@ from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.homes.credentials import Json, UserState
 from pinchbench.openclaw.model_catalogue import Catalogue, Provider, read_catalogue
 from pinchbench.results.evidence_files import Evidence
-from pinchbench.runner.run_benchmark import run_benchmark
-from pinchbench.runner.setup import model_wire
-from pinchbench.runner.setup.model_wire import (
-    ESTIMATED,
-    ModelWire,
-    NativeProvider,
-    choose_native,
-    native_env,
-    open_wire,
-    past_proxies,
-    why_without,
-)
+from pinchbench.runner.setup import open_wire as module
+from pinchbench.runner.setup.open_wire import ESTIMATED, choose_native, open_wire, why_without
 from pinchbench.runner.setup.this_machine import Machine
+from pinchbench.runner.trial.model_wire import NativeProvider
 from pinchbench.runner.trial.wire_facts import read_wire
-from pinchbench.wire.proxy_client import TrialWire
 from pinchbench.wire.recording import RecordingReader
 
 MACHINE = Machine(openclaw=OpenClaw(program=Path("openclaw"), version=""), catalogue=read_catalogue(None))
@@ -170,7 +157,7 @@ async def test_that_usage_is_estimated_is_said_once_and_after_the_first_reply(tm
 
 async def test_a_replay_of_a_known_provider_goes_on_with_no_other_model(monkeypatch: pytest.MonkeyPatch) -> None:
     known = NativeProvider(base_url="https://api.acme.example", key="k", key_name="A_KEY", key_names=("A_KEY",))
-    monkeypatch.setattr(model_wire, "choose_native", lambda *_, **__: known)
+    monkeypatch.setattr(module, "choose_native", lambda *_, **__: known)
     replay = ReplaySettings(folder="", fork_at=1, model="own/m", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(WireError, match="Leave out --model and --base-url"):
         async with open_wire(RunConfig(model="acme/m", replay=replay), MACHINE, None, tell=print):
@@ -194,34 +181,6 @@ async def test_a_wire_that_died_is_an_infrastructure_failure_of_its_own(tmp_path
             async with lease:
                 pass
         assert wire.has_failed
-
-
-async def test_an_attempt_whose_wire_has_failed_is_wire_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def lease(*_: object, **__: object) -> AbstractAsyncContextManager[TrialWire]:
-        raise WireError("The proxy has failed. Resume the run.")
-
-    monkeypatch.setattr(ModelWire, "lease", lease)
-    program = fake_openclaw(tmp_path)
-    config = run_config(tmp_path, program, {"task_a": "scenario: ok"})
-    config = replace(config, wire=True, base_url="http://127.0.0.1:9/v1", infra_retries=0)
-
-    result = await run_benchmark(config)
-
-    assert [(one.reason, one.note) for one in result.outcomes] == [
-        (Reason.WIRE_LOST, "The proxy has failed. Resume the run.")
-    ]
-
-
-async def test_a_transcript_with_an_answer_that_no_model_sent_is_no_evidence(tmp_path: Path) -> None:
-    program = fake_openclaw(tmp_path)  # it writes transcripts, and calls no model
-    config = run_config(tmp_path, program, {"task_a": "hi"})
-    config = replace(config, wire=True, base_url="http://127.0.0.1:9/v1", infra_retries=0)
-
-    result = await run_benchmark(config)
-
-    [outcome] = result.outcomes
-    assert (outcome.reason, outcome.wire and outcome.wire.calls) == (Reason.EVIDENCE_LOST, 0)
-    assert "no request went through the wire" in outcome.note
 
 
 PROVIDER = NativeProvider(
@@ -275,29 +234,3 @@ def test_a_replay_is_asked_with_the_variable_of_a_key() -> None:
 
     assert isinstance(found, NativeProvider)
     assert (found.key, found.key_name) == ("", "A_KEY")
-
-
-def test_the_token_stands_in_for_the_key_wherever_the_key_stands() -> None:
-    env = {"A_KEY": "sk-secret", "A_KEYS": "sk-secret,sk-other", "LANG": "C", "HTTPS_PROXY": "http://old"}
-
-    told = native_env(env, PROVIDER, token="t", proxy_url="http://slot:t@127.0.0.1:9", certificates="/c.pem")
-
-    assert told["A_KEY"] == "t"
-    assert "A_KEYS" not in told
-    assert "sk-secret" not in str(told)
-    expected = {"LANG": "C", "HTTPS_PROXY": "http://slot:t@127.0.0.1:9", "NODE_EXTRA_CA_CERTS": "/c.pem"}
-    assert told.items() >= expected.items()
-
-
-@pytest.mark.parametrize(
-    ("env", "no_proxy"),
-    [
-        ({"PATH": "/bin"}, None),
-        ({"HTTP_PROXY": "http://far:1"}, "127.0.0.1,localhost,::1"),
-        ({"http_proxy": "http://far:1", "NO_PROXY": "a.example"}, "a.example,127.0.0.1,localhost,::1"),
-    ],
-)
-def test_the_wire_is_not_asked_through_the_proxy_of_the_environment(env: dict[str, str], no_proxy: str | None) -> None:
-    found = past_proxies(env)
-    assert (found.get("no_proxy"), found.get("NO_PROXY") == found.get("no_proxy")) == (no_proxy, True)
-    assert env.items() - {("NO_PROXY", "a.example")} <= found.items()
