@@ -32,8 +32,8 @@ from pinchbench.results.judge_certificate import (
     read_certificate,
 )
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
-from pinchbench.runner.setup.judging import open_judge
 from pinchbench.runner.run_folders import HOMES
+from pinchbench.runner.setup.judging import open_judge
 from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.runner.setup.this_machine import identified, read_machine
 

@@ -18,9 +18,9 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import OpenClawAgent
+from pinchbench.runner.run_folders import HOMES, open_work_folder
 from pinchbench.runner.scheduling.diagnosis import cause_of
 from pinchbench.runner.setup.make_homes import make_homes
-from pinchbench.runner.run_folders import HOMES, open_work_folder
 from pinchbench.runner.setup.this_machine import read_machine_for
 from pinchbench.runner.trial.slot import slot_name
 
