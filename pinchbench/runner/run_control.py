@@ -62,8 +62,7 @@ class RunControl:
     ) -> None:
         """`record` gets what is to be written to the journal, and `tell` sentences for the user; neither ever waits.
 
-        `share` is the run's part of slots that it shares with others; `done` trials have ended
-        before.
+        `share` is the run's part of slots that it shares with others; `done` trials ended earlier.
         """
         self.dispatcher = dispatcher
         self._record = record

@@ -137,9 +137,9 @@ def _what_would_decide(evidence: GateEvidence) -> str:
     if evidence.difference.low is None:
         return "One trial does not tell how much the next would differ: run it again with --runs."
     if evidence.needed is None:
-        return "No practical number of repetitions would tell; take more tasks, or a larger --margin."
+        return "No practical number of repetitions would decide it; take more tasks, or a larger --margin."
     return (
-        f"About {evidence.needed} repetitions of each task, here and in the baseline, would tell (--runs"
+        f"About {evidence.needed} repetitions of each task, here and in the baseline, would decide it (--runs"
         f" {evidence.needed}; now {evidence.repetitions})."
     )
 

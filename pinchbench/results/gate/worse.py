@@ -41,7 +41,7 @@ class GateEvidence:
             trial leaves the variance unknown; and the p of a one-sided test of B being worse.
         trials: of B, on those tasks.
         repetitions: of each task in B, on average.
-        needed: the repetitions of each task in A and B that would tell with a power of 80%, if the true difference is
+        needed: the repetitions of each task in A and B that would decide with a power of 80%, if the true difference is
             the observed one; None if even `MAX_RUNS` would not, or nothing is known about the variance.
     """
 

@@ -104,13 +104,13 @@ class FollowedRun:
     def read(self) -> list[Event]:
         """Return all events since the last call. Blocks. Raises ResultsError if the journal can't be read."""
         now = time.time()
-        told: list[Event] = [] if self._has_begun else [self.begin(now)]
+        seen: list[Event] = [] if self._has_begun else [self.begin(now)]
         self._has_begun = True
         while found := self._tail.read():
             self.records += len(found)
             for record in found:
-                told += self.tell(record, now)
-        return told
+                seen += self.tell(record, now)
+        return seen
 
     def begin(self, now: float) -> events.RunBegan:
         """Return how the run began, or was resumed, and what is left of it. `now` is in seconds since the epoch."""
