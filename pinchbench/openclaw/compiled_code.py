@@ -22,8 +22,8 @@ from pinchbench.defaults import Network
 from pinchbench.errors import OpenClawError
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import cache_dir
-from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
+from pinchbench.llm.demo.scripted_model import provider_config, scripted_model
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -106,8 +106,6 @@ async def play_demo_turn(
 
     It fills the folder `compiled`. Return why it failed, or an empty text. Raises OSError and OpenClawError.
     """
-    from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server
-
     async with scripted_model() as model:
         model.play(SLOT, ScriptedTurn(steps=STEPS, answer="Done."))
         name, _, model_id = MODEL.partition("/")

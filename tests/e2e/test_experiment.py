@@ -17,8 +17,8 @@ from fakes import NEW_RELEASE, OLD_RELEASE
 from http_server import HttpServer, Request, Response, running
 from pinchbench import Reason
 from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, ExperimentFiles, read_record
-from pinchbench.llm.demo.completion import Completion, count_tokens
 from pinchbench.llm.demo.script import ScriptedTurn, next_reply
+from pinchbench.llm.demo.scripted_model import Completion, count_tokens
 from pinchbench.openclaw.install import install
 from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.suite.solution import ToolStep

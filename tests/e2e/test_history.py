@@ -12,9 +12,8 @@ import pytest
 from command_line import call, clean_environment
 from fakes import until
 from history_states import UserState
-from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
-from pinchbench.llm.demo.scripted_model import scripted_model
+from pinchbench.llm.demo.scripted_model import provider_config, scripted_model
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.suite.solution import SolutionTurn, ToolStep
 from real_openclaw import running_gateway

@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from pinchbench import Reason, Usage, run_benchmark
-from pinchbench.llm.demo.completion import CACHE_READ_USD_PER_MTOK, INPUT_USD_PER_MTOK, OUTPUT_USD_PER_MTOK
+from pinchbench.llm.demo.scripted_model import COST
 from pinchbench.model.outcome import Outcome
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.process.leftovers import find_marked
@@ -90,8 +90,8 @@ def _usage_of_the_wire(outcome: Outcome) -> Usage:
     """The usage that the wire saw, at the prices that OpenClaw was given."""
     assert outcome.wire is not None
     used = outcome.wire.usage
-    prices = (used.input_tokens, INPUT_USD_PER_MTOK), (used.output_tokens, OUTPUT_USD_PER_MTOK)
-    cached = used.cache_read_tokens, CACHE_READ_USD_PER_MTOK
+    prices = (used.input_tokens, COST["input"]), (used.output_tokens, COST["output"])
+    cached = used.cache_read_tokens, COST["cacheRead"]
     return structs.replace(used, cost_usd=sum(tokens * usd for tokens, usd in (*prices, cached)) / 1e6)
 
 

@@ -12,9 +12,8 @@ import anyio.abc
 import pytest
 
 from pinchbench.defaults import Network
-from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import ScriptedTurn
-from pinchbench.llm.demo.scripted_model import scripted_model
+from pinchbench.llm.demo.scripted_model import provider_config, scripted_model
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.sandbox.sandbox_spec import NODE, OPENCLAW, STATE, WORKSPACE, Forward
 from pinchbench.suite.solution import ToolStep

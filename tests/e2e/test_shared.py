@@ -9,9 +9,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from pinchbench import Isolation, Reason, run_benchmark
 from pinchbench.events import Event, TrialBegan
-from pinchbench.llm.demo.completion import provider_config
 from pinchbench.llm.demo.script import plan_turns
-from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
+from pinchbench.llm.demo.scripted_model import ScriptedModel, provider_config, scripted_model
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.suite.loading import load_suite
 from pinchbench.suite.solution import load_solution

@@ -1,4 +1,4 @@
-"""The scripted model as a provider: an OpenAI-compatible server on loopback, and what it plays for whom."""
+"""The scripted model as a provider: a server on loopback like OpenAI's, its replies, and what it plays for whom."""
 
 from __future__ import annotations
 
@@ -15,17 +15,128 @@ import h11
 from anyio import create_task_group
 from anyio.abc import SocketListener
 
-from pinchbench.llm.demo.completion import Completion, count_cached_tokens, count_tokens, error_body
-from pinchbench.llm.demo.script import next_reply
+from pinchbench.llm.demo.script import Answer, ToolCall, next_reply
 from pinchbench.wire.http1 import LAST_CHUNK, LOST, Inbound, chunked
 from pinchbench.wire.request_route import response_head
 from pinchbench.wire.transport import serve_clients
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from pinchbench.llm.demo.script import ScriptedTurn
+    from pinchbench.llm.demo.script import Reply, ScriptedTurn
     from pinchbench.wire.transport import TransportStream
+
+# In USD for a million tokens: OpenClaw computes a trial's cost from the provider config.
+COST = {"input": 1.0, "output": 2.0, "cacheRead": 0.1, "cacheWrite": 0.0}
+CONTEXT_WINDOW_TOKENS = 200_000
+MAX_OUTPUT_TOKENS = 8192
+API_KEY = "sk-local-demo"
+CHARACTERS_PER_TOKEN = 4
+ANSWER_CHUNKS = 4
+# A real date would make two identical runs differ; the value is never read.
+CREATED = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Completion:
+    """One reply of the model and its token counts. `cached_tokens` is included in `prompt_tokens`."""
+
+    model: str
+    reply: Reply
+    prompt_tokens: int
+    cached_tokens: int
+
+    @property
+    def completion_tokens(self) -> int:
+        """The number of completion tokens, at least 1 as with real providers."""
+        return max(1, count_tokens(self._message()))
+
+    def whole(self) -> dict[str, object]:
+        """Return the body of a reply that is not streamed."""
+        choice = {"index": 0, "message": self._message(), "logprobs": None, "finish_reason": self._finish_reason()}
+        return {**self._envelope("chat.completion"), "choices": [choice], "usage": self._wire_usage()}
+
+    def chunks(self) -> list[dict[str, object]]:
+        """Return the events of a streamed reply: the content, the finish reason, then the usage without a choice."""
+        deltas: list[dict[str, object]] = [{"role": "assistant", **delta} for delta in self._deltas()[:1]]
+        deltas += self._deltas()[1:]
+        return [
+            *(self._chunk(delta, None) for delta in deltas),
+            self._chunk({}, self._finish_reason()),
+            {**self._envelope("chat.completion.chunk"), "choices": [], "usage": self._wire_usage()},
+        ]
+
+    def _deltas(self) -> list[dict[str, object]]:
+        match self.reply:
+            case ToolCall(call_id=call_id, tool=tool, arguments=arguments):
+                # Split on purpose, as providers do: a client that parses only the first part must fail here.
+                middle = len(arguments) // 2
+                head = {"name": tool, "arguments": arguments[:middle]}
+                return [
+                    {
+                        "content": None,
+                        "tool_calls": [{"index": 0, "id": call_id, "type": "function", "function": head}],
+                    },
+                    {"tool_calls": [{"index": 0, "function": {"arguments": arguments[middle:]}}]},
+                ]
+            case Answer(text=text):
+                size = max(1, -(-len(text) // ANSWER_CHUNKS))
+                return [{"content": text[start : start + size]} for start in range(0, max(1, len(text)), size)]
+
+    def _message(self) -> dict[str, object]:
+        match self.reply:
+            case ToolCall(call_id=call_id, tool=tool, arguments=arguments):
+                function = {"name": tool, "arguments": arguments}
+                call = {"id": call_id, "type": "function", "function": function}
+                return {"role": "assistant", "content": None, "tool_calls": [call]}
+            case Answer(text=text):
+                return {"role": "assistant", "content": text}
+
+    def _finish_reason(self) -> str:
+        return "tool_calls" if isinstance(self.reply, ToolCall) else "stop"
+
+    def _envelope(self, kind: str) -> dict[str, object]:
+        return {"id": "chatcmpl-scripted", "object": kind, "created": CREATED, "model": self.model}
+
+    def _chunk(self, delta: dict[str, object], finish_reason: str | None) -> dict[str, object]:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return {**self._envelope("chat.completion.chunk"), "choices": [choice]}
+
+    def _wire_usage(self) -> dict[str, object]:
+        return {
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "total_tokens": self.prompt_tokens + self.completion_tokens,
+            "prompt_tokens_details": {"cached_tokens": self.cached_tokens},
+        }
+
+
+def count_tokens(value: object) -> int:
+    """Return an approximate token count that is the same on every machine."""
+    return len(json.dumps(value)) // CHARACTERS_PER_TOKEN
+
+
+def count_cached_tokens(messages: Sequence[object], previous: Sequence[object]) -> int:
+    """Return the tokens of the messages with which both conversations begin, like a provider's prompt cache."""
+    shared = 0
+    for message, earlier in zip(messages, previous, strict=False):
+        if message != earlier:
+            break
+        shared += 1
+    return count_tokens(list(messages[:shared]))
+
+
+def error_body(message: str, kind: str, code: str | None = None) -> dict[str, object]:
+    """Return the JSON of an error in OpenAI's format."""
+    return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def provider_config(base_url: str, model_id: str) -> dict[str, object]:
+    """Return the value of `models.providers.<name>` with which OpenClaw uses the model at this address."""
+    named = {"id": model_id, "name": model_id, "reasoning": False, "input": ["text", "image"]}
+    model = {**named, "cost": COST, "contextWindow": CONTEXT_WINDOW_TOKENS, "maxTokens": MAX_OUTPUT_TOKENS}
+    return {"baseUrl": base_url, "apiKey": API_KEY, "api": "openai-completions", "models": [model]}
+
 
 MODELS = {"object": "list", "data": [{"id": "scripted", "object": "model", "created": 0, "owned_by": "pinchbench"}]}
 NO_MESSAGES = "The request's body must be a JSON object whose `messages` is a list."

@@ -13,7 +13,7 @@ from anyio import Lock, to_thread
 from pinchbench.defaults import COMPLETIONS, OLLAMA, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
-from pinchbench.llm.demo.completion import provider_config
+from pinchbench.llm.demo.scripted_model import ScriptedModel, provider_config, scripted_model
 from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
     from pinchbench.config.served import ServedModel
     from pinchbench.llm.demo.script import ScriptedTurn
-    from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
@@ -138,8 +137,6 @@ async def open_scripted_model(config: RunConfig) -> AsyncGenerator[ScriptedModel
     if config.scripted_model is None:
         yield None
         return
-    from pinchbench.llm.demo.scripted_model import scripted_model  # noqa: PLC0415 - a web server, for demo models only
-
     async with scripted_model() as model:
         yield model
 
