@@ -169,11 +169,7 @@ class _MissingModules:
 
 def _run_verifier(spec: Mapping[str, Any], workspace: str) -> Answer:
     """Run a verifier and return its score. Anything that it raises becomes an answer."""
-    from pinchbench.grading.check_verifier import (  # noqa: PLC0415 - few checks have one
-        UnusableTestsError,
-        run_reward,
-        run_tests,
-    )
+    from pinchbench.grading.check_verifier import UnusableTestsError, run_reward, run_tests  # noqa: PLC0415 - few have one
 
     verify: Callable[[Mapping[str, Any], str], TestResults | Rewards] = run_reward if "rewards" in spec else run_tests
     if "commands" in spec:
@@ -238,11 +234,7 @@ def _failure(error: BaseException) -> Answer:
         trace = f"{trace[: MAX_TRACE // 2]}\n  …\n{trace[-MAX_TRACE // 2 :]}"
     line = _line_of(error)
     place = f" (line {line} of the check)" if line else ""
-    return Answer(
-        kind="no_memory" if is_memory else "raised",
-        message=f"{_said(error)}{place}",
-        trace=writable(trace),
-    )
+    return Answer(kind="no_memory" if is_memory else "raised", message=f"{_said(error)}{place}", trace=writable(trace))
 
 
 def _from_check(trace: TracebackType | None) -> TracebackType | None:

@@ -184,18 +184,9 @@ def run_tests(verifier: Mapping[str, Any], workspace: str) -> TestResults:
     os.environ.update(dict.fromkeys(verifier["workspace_variables"], workspace))
     sys.dont_write_bytecode = True  # the suite's folder stays as it is
     results = TestResults(default_weight=verifier["default_weight"])
-    ended = pytest.main(
-        [
-            verifier["file"],
-            f"--workspace={workspace}",
-            f"--rootdir={verifier['root']}",
-            f"--confcutdir={verifier['root']}",
-            f"--config-file={os.devnull}",
-            "-p",
-            "no:cacheprovider",
-        ],
-        plugins=[results],
-    )
+    options = [f"--workspace={workspace}", f"--rootdir={verifier['root']}", f"--confcutdir={verifier['root']}"]
+    options += [f"--config-file={os.devnull}", "-p", "no:cacheprovider"]
+    ended = pytest.main([verifier["file"], *options], plugins=[results])
     if ended in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
         raise UnusableTestsError("pytest could not run its tests: see the check's log")
     if results.errors or not results.weights or not any(results.weights.values()):

@@ -50,13 +50,7 @@ class HttpEndpoint:
     headers, and otherwise only to mask it.
     """
 
-    def __init__(
-        self,
-        client: HttpClient,
-        config: AskedModel,
-        *,
-        secret: str,
-    ) -> None:
+    def __init__(self, client: HttpClient, config: AskedModel, *, secret: str) -> None:
         """`secret` is the key if it has to be masked where the endpoint echoes it, otherwise empty."""
         self.model = config.model
         self._config = config
@@ -165,9 +159,7 @@ class HttpEndpoint:
         elif status == httpx2.codes.PAYMENT_REQUIRED or NO_CREDIT.search(complaint.whole):
             advice = " The account has no credit left."
         return ChatRefusedError(
-            self._client.mask(f"{self._who} refused: {what}.{advice}"),
-            lasting=lasting,
-            calls=calls,
+            self._client.mask(f"{self._who} refused: {what}.{advice}"), lasting=lasting, calls=calls
         )
 
     @property

@@ -256,11 +256,7 @@ def read_completion(answer: Answer, *, calls: int) -> Reply:
     usage, cost_usd = _read_usage(value.get("usage"))
     model = value.get("model")
     reply = Reply(
-        text=kept,
-        usage=usage,
-        cost_usd=cost_usd,
-        calls=calls,
-        model=one_line(model) if isinstance(model, str) else "",
+        text=kept, usage=usage, cost_usd=cost_usd, calls=calls, model=one_line(model) if isinstance(model, str) else ""
     )
     choices = value.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None

@@ -261,14 +261,7 @@ class OpenClawAgent:
             await anyio.sleep(0 if read_bytes > MUCH_BYTES else next_look_s())
 
     def _result(
-        self,
-        task: Task,
-        progress: Progress,
-        exported: Export | OSError,
-        full: str,
-        *,
-        workspace: Path,
-        files: Evidence,
+        self, task: Task, progress: Progress, exported: Export | OSError, full: str, *, workspace: Path, files: Evidence
     ) -> TaskResult:
         last = progress.ends[-1]
         no_room = isinstance(exported, OSError) and is_disk_full(exported)

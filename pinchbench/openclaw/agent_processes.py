@@ -168,11 +168,7 @@ def gateway_settings(task: Task, agent_id: str) -> Json:
         "plugins": {
             "load": {"paths": [SEEN_AS]},
             "entries": {
-                CHANNEL: {
-                    "enabled": True,
-                    "config": {"port": LINK_PORT},
-                    "hooks": {"allowConversationAccess": True},
-                },
+                CHANNEL: {"enabled": True, "config": {"port": LINK_PORT}, "hooks": {"allowConversationAccess": True}},
                 # It would call the model every night.
                 "memory-core": {"config": {"dreaming": {"enabled": False}}},
             },

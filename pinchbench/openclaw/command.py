@@ -89,16 +89,10 @@ def turn_argv(
     Values are joined with `=`, so that a prompt that begins with a dash is not parsed as an option. OpenClaw's own time
     limit is set higher than ours, so that ours applies.
     """
-    return [
-        str(program),
-        "agent",
-        *(["--local"] if local else []),
-        f"--agent={agent_id}",
-        f"--session-id={session_id}",
-        *([f"--thinking={thinking}"] if thinking else []),
-        f"--timeout={int(timeout_s + OWN_LIMIT_MARGIN_S)}",
-        f"--message={message}",
-    ]
+    options = [*(["--local"] if local else []), f"--agent={agent_id}", f"--session-id={session_id}"]
+    options += [f"--thinking={thinking}"] if thinking else []
+    limit = f"--timeout={int(timeout_s + OWN_LIMIT_MARGIN_S)}"
+    return [str(program), "agent", *options, limit, f"--message={message}"]
 
 
 def preloaded(env: Mapping[str, str], message_file: Path) -> dict[str, str]:

@@ -144,15 +144,7 @@ TRIED_RELEASES = ("2026.6.5", "2026.9.6")
 DEFAULT_RELEASE = TRIED_RELEASES[-1]
 INSTALL_LIMIT_S = 900.0  # 650 MB over a slow connection
 STALE_S = 24 * 3600.0  # far beyond INSTALL_LIMIT_S: no install still uses a staging folder of this age
-NETWORK_ERRORS = (
-    "ENOTFOUND",
-    "ECONNREFUSED",
-    "ECONNRESET",
-    "ETIMEDOUT",
-    "EAI_AGAIN",
-    "ERR_SOCKET_TIMEOUT",
-    "ENETUNREACH",
-)
+NETWORK_ERROR = re.compile("ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|ENETUNREACH")
 PROGRAM = Path("node_modules") / ".bin" / "openclaw"
 RELEASE = re.compile(r"\d{4}\.\d{1,2}\.\d{1,3}(-[A-Za-z0-9.]+)?")
 
@@ -240,18 +232,9 @@ def _npm_install(package: str, stage: Path) -> None:
     env = {**os.environ, "OPENCLAW_STATE_DIR": str(stage / ".state"), "npm_config_update_notifier": "false"}
     node = node_folder(cache_dir())
     env["PATH"] = f"{node}:{env.get('PATH', os.defpath)}"
-    argv = [
-        *npm_command(node),
-        "install",
-        "--no-package-lock",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-        "--fetch-retries=1",
-        package,
-    ]
+    options = ("--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1")
     try:
-        done = _run_to_its_end(argv, stage, env)
+        done = _run_to_its_end([*npm_command(node), "install", *options, package], stage, env)
     except TimeoutError as error:
         raise OpenClawError(f"npm took longer than {INSTALL_LIMIT_S:.0f} s to install {package}; try again.") from error
     except OSError as error:
@@ -259,7 +242,7 @@ def _npm_install(package: str, stage: Path) -> None:
     if done.returncode == 0:
         return
     text = (done.stderr + done.stdout).decode("utf-8", "replace")
-    if any(code in text for code in NETWORK_ERRORS):
+    if NETWORK_ERROR.search(text):
         raise OpenClawError(f"npm can't reach its registry to fetch {package}; check the network and run this again.")
     if "E404" in text or "ETARGET" in text:
         raise OpenClawError(f"npm knows no {package}; releases that were tried: {', '.join(TRIED_RELEASES)}.")

@@ -110,10 +110,7 @@ class Pacer:
     def refuse(self, began_at: float, retry_after_s: float | None) -> None:
         """Count a 429 for a request that was sent at `began_at`."""
         is_smaller = self._window.refuse(
-            began_at=began_at,
-            in_flight=self._in_flight,
-            now=anyio.current_time(),
-            retry_after_s=retry_after_s,
+            began_at=began_at, in_flight=self._in_flight, now=anyio.current_time(), retry_after_s=retry_after_s
         )
         if is_smaller and self._changed is not None:
             self._changed(self._window.requests)

@@ -17,11 +17,7 @@ from pinchbench.wire.forward import Call, Upstream, relay
 from pinchbench.wire.http1 import LOST, Inbound, served
 from pinchbench.wire.lease import TrialLease
 from pinchbench.wire.playback import play
-from pinchbench.wire.request_route import (
-    parse_route,
-    recorded_headers,
-    request_headers,
-)
+from pinchbench.wire.request_route import parse_route, recorded_headers, request_headers
 from pinchbench.wire.transport import NewConnections
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, PaceChanged, RequestRefused
 

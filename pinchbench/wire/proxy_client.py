@@ -21,6 +21,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from pinchbench.errors import WireError
 from pinchbench.wire.request_route import slot_path
 from pinchbench.wire.wire_messages import (
+    LOST,
     Answered,
     Command,
     Configure,
@@ -49,14 +50,7 @@ LOG_NAME = "wire.log"
 LOG_TAIL_BYTES = 2000
 # Where OpenSSL looks for certificates, if not in its own folder; nothing else of the environment is needed.
 PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-LOST = (
-    anyio.BrokenResourceError,
-    anyio.ClosedResourceError,
-    anyio.EndOfStream,
-    anyio.IncompleteRead,
-    anyio.DelimiterNotFound,
-    msgspec.MsgspecError,
-)
+UNREADABLE = (*LOST, anyio.DelimiterNotFound, msgspec.MsgspecError)
 
 Observer: TypeAlias = "Callable[[WireEvent], None]"
 
@@ -122,12 +116,7 @@ class Wire:
 
     @asynccontextmanager
     async def lease(
-        self,
-        token: str,
-        *,
-        trial: str,
-        path: Path,
-        replay: ReplaySource | None = None,
+        self, token: str, *, trial: str, path: Path, replay: ReplaySource | None = None
     ) -> AsyncGenerator[TrialWire]:
         """Let requests of a token pass inside the block, as those of this trial.
 
@@ -164,7 +153,7 @@ class Wire:
                 with fail_after(ANSWER_LIMIT_S):
                     async with self._sending:
                         await self._stream.send(encode(command))
-            except (TimeoutError, *LOST) as error:
+            except (TimeoutError, *UNREADABLE) as error:
                 self._fail("it does not take commands")
                 raise self._error() from error
 
@@ -190,7 +179,7 @@ class Wire:
         await self.send(configure)
         try:
             report = await self._receive()
-        except LOST as error:
+        except UNREADABLE as error:
             self._fail("it ended during its start")
             raise self._error() from error
         if isinstance(report, Ready):
@@ -205,7 +194,7 @@ class Wire:
             try:
                 while True:
                     self._take(await self._receive())
-            except LOST:
+            except UNREADABLE:
                 if not self.is_closing:
                     self._fail("it ended")
 

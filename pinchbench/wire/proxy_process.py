@@ -29,6 +29,7 @@ from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.transport import serve_clients
 from pinchbench.wire.tunnel import Tunnel
 from pinchbench.wire.wire_messages import (
+    LOST,
     Answered,
     Configure,
     Failed,
@@ -56,7 +57,6 @@ SOCKET_NAME = "wire.sock"
 TUNNEL_SOCKET_NAME = "tunnel.sock"
 SOCKET_MODE = 0o600
 END_LIMIT_S = 5.0  # for what is still to be recorded when the runner has gone; a trial's recording is a few MB
-LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
 
 
 async def serve_wire(control: socket.socket) -> None:

@@ -97,11 +97,7 @@ class Tunnel:
     """Serves the connections of clients that use it as their proxy for HTTPS."""
 
     def __init__(
-        self,
-        proxy: Proxy,
-        certificate: Certificate,
-        *,
-        refused: Callable[[DestinationRefused], None] | None = None,
+        self, proxy: Proxy, certificate: Certificate, *, refused: Callable[[DestinationRefused], None] | None = None
     ) -> None:
         """Serve clients.
 

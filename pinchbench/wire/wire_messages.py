@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import anyio
 import msgspec
 
 from pinchbench.decoding import json_decoder
-from pinchbench.defaults import (
-    DivergencePolicy,
-    ProtocolName,
-)
+from pinchbench.defaults import DivergencePolicy, ProtocolName
 from pinchbench.model.usage import Usage  # noqa: TC001 - msgspec reads the annotations
 
 
@@ -195,6 +193,8 @@ class Failed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
 WireEvent: TypeAlias = CallFailed | PaceChanged | CallUsed | Held | DestinationRefused | RequestRefused | LimitExceeded
 Report: TypeAlias = Ready | Answered | WireEvent | Failed
 
+LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
+"""Errors of the connection between the two when the other end has gone."""
 _commands = json_decoder(Command)
 _reports = json_decoder(Report)
 

@@ -163,12 +163,7 @@ def response_schema(question: Question) -> dict[str, object]:
 
 
 def _object(properties: dict[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _assignment(task: Task) -> Block:

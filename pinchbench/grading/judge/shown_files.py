@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 # Limits count characters of the original text; notes about what was cut are added on top.
 FILE_CHARS = 20_000
 FILES_CHARS = 80_000
-GIVEN_FILE_CHARS = (
-    6_000  # of an unchanged file of the task that the grading does not name: a letter is whole, a log is not
-)
+# Of an unchanged file of the task that the grading does not name: a letter is whole, a log is not.
+GIVEN_FILE_CHARS = 6_000
 GIVEN_FILES_CHARS = 24_000  # of all of these
 LEAST_CHARS = 400  # a shorter excerpt of a long file is of no use
 FILE_NAMES = 300
@@ -25,22 +24,8 @@ NAMED_CUTS = 10  # at most this many cut files are named individually
 # Folders of third-party or generated files: downloaded, built or cached by tools.
 OTHERS_FOLDERS = frozenset(
     {
-        "node_modules",
-        "bower_components",
-        "site-packages",
-        "venv",
-        ".venv",
-        ".git",
-        ".hg",
-        ".svn",
-        "__pycache__",
-        ".cache",
-        ".npm",
-        ".tox",
-        ".nox",
-        ".mypy_cache",
-        ".pytest_cache",
-        ".ruff_cache",
+        *("node_modules", "bower_components", "site-packages", "venv", ".venv", ".git", ".hg", ".svn", "__pycache__"),
+        *(".cache", ".npm", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache"),
     }
 )
 OTHERS_ENDINGS = (".dist-info", ".egg-info")

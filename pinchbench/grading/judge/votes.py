@@ -82,10 +82,7 @@ class Judge:
         if (remembered := await self._recall(key, question)) is not None:
             return remembered
         spent = _Spent()
-        conversation = [
-            Message(role=Role.SYSTEM, text=question.system),
-            Message(role=Role.USER, text=question.message),
-        ]
+        conversation = [Message(role=Role.SYSTEM, text=question.system), Message(role=Role.USER, text=question.message)]
         problem = ""
         for attempt in range(1, TRIES + 1):
             try:

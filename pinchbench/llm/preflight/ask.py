@@ -18,13 +18,7 @@ from pinchbench.defaults import ProtocolName
 from pinchbench.errors import ConfigError
 from pinchbench.http_client import Answer, TransientError, open_client
 from pinchbench.json_values import texts_in
-from pinchbench.llm.preflight.question import (
-    Target,
-    diagnose,
-    not_reached,
-    request_of,
-    silent,
-)
+from pinchbench.llm.preflight.question import Target, diagnose, not_reached, request_of, silent
 from pinchbench.model.finding import Finding
 
 if TYPE_CHECKING:

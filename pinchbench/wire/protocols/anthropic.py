@@ -6,20 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import ProtocolName
-from pinchbench.json_values import (
-    Object,
-    amount_at,
-    count_at,
-    json_text,
-    object_at,
-    objects_at,
-    piece_at,
-    text_at,
-)
+from pinchbench.json_values import Object, amount_at, count_at, json_text, object_at, objects_at, piece_at, text_at
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, Tool, ToolCall
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
-from pinchbench.wire.protocols.reply_builder import Protocol
+from pinchbench.wire.protocols.reply_builder import Protocol, usage_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,16 +94,8 @@ def _report_usage(reported: Object, reply: ReplyBuilder) -> None:
         count if amount_at(reported, key) is None else count_at(reported, key)
         for key, count in zip(USAGE, before, strict=True)
     )
-    reply.report_usage(
-        Usage(
-            requests=1,
-            input_tokens=fresh,
-            output_tokens=output,
-            cache_read_tokens=read,
-            cache_write_tokens=written,
-            total_tokens=fresh + output + read + written,
-        )
-    )
+    prompt = fresh + read + written
+    reply.report_usage(usage_of_call(prompt=prompt, output=output, cached=read, written=written))
 
 
 def _read_block(block: Object, index: object, reply: ReplyBuilder, *, is_start: bool) -> None:
