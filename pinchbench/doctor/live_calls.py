@@ -73,7 +73,7 @@ async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
         workspace, evidence = folder / HOMES / "workspace", folder / HOMES / "evidence"
         for one in (workspace, evidence):
             await to_thread.run_sync(partial(one.mkdir, mode=0o700))
-        return await OpenClawAgent(openclaw=openclaw, home=home, thinking=config.thinking).execute_task(
+        return await OpenClawAgent(home=home, thinking=config.thinking).execute_task(
             TASK,
             workspace=workspace,
             evidence=evidence,

@@ -15,11 +15,11 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
 from pinchbench.model.task import Turn
 from pinchbench.model.trial import TrialEvents
-from pinchbench.openclaw.agent_processes import AgentProcesses, TaskExecution
+from pinchbench.openclaw.agent_processes import TaskExecution
 from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.gateway_trial import run_in_gateway
 from pinchbench.openclaw.session_export import Export, export_sessions
-from pinchbench.openclaw.sessions import AnyStore, TranscriptLimitError
+from pinchbench.openclaw.sessions import TranscriptLimitError
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
 from pinchbench.process.capacity import find_full, is_disk_full
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.task import Task
-    from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.trial_clock import TrialClock
     from pinchbench.process.spec import ProcessEnd
@@ -74,7 +73,6 @@ class OpenClawAgent:
     One agent runs one task at a time; agents with separate homes can run concurrently.
     """
 
-    openclaw: OpenClaw
     home: Home
     thinking: str | None = None
     limits: Limits = Limits()
@@ -134,92 +132,59 @@ class OpenClawAgent:
         # stderr always: many failures are reported only there
         shown = (files.stdout, files.stderr) if progress.events.wants_output else (files.stderr,)
         said = UserReply()
+        run = TaskExecution(
+            home=self.home,
+            task=task,
+            workspace=workspace,
+            files=files,
+            progress=progress,
+            marker=marker or f"{task.task_id}/{time.time_ns()}",
+            timeout_s=task.timeout_s if timeout_s is None else timeout_s,
+            stop_signal=stop_signal or StopSignal(),
+            before_turn=before_turn,
+            services=services,
+            clock=clock,
+            thinking=self.thinking,
+            limits=self.limits,
+        )
         try:
             async with AsyncExitStack() as stack:
-                execution = TaskExecution(
-                    processes=AgentProcesses(
-                        openclaw=self.openclaw,
-                        home=self.home,
-                        task=task,
-                        workspace=workspace,
-                        files=files,
-                        marker=marker or f"{task.task_id}/{time.time_ns()}",
-                        services=services,
-                        clock=clock,
-                        thinking=self.thinking,
-                        limits=self.limits,
-                    ),
-                    progress=progress,
-                    timeout_s=task.timeout_s if timeout_s is None else timeout_s,
-                    stop_signal=stop_signal or StopSignal(),
-                    before_turn=before_turn,
-                )
                 for path in shown:
                     follower = await stack.enter_async_context(Follower(path))
-                    execution.outputs.append(Output(path, follower, partial(progress.output, path)))
+                    run.outputs.append(Output(path, follower, partial(progress.output, path)))
                 if socket is not None and task.needs_gateway:
-                    await self._run_in_gateway(execution, socket)
+                    await run_in_gateway(run, run.of_gateway(socket), socket)
+                    progress.changed += await self.home.restore(workspace)
                 else:
-                    said = await self._run_turns(execution, user, f"{name}_{time.time_ns() // 1_000_000}")
+                    said = await self._run_turns(run, user, f"{name}_{time.time_ns() // 1_000_000}")
         finally:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 await _close(progress)
-        exported, full = await self._collect(progress, files, workspace)
-        result = self._result(task, progress, exported, full, workspace=workspace, files=files)
-        return replace(after_user(said, result), setup_s=setup_s)
+        exported, full = await _collect(run)
+        return replace(after_user(said, _result(run, exported, full)), setup_s=setup_s)
 
     async def _run_turns(self, run: TaskExecution, user: ConversationUser | None, base: str) -> UserReply:
         """Run each turn in a process of its own; return what the user said last. `base` begins the sessions' ids."""
-        progress, workspace = run.progress, run.processes.workspace
-        turns, said, is_over = list(run.processes.task.turns), UserReply(), False
+        progress = run.progress
+        turns, said, is_over = list(run.task.turns), UserReply(), False
         for index, turn in enumerate(turns):  # to which the user adds while they are sent
             is_over = index > 0 and (not progress.expects(turn) or (is_over and not turn.new_session))
             if is_over:
                 continue
             if index == 0 or turn.new_session:
-                await self._begin_session(progress, base if index == 0 else f"{base}_{index + 1}", workspace)
+                await _begin_session(run, base if index == 0 else f"{base}_{index + 1}")
             left_s = run.timeout_s - progress.ran_s()
-            spec = await run.processes.of_turn(turn, progress.sessions[-1].id, left_s)
+            spec = await run.of_turn(turn, progress.sessions[-1].id, left_s)
             if run.before_turn is not None:
                 await run.before_turn(index)
             await self._turn(run, spec, left_s)
-            progress.changed += await self.home.restore(workspace)
+            progress.changed += await self.home.restore(run.workspace)
             if not progress.goes_on():
                 break
             if index + 1 == len(turns):
                 said = await ask_user(user, progress, run.stop_signal)
                 turns += [Turn(prompt=said.message)] if said.message else []
         return said
-
-    async def _begin_session(self, progress: Progress, session_id: str, workspace: Path) -> None:
-        """Begin a session from which the agent can't reach the one before, where the home allows that."""
-        if progress.sessions and (state := await self.home.renew(workspace)) is not None:
-            last = progress.sessions[-1]
-            await last.store.close()
-            last.store = AnyStore(state, self.home.agent_id, last.id, links=self._links())
-        store = AnyStore(self.home.state_dir, self.home.agent_id, session_id, links=self._links())
-        progress.begin_session(session_id, store)
-
-    async def _collect(self, progress: Progress, files: Evidence, workspace: Path) -> tuple[Export | OSError, str]:
-        """Export what all sessions have, and describe the first folder on a full disk; empty if none is."""
-        seen_as = workspace if self.home.sandbox is None else self.home.sandbox.seen_workspace(workspace)
-        try:
-            exported = await to_thread.run_sync(export_sessions, progress.sessions, files, seen_as)
-            return exported, await to_thread.run_sync(find_full, (workspace, self.home.state_dir, files.folder))
-        finally:
-            with move_on_after(CLOSE_LIMIT_S, shield=True):
-                await _close(progress)  # reading has opened them again
-
-    def _links(self) -> Path | None:
-        """Return a folder next to the home, which a sandboxed agent can't reach."""
-        home = self.home.state_dir.parent
-        return None if self.home.sandbox is None else home.with_name(f"{home.name}.sessions")
-
-    async def _run_in_gateway(self, run: TaskExecution, socket: Path) -> None:
-        """Let the agent live in a gateway of the trial's own until the task's timeline is over."""
-        store = partial(AnyStore, self.home.state_dir, self.home.agent_id, links=self._links())
-        await run_in_gateway(run, run.processes.of_gateway(socket), socket=socket, store=store)
-        run.progress.changed += await self.home.restore(run.processes.workspace)
 
     async def _turn(self, run: TaskExecution, spec: ProcessSpec, left_s: float) -> None:
         """Run one turn's process, and follow its session and its output meanwhile."""
@@ -260,62 +225,76 @@ class OpenClawAgent:
                 return
             await anyio.sleep(0 if read_bytes > MUCH_BYTES else next_look_s())
 
-    def _result(
-        self, task: Task, progress: Progress, exported: Export | OSError, full: str, *, workspace: Path, files: Evidence
-    ) -> TaskResult:
-        last = progress.ends[-1]
-        no_room = isinstance(exported, OSError) and is_disk_full(exported)
-        if isinstance(exported, OSError):
-            # only what was read live is available
-            reason = Reason.DISK_FULL if full or no_room else Reason.EVIDENCE_LOST
-            if isinstance(exported, TranscriptLimitError):
-                reason = Reason.RESOURCE_LIMIT
-            note = f"the transcript could not be kept: {exported}"
-            exported = Export(facts=TranscriptFacts(usage=progress.usage()))
-        else:
-            turn = progress.last_turn(exported.last_session)
-            if task.needs_gateway:
-                exported, turn = replace(exported, facts=progress.together(exported.facts)), progress.whole(last)
-            complaints = progress.complaints.complaints
-            if self.home.local:
-                complaints = replace(complaints, gateway="")  # it has no gateway to lose
-            reason, note = decide(
-                last,
-                exported.facts,
-                turn,
-                complaints,
-                lingered=progress.lingered,
-                full_disk=full,
-                has_log=self.home.local,
-            )
-            if reason.is_valid and exported.elsewhere:
-                reason, note = Reason.WORKSPACE_FAILED, f"OpenClaw worked in {exported.elsewhere}, not in the workspace"
-        return TaskResult(
-            agent_id=self.home.agent_id,
-            task_id=task.task_id,
-            reason=reason,
-            timed_out=last.reason is EndReason.TIMED_OUT,
-            exit_code=last.exit_code,
-            execution_time_s=round(progress.ran_s(), 3),
-            workspace=workspace,
-            evidence=files,
-            session_ids=tuple(session.id for session in progress.sessions),
-            store=exported.store,
-            facts=exported.facts,
-            note=note,
-            rate_limits=max(exported.facts.rate_limits, progress.rate_limits()),
-            asleep_s=round(sum(end.asleep_s for end in progress.ends), 3),
-            cpu_s=round(sum(end.cpu_s for end in progress.ends), 3),
-            peak_rss_bytes=max(end.peak_rss_bytes for end in progress.ends),
-            leftovers=tuple(one.command for end in progress.ends for one in end.leftovers),
-            level=last.level,
-            lookups=tuple(dict.fromkeys(name for end in progress.ends for name in end.lookups)),
-            refused=tuple(dict.fromkeys(name for end in progress.ends for name in end.refused)),
-            is_ours=bool(full) or no_room,
-            is_concurrent=task.needs_gateway,
-            changed=tuple(dict.fromkeys(progress.changed)),
-            load=_load(progress.ends, is_local=self.home.local),
+
+async def _begin_session(run: TaskExecution, session_id: str) -> None:
+    """Begin a session from which the agent can't reach the one before, where the home allows that."""
+    sessions = run.progress.sessions
+    if sessions and (state := await run.home.renew(run.workspace)) is not None:
+        await sessions[-1].store.close()
+        sessions[-1].store = run.store(sessions[-1].id, state)
+    run.progress.begin_session(session_id, run.store(session_id))
+
+
+async def _collect(run: TaskExecution) -> tuple[Export | OSError, str]:
+    """Export what all sessions have, and describe the first folder on a full disk; empty if none is."""
+    try:
+        exported = await to_thread.run_sync(export_sessions, run.progress.sessions, run.files, run.seen_workspace)
+        places = (run.workspace, run.home.state_dir, run.files.folder)
+        return exported, await to_thread.run_sync(find_full, places)
+    finally:
+        with move_on_after(CLOSE_LIMIT_S, shield=True):
+            await _close(run.progress)  # reading has opened them again
+
+
+def _result(run: TaskExecution, exported: Export | OSError, full: str) -> TaskResult:
+    home, progress = run.home, run.progress
+    last = progress.ends[-1]
+    no_room = isinstance(exported, OSError) and is_disk_full(exported)
+    if isinstance(exported, OSError):
+        # only what was read live is available
+        reason = Reason.DISK_FULL if full or no_room else Reason.EVIDENCE_LOST
+        if isinstance(exported, TranscriptLimitError):
+            reason = Reason.RESOURCE_LIMIT
+        note = f"the transcript could not be kept: {exported}"
+        exported = Export(facts=TranscriptFacts(usage=progress.usage()))
+    else:
+        turn = progress.last_turn(exported.last_session)
+        if run.task.needs_gateway:
+            exported, turn = replace(exported, facts=progress.together(exported.facts)), progress.whole(last)
+        complaints = progress.complaints.complaints
+        if home.local:
+            complaints = replace(complaints, gateway="")  # it has no gateway to lose
+        reason, note = decide(
+            last, exported.facts, turn, complaints, lingered=progress.lingered, full_disk=full, has_log=home.local
         )
+        if reason.is_valid and exported.elsewhere:
+            reason, note = Reason.WORKSPACE_FAILED, f"OpenClaw worked in {exported.elsewhere}, not in the workspace"
+    return TaskResult(
+        agent_id=home.agent_id,
+        task_id=run.task.task_id,
+        reason=reason,
+        timed_out=last.reason is EndReason.TIMED_OUT,
+        exit_code=last.exit_code,
+        execution_time_s=round(progress.ran_s(), 3),
+        workspace=run.workspace,
+        evidence=run.files,
+        session_ids=tuple(session.id for session in progress.sessions),
+        store=exported.store,
+        facts=exported.facts,
+        note=note,
+        rate_limits=max(exported.facts.rate_limits, progress.rate_limits()),
+        asleep_s=round(sum(end.asleep_s for end in progress.ends), 3),
+        cpu_s=round(sum(end.cpu_s for end in progress.ends), 3),
+        peak_rss_bytes=max(end.peak_rss_bytes for end in progress.ends),
+        leftovers=tuple(one.command for end in progress.ends for one in end.leftovers),
+        level=last.level,
+        lookups=tuple(dict.fromkeys(name for end in progress.ends for name in end.lookups)),
+        refused=tuple(dict.fromkeys(name for end in progress.ends for name in end.refused)),
+        is_ours=bool(full) or no_room,
+        is_concurrent=run.task.needs_gateway,
+        changed=tuple(dict.fromkeys(progress.changed)),
+        load=_load(progress.ends, is_local=home.local),
+    )
 
 
 def _load(ends: Sequence[ProcessEnd], *, is_local: bool) -> LoadFacts | None:

@@ -1,4 +1,4 @@
-"""The processes of a task's agent in the home's sandbox: one for each turn, or a gateway with its settings."""
+"""One execution of a task, and the processes of its agent in the home's sandbox: one for each turn, or a gateway."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.command import MAX_ARGUMENT_BYTES, MESSAGE_FILES_SINCE, preloaded, release_key, turn_argv
 from pinchbench.openclaw.homes.home_config import write_private
 from pinchbench.openclaw.homes.sandbox import TurnExtras
+from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.process.spec import Limits, ProcessSpec
 from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from pinchbench.model.task import Task, Turn
     from pinchbench.openclaw.agent_progress import Progress
-    from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.trial_clock import TrialClock
@@ -48,23 +48,26 @@ GATEWAY_ENV = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class AgentProcesses:
-    """What all processes of a task's agent have in common.
+class TaskExecution:
+    """What the steps of one `OpenClawAgent.execute_task` share, as described there.
 
-    `marker` is the name of the trial, which is in the environment of every process, and `services` is what the agent
-    can connect to besides the model. `clock` is None for the real one, `thinking` for OpenClaw's own level.
+    `thinking` is None for OpenClaw's own level.
     """
 
-    openclaw: OpenClaw
     home: Home
     task: Task
     workspace: Path
     files: Evidence
+    progress: Progress
     marker: str
+    timeout_s: float
+    stop_signal: StopSignal
+    before_turn: Callable[[int], Awaitable[None]] | None = None
     services: tuple[Forward, ...] = ()
     clock: TrialClock | None = None
     thinking: str | None = None
     limits: Limits = Limits()
+    outputs: list[Output] = field(default_factory=list)
 
     @property
     def seen_workspace(self) -> Path:
@@ -72,11 +75,18 @@ class AgentProcesses:
         sandbox = self.home.sandbox
         return self.workspace if sandbox is None else sandbox.seen_workspace(self.workspace)
 
+    def store(self, session_id: str, state: Path | None = None) -> AnyStore:
+        """Return the store of a session, which is in OpenClaw's state folder unless `state` says where it is kept."""
+        home = self.home.state_dir.parent
+        # next to the home, where a sandboxed agent can't reach it
+        links = None if self.home.sandbox is None else home.with_name(f"{home.name}.sessions")
+        return AnyStore(state or self.home.state_dir, self.home.agent_id, session_id, links=links)
+
     async def of_turn(self, turn: Turn, session_id: str, left_s: float) -> ProcessSpec:
         """Return the process of a turn, which has `left_s` seconds. Raises OSError if its message can't be written."""
         message = turn.prompt_in(self.seen_workspace)
         argv = turn_argv(
-            self.openclaw.program,
+            self.home.openclaw.program,
             agent_id=self.home.agent_id,
             session_id=session_id,
             message=message,
@@ -89,7 +99,7 @@ class AgentProcesses:
             folder = self.files.folder if self.home.sandbox is None else self.home.state_dir
             file = folder / f"message-{session_id}.txt"
             await to_thread.run_sync(write_private, file, message)  # in place of what the agent may have put there
-            if release_key(self.openclaw.version) >= MESSAGE_FILES_SINCE:
+            if release_key(self.home.openclaw.version) >= MESSAGE_FILES_SINCE:
                 argv[-1] = f"--message-file={file}"
             else:
                 argv[-1] = "--message="
@@ -100,7 +110,7 @@ class AgentProcesses:
         """Return the process of a gateway of the trial's own, whose plugin connects to `socket`."""
         link = Forward(port=LINK_PORT, socket=str(socket))
         env = {**self.home.env, **self.task.env, **GATEWAY_ENV}
-        spec = self._entered([str(self.openclaw.program), "gateway", "run"], env, link)
+        spec = self._entered([str(self.home.openclaw.program), "gateway", "run"], env, link)
         return replace(spec, limits=replace(spec.limits, grace_s=SHUT_DOWN_S))
 
     def _entered(self, argv: list[str], env: Mapping[str, str], link: Forward | None = None) -> ProcessSpec:
@@ -130,18 +140,6 @@ class AgentProcesses:
             files={} if clock is None else clock.files,
         )
         return sandbox.enter(spec, state=self.home.state_dir, extras=extras)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TaskExecution:
-    """What the steps of one `OpenClawAgent.execute_task` share, as described there."""
-
-    processes: AgentProcesses
-    progress: Progress
-    timeout_s: float
-    stop_signal: StopSignal
-    before_turn: Callable[[int], Awaitable[None]] | None = None
-    outputs: list[Output] = field(default_factory=list)
 
 
 def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, ...]:

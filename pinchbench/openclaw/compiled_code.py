@@ -120,7 +120,7 @@ async def play_demo_turn(
         if level is Level.LANDLOCK:
             sandbox = LandlockSandbox(root=root, openclaw=openclaw, base=base, network=Network.OPEN)
         sandbox = replace(sandbox, compiled=compiled, fills_compiled=True)
-        agent = OpenClawAgent(openclaw=openclaw, home=replace(clone(template, root, provider), sandbox=sandbox))
+        agent = OpenClawAgent(home=replace(clone(template, root, provider), sandbox=sandbox))
         ended = await agent.execute_task(
             TASK, workspace=workspace, evidence=evidence, marker=f"setup/{os.getpid()}/{folder.name}"
         )

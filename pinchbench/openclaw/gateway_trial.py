@@ -86,32 +86,30 @@ class _Watcher:
         self.own.stop.set()
 
 
-async def run_in_gateway(
-    run: TaskExecution, spec: ProcessSpec, *, socket: Path, store: Callable[[str], AnyStore]
-) -> None:
+async def run_in_gateway(run: TaskExecution, spec: ProcessSpec, socket: Path) -> None:
     """Run the gateway while the task's timeline is played, and note how it ended in the run's progress.
 
-    `spec` starts it in its sandbox, with a link that leads to `socket`; `store` makes the store of a session from its
-    id. The gateway's start does not count for the time limit, nor does the time in which an automation did not fire.
+    `spec` starts it in its sandbox, with a link that leads to `socket`. The gateway's start does not count for the time
+    limit, nor does the time in which an automation did not fire.
     On return and on cancellation all its processes are dead.
     Raises GatewayError if it is not ready in time, ServiceError if a service does not take an event, and OSError.
     """
-    progress, processes, stop_signal = run.progress, run.processes, run.stop_signal
+    progress, stop_signal = run.progress, run.stop_signal
     own = StopSignal(hurry=stop_signal.hurry)
-    chat = ChatLog(path=processes.files.chat)
+    chat = ChatLog(path=run.files.chat)
     began = anyio.current_time()
     failures: list[BaseException] = []
-    watcher = _Watcher(progress=progress, chat=chat, store=store, own=own)
+    watcher = _Watcher(progress=progress, chat=chat, store=run.store, own=own)
     with _by_itself():
         async with open_link(socket, watcher.take) as link:
-            names = (service.name for service in processes.task.services)
-            ways = ((way.port, way.socket) for way in processes.services)
+            names = (service.name for service in run.task.services)
+            ways = ((way.port, way.socket) for way in run.services)
             player = TimelinePlayer(
                 link=link,
-                clock=processes.clock,
+                clock=run.clock,
                 chat=chat,
-                turns=processes.task.turns,
-                workspace=processes.seen_workspace,
+                turns=run.task.turns,
+                workspace=run.seen_workspace,
                 before_turn=run.before_turn,
                 sockets=dict(zip(names, ways, strict=False)),
             )
@@ -137,7 +135,7 @@ async def run_in_gateway(
                 end = _as_ended(end, watcher, is_finished=player.finished)
             progress.note(end, began, held_s=held_s())
     if not progress.sessions:
-        progress.begin_session("none", store("none"))
+        progress.begin_session("none", run.store("none"))
     while [size for session in list(progress.sessions) if (size := await progress.read_on(session))]:
         pass
     for output in run.outputs:

@@ -117,9 +117,7 @@ def template(openclaw: OpenClaw, tmp_path_factory: pytest.TempPathFactory) -> Pr
     return anyio.run(make)
 
 
-async def _try(
-    template: PrivateHome, openclaw: OpenClaw, folder: Path, provider: Provider, told: list[int]
-) -> TaskResult:
+async def _try(template: PrivateHome, folder: Path, provider: Provider, told: list[int]) -> TaskResult:
     for name in ("work", "evidence"):
         (folder / name).mkdir()
     task = Task(
@@ -131,7 +129,7 @@ async def _try(
         turns=(Turn(prompt="What is here?"),),
         timeout_s=RUN_LIMIT_S,
     )
-    agent = OpenClawAgent(openclaw=openclaw, home=clone(template, folder / "slot-1", _entry(provider.port)))
+    agent = OpenClawAgent(home=clone(template, folder / "slot-1", _entry(provider.port)))
 
     class Seen(TrialEvents):
         def rate_limited(self) -> None:
@@ -167,7 +165,7 @@ async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_wha
     monkeypatch.setattr(agent_module, "supervise", _until(provider.enough))
 
     async with running(provider):
-        result = await _try(template, openclaw, tmp_path, provider, told)
+        result = await _try(template, tmp_path, provider, told)
 
     assert (result.reason, result.usage.requests) == (Reason.PROVIDER_ERROR, good), result.note
     assert result.note.startswith(f"{status} {message}")
@@ -180,13 +178,13 @@ async def test_what_the_provider_refuses_is_its_own_affair_and_the_note_says_wha
 
 @newest_release
 async def test_a_model_that_is_silent_for_long_is_waited_for_and_asked_once(
-    template: PrivateHome, openclaw: OpenClaw, home: UserHome, tmp_path: Path
+    template: PrivateHome, home: UserHome, tmp_path: Path
 ) -> None:
     del home  # only that nobody's own OpenClaw is touched
     provider = Provider(200, "", silent_s=4 * IMPATIENT_S)
 
     async with running(provider):
-        result = await _try(template, openclaw, tmp_path, provider, [])
+        result = await _try(template, tmp_path, provider, [])
 
     assert (result.reason, provider.answered, result.usage.requests) == (Reason.COMPLETED, 1, 1), result.note
 

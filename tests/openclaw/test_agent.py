@@ -43,7 +43,7 @@ async def agent_of(folder: Path, *, store: str = "jsonl", limits: Limits = LIMIT
     for name in ("work", "evidence"):
         (folder / name).mkdir()
     home = clone(template, folder / "homes" / "slot-1")
-    return OpenClawAgent(openclaw=template.openclaw, home=home, limits=limits, linger_s=EXIT_S)
+    return OpenClawAgent(home=home, limits=limits, linger_s=EXIT_S)
 
 
 async def execute(
@@ -377,7 +377,7 @@ async def shared(agent: OpenClawAgent, folder: Path) -> OpenClawAgent:
         agent_id=agent.home.agent_id,
         user_state=agent.home.state_dir,
         link=folder / "link",
-        openclaw=agent.openclaw,
+        openclaw=agent.home.openclaw,
         base_env=agent.home.env,
     )
     return replace(agent, home=home)

@@ -6,18 +6,20 @@ from fakes import fake_openclaw, make_task
 from home_templates import template_of
 from pinchbench.model.task import Task, Turn
 from pinchbench.model.timeline import Ability, ChatMessage
+from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw.agent_processes import (
     CHANNEL,
     LINK_PORT,
     MESSENGER,
     SEEN_AS,
-    AgentProcesses,
+    TaskExecution,
     gateway_settings,
     owner_of,
     task_places,
 )
+from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.homes.private import clone
-from pinchbench.process.spec import Limits
+from pinchbench.process.spec import Limits, StopSignal
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.sandbox.sandbox_spec import Mount
 
@@ -26,27 +28,29 @@ def _task(folder: str = "") -> Task:
     return make_task(workspace_path=folder, home_folders=("skills",) if folder else (), timezone="Europe/Berlin")
 
 
-async def _processes(folder: Path) -> AgentProcesses:
+async def _execution(folder: Path) -> TaskExecution:
     template = await template_of(folder, fake_openclaw(folder))
-    return AgentProcesses(
-        openclaw=template.openclaw,
+    return TaskExecution(
         home=clone(template, folder / "homes" / "slot-1"),
         task=_task(),
         workspace=folder / "work",
         files=Evidence(folder=folder / "evidence"),
+        progress=Progress(events=TrialEvents()),
         marker="run/task/1",
+        timeout_s=60,
+        stop_signal=StopSignal(),
         thinking="high",
         limits=Limits(grace_s=1),
     )
 
 
 async def test_a_gateway_gets_time_to_shut_down(tmp_path: Path) -> None:
-    processes = await _processes(tmp_path)
+    run = await _execution(tmp_path)
 
-    spec = processes.of_gateway(tmp_path / "link.sock")
+    spec = run.of_gateway(tmp_path / "link.sock")
 
-    assert spec.argv == [str(processes.openclaw.program), "gateway", "run"]
-    assert spec.limits.grace_s > processes.limits.grace_s
+    assert spec.argv == [str(run.home.openclaw.program), "gateway", "run"]
+    assert spec.limits.grace_s > run.limits.grace_s
 
 
 def test_a_folder_of_the_home_that_is_kept_lies_in_the_workspace(tmp_path: Path) -> None:

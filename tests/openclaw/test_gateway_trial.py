@@ -2,7 +2,6 @@
 
 import json
 import sys
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -16,12 +15,10 @@ from pinchbench.model.timeline import Ability, ChatMessage
 from pinchbench.model.trial import TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw import gateway_link, gateway_trial, play_timeline
-from pinchbench.openclaw.agent_processes import AgentProcesses, TaskExecution
+from pinchbench.openclaw.agent_processes import TaskExecution
 from pinchbench.openclaw.agent_progress import Progress
-from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.gateway_trial import run_in_gateway
 from pinchbench.openclaw.homes.private import Home
-from pinchbench.openclaw.sessions import AnyStore
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
 from pinchbench.results.evidence_files import Evidence
 
@@ -88,16 +85,17 @@ async def run(folder: Path, how: str, progress: Progress) -> Evidence:
         marker="test/gateway",
         limits=Limits(grace_s=5.0),
     )
-    processes = AgentProcesses(
-        openclaw=OpenClaw(program=folder / "openclaw", version="2026.9.6"),
-        home=cast("Home", SimpleNamespace(sandbox=None)),
+    execution = TaskExecution(
+        home=cast("Home", SimpleNamespace(sandbox=None, state_dir=folder / "state", agent_id="a")),
         task=chat("one", "two"),
         workspace=folder,
         files=files,
+        progress=progress,
         marker="test/gateway",
+        timeout_s=300,
+        stop_signal=StopSignal(),
     )
-    running = TaskExecution(processes=processes, progress=progress, timeout_s=300, stop_signal=StopSignal())
-    await run_in_gateway(running, spec, socket=socket, store=partial(AnyStore, folder / "state", "a"))
+    await run_in_gateway(execution, spec, socket)
     return files
 
 

@@ -60,7 +60,7 @@ class OpenClawJudge:
             "kind": "openclaw",
             "model": self.model,
             "base_url": base_url,
-            "openclaw": agents[0].openclaw.version,
+            "openclaw": agents[0].home.openclaw.version,
             "thinking": agents[0].thinking,
         }
         self._free = list(agents)

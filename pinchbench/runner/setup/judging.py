@@ -65,7 +65,7 @@ async def open_judge(
         if config.is_openclaw:
             assert machine is not None  # noqa: S101 - who asks for such a judge has looked for it
             homes = await make_judge_homes(config, machine, folder)
-            agents = [OpenClawAgent(openclaw=machine.openclaw, home=home) for home in homes]
+            agents = [OpenClawAgent(home=home) for home in homes]
             endpoint = OpenClawJudge(
                 agents, folder, model=config.model_id, base_url=config.base_url, marker=f"{run_id}/judge"
             )

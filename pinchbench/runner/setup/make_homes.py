@@ -114,9 +114,7 @@ async def make_slots(
     return tuple(
         LocalSlot(
             number=number,
-            agent=OpenClawAgent(
-                openclaw=machine.openclaw, home=home, thinking=config.thinking, limits=limits, linger_s=config.linger_s
-            ),
+            agent=OpenClawAgent(home=home, thinking=config.thinking, limits=limits, linger_s=config.linger_s),
             work=work,
             context=run,
             wire=wire,
@@ -329,7 +327,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     machine = await identified(machine)
     async with open_work_folder(config.run_root, prefix="agent-") as folder:
         [home] = await make_homes(config, machine, folder, slots=1, scripted=None)
-        yield OpenClawAgent(openclaw=machine.openclaw, home=home, thinking=config.thinking, linger_s=config.linger_s)
+        yield OpenClawAgent(home=home, thinking=config.thinking, linger_s=config.linger_s)
 
 
 def endpoint(

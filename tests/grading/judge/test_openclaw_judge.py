@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from anyio import Event, create_task_group, fail_after
@@ -48,7 +49,7 @@ async def judge_of(folder: Path, *, store: str = "jsonl") -> AsyncGenerator[Open
     scratch.mkdir()
     yield OpenClawJudge(
         # how long it stays after its answer is no test's here: how it exits has to be seen, however slow it is
-        [OpenClawAgent(openclaw=openclaw, home=home, limits=LIMITS)],
+        [OpenClawAgent(home=home, limits=LIMITS)],
         scratch,
         model="mock/m1",
         timeout_s=60,
@@ -129,7 +130,7 @@ class Agent:
 
     end: TaskResult
     go: Event | None = None
-    openclaw = OpenClaw(program=Path("openclaw"), version="2026.9.6")
+    home = SimpleNamespace(openclaw=OpenClaw(program=Path("openclaw"), version="2026.9.6"))
     thinking = None
     limits: list[float] = field(default_factory=list)
     at_once: int = 0
