@@ -36,8 +36,9 @@ $(VENV)/.dev: $(BIN)/pinchbench-async
 	@touch $@
 
 # What the tests need besides Python: a missing part is named before the first test.
-$(VENV)/.browser: tests/chromium.py | $(VENV)/.dev
+$(VENV)/.browser: tests/chromium.py tests/faketime.py | $(VENV)/.dev
 	@$(BIN)/python tests/chromium.py >&2
+	@$(BIN)/python tests/faketime.py >&2
 	@touch $@
 
 $(VENV)/.python:

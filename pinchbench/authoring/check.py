@@ -139,7 +139,7 @@ async def _rehearse(
     openclaw: str | None,
     show: Callable[[Sequence[CheckedTask]], None],
 ) -> None:
-    needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
+    needs = await to_thread.run_sync(partial(examine_tasks, [task for task, _ in tasks], in_openclaw=False))
     homes = folder / HOMES
     async with open_judges(judge, folder=homes / "judge", run_id=folder.name, openclaw=openclaw) as judges:
         secrets = secrets_of(UserState(), *(judge.key_names if judge is not None else ()))

@@ -219,7 +219,7 @@ async def _examine(
     show: Callable[[Work, Sequence[Answer]], None],
     about: dict[str, object],
 ) -> None:
-    needs = await to_thread.run_sync(examine_tasks, [one.task for one in works])
+    needs = await to_thread.run_sync(partial(examine_tasks, [one.task for one in works], in_openclaw=False))
     sandbox = await to_thread.run_sync(check_sandbox)
     machine = None
     if config.is_openclaw:

@@ -178,10 +178,14 @@ def find_prerequisites(
 
 def of_prerequisites(tasks: int, needs: Mapping[str, MissingPrerequisites]) -> Finding:
     """Say what is missing, by task, and what can't be checked (pure)."""
-    lacking = [f"{task_id} ({one.sentence})" for task_id, one in needs.items() if one.missing]
+    lacking: dict[str, list[str]] = {}
+    for task_id, one in needs.items():
+        if one.missing:
+            lacking.setdefault(one.sentence, []).append(task_id)
     unchecked = [f"{task_id} ({', '.join(map(str, one.unchecked))})" for task_id, one in needs.items() if one.unchecked]
     unknown = f" What can't be checked: {', '.join(unchecked)}." if unchecked else ""
     if lacking:
-        said = f"{len(lacking)} of {tasks} can't be run here: {', '.join(lacking)}.{unknown}"
+        reasons = "; ".join(f"{sentence} ({', '.join(task_ids)})" for sentence, task_ids in lacking.items())
+        said = f"{sum(map(len, lacking.values()))} of {tasks} can't be run here: {reasons}.{unknown}"
         return Finding.warning(SUBJECT, said, do="Install what is missing.")
     return Finding.ok(SUBJECT, f"What {tasks} of them need is here.{unknown}")

@@ -131,7 +131,7 @@ class TaskExecution:
         )
         if sandbox is None:
             return spec
-        clock_mounts = () if clock is None else (clock.mount,)
+        clock_mounts = () if clock is None else clock.mounts
         plugins = () if link is None else (Mount(source=str(MESSENGER), target=SEEN_AS),)
         extras = TurnExtras(
             places=(*task_places(self.task, self.workspace), *clock_mounts, *plugins),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,21 +17,21 @@ from pinchbench.sandbox.sandbox_spec import Mount
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SEEN_AS = "/run/clock"  # in the sandbox
+SEEN_AS, LIBRARY_SEEN_AS = "/run/clock", "/run/libfaketime.so.1"  # in the sandbox
 PRELOAD = "/etc/ld.so.preload"  # OpenClaw removes LD_PRELOAD from the environment of the agent's commands
-PACKAGE = "libfaketime (apt install faketime, or dnf install libfaketime)"
+PACKAGE = "libfaketime (apt install faketime, dnf install libfaketime, or conda install libfaketime)"
 WIDTH = 20  # of the file's text, which is overwritten in place: a reader never sees half of it
 # How long a process may go on with the time that it read before (libfaketime's own smallest value).
 CACHE_S = 1
 
 
 def find_libfaketime() -> Path | None:
-    """Return libfaketime as the system has installed it. Blocks."""
+    """Return libfaketime as the system or this program's own environment has installed it. Blocks."""
     return next(_installed(), None)
 
 
 def _installed() -> Iterator[Path]:
-    for folder in (Path("/usr/lib64"), Path("/usr/lib"), Path("/usr/local/lib")):
+    for folder in (Path(sys.prefix) / "lib", Path("/usr/lib64"), Path("/usr/lib"), Path("/usr/local/lib")):
         for pattern in ("faketime", "*/faketime"):
             yield from sorted(folder.glob(f"{pattern}/libfaketime.so.1"))
 
@@ -52,12 +53,13 @@ class TrialClock:
     @property
     def files(self) -> dict[str, str]:
         """What the sandbox has in addition, by path."""
-        return {PRELOAD: f"{self._library}\n"}
+        return {PRELOAD: f"{LIBRARY_SEEN_AS}\n"}
 
     @property
-    def mount(self) -> Mount:
-        """Where the sandbox sees the file, which it can't write."""
-        return Mount(source=str(self.file), target=SEEN_AS)
+    def mounts(self) -> tuple[Mount, Mount]:
+        """Where the sandbox sees the file and the library, which it can't write."""
+        library = Mount(source=str(self._library), target=LIBRARY_SEEN_AS)
+        return Mount(source=str(self.file), target=SEEN_AS), library
 
     @property
     def env(self) -> dict[str, str]:

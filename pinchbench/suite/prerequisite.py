@@ -22,6 +22,8 @@ class Kind(StrEnum):
     MODULE = "Python module"
     VARIABLE = "environment variable"
     SERVER = "running server"
+    CLOCK = "library"
+    BROWSER = "browser"
     UNKNOWN = "unknown"
 
 

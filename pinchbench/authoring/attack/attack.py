@@ -113,7 +113,7 @@ async def _attack(
     show: Callable[[AttackedTask], None],
 ) -> None:
     cpus = os.cpu_count() or 1
-    needs = await to_thread.run_sync(examine_tasks, [task for task, _ in tasks])
+    needs = await to_thread.run_sync(partial(examine_tasks, [task for task, _ in tasks], in_openclaw=False))
     sandbox = await to_thread.run_sync(check_sandbox)
     grader = Grader(scratch=folder.parent / CHECKS, checks=cpus, sandbox=sandbox)
     room, openclaws = CapacityLimiter(cpus), Lock()

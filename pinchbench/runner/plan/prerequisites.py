@@ -14,14 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.model.task import GradingType
+from pinchbench.model.timeline import Ability
+from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.suite.prerequisite import Kind, Prerequisite, parse_prerequisite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pinchbench.model.task import Task
 
 PYTHON_LIMIT_S = 20.0  # a Python starts in 20 ms; a loaded machine or a network disk multiplies that
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# below the folder of a version: of Playwright, whose names have changed
+PLAYWRIGHTS = ("chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chrome-*/*headless*shell")
+CLOCK = Prerequisite(text="clock", kind=Kind.CLOCK, name=PACKAGE)
+BROWSER = Prerequisite(text="browser", kind=Kind.BROWSER, name="Chromium (apt install chromium) or Google Chrome")
 SHIM_BYTES = 8192  # of a program that may be a script of a package manager
 _MODULE_IS_MISSING = """\
 import importlib.metadata, importlib.util, sys
@@ -55,27 +62,40 @@ class MissingPrerequisites:
 
 
 def examine_tasks(
-    tasks: Iterable[Task], *, openclaw: str | None = None, env: Mapping[str, str] | None = None
+    tasks: Iterable[Task],
+    *,
+    openclaw: str | None = None,
+    env: Mapping[str, str] | None = None,
+    in_openclaw: bool = True,
 ) -> dict[str, MissingPrerequisites]:
     """Look for what tasks need, by task id; tasks without prerequisites are left out. Blocks.
 
     A task with a check needs a program on the PATH that the check inherits; one that only a judge grades may also have
-    the Node that the agent gets from a managed OpenClaw. `openclaw` is the choice of `--openclaw`.
+    the Node that the agent gets from a managed OpenClaw. `openclaw` is the choice of `--openclaw`. What a task's clock
+    and browser take is needed where it is run `in_openclaw`.
     """
     env = os.environ if env is None else env
     inherited = env.get("PATH", os.defpath)
     is_there = cache(partial(_is_there, env=env))
     needs: dict[str, MissingPrerequisites] = {}
     for task in tasks:
-        if not task.prerequisites:
+        needed = [*map(parse_prerequisite, task.prerequisites), *(_of_world(task) if in_openclaw else ())]
+        if not needed:
             continue
         path = _agents_path(inherited, openclaw) if task.grading_type is GradingType.LLM_JUDGE else inherited
-        found = {one: is_there(one, path) for one in map(parse_prerequisite, task.prerequisites)}
+        found = {one: is_there(one, path) for one in needed}
         needs[task.task_id] = MissingPrerequisites(
             missing=tuple(one for one, has in found.items() if has is False),
             unchecked=tuple(one for one, has in found.items() if has is None),
         )
     return needs
+
+
+def _of_world(task: Task) -> Iterator[Prerequisite]:
+    if task.starts_at is not None:
+        yield CLOCK
+    if Ability.BROWSER in task.abilities:
+        yield BROWSER
 
 
 def _agents_path(inherited: str, openclaw: str | None) -> str:
@@ -93,16 +113,27 @@ def _is_there(one: Prerequisite, path: str, env: Mapping[str, str]) -> bool | No
             return _has_npm_package(one.name, path, env.get("NODE_PATH", ""))
         case Kind.PYTHON:
             return _has_python_package(one.name, path, env)
-        case Kind.PYTHON_VERSION | Kind.MODULE:
+        case Kind.PYTHON_VERSION | Kind.MODULE | Kind.CLOCK:
             return _is_here(one)
-        case Kind.VARIABLE:
-            return bool(env.get(one.name))
+        case Kind.VARIABLE | Kind.BROWSER:
+            return bool(env.get(one.name) if one.kind is Kind.VARIABLE else find_browser(env))
         case Kind.SERVER | Kind.UNKNOWN:
             return False if one.kind is Kind.SERVER else None
 
 
+def find_browser(env: Mapping[str, str]) -> Path | None:
+    """Return the program of a Chromium, the system's or else Playwright's newest; None if there is none. Blocks."""
+    on_path = (shutil.which(name, path=env.get("PATH")) for name in BROWSERS)
+    if found := next(filter(None, on_path), None):
+        return Path(found)
+    cache = Path(env.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    return next((one for pattern in PLAYWRIGHTS for one in sorted(cache.glob(pattern), reverse=True)), None)
+
+
 def _is_here(one: Prerequisite) -> bool:
-    """Whether the Python of this program, which runs the checks, has a module, or is a version or a later one."""
+    """Whether the Python of this program, which runs the checks, has a module, is new enough, or finds libfaketime."""
+    if one.kind is Kind.CLOCK:
+        return find_libfaketime() is not None
     if one.kind is Kind.MODULE:
         return importlib.util.find_spec(one.name) is not None
     return sys.version_info[:2] >= tuple(map(int, one.name.split(".")))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import Isolation
@@ -16,10 +14,12 @@ from pinchbench.openclaw.homes.abilities import allowed_by, tool_settings, tools
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.install import managed
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
+from pinchbench.runner.plan.prerequisites import BROWSER, find_browser
 from pinchbench.runner.setup.sandboxing import check_sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
+    from pathlib import Path
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
@@ -30,12 +30,8 @@ if TYPE_CHECKING:
 NO_IMAGES = (
     "it shows images, which the model does not take; state `input: [text, image]` of a model of your endpoint that does"
 )
-NO_BROWSER = "it needs a browser: install chromium or Google Chrome (`apt-get install chromium`)"
 GATEWAYS_SINCE = (2026, 9)  # the first release that our chat channel has been tried with
 OLD_GATEWAY = "its abilities need OpenClaw 2026.9 or newer"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# below the folder of a version: of Playwright, whose names have changed
-PLAYWRIGHTS = ("chromium-*/chrome-linux*/chrome", "chromium_headless_shell-*/chrome-*/*headless*shell")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +63,7 @@ class Machine:
         if self.takes_images(config) is False:
             found[Ability.IMAGES] = NO_IMAGES
         if self.browser is None:
-            found[Ability.BROWSER] = NO_BROWSER
+            found[Ability.BROWSER] = f"{BROWSER} is missing"
         if release_key(self.openclaw.version) < GATEWAYS_SINCE:
             found |= dict.fromkeys(NEED_GATEWAY, OLD_GATEWAY)
         return found
@@ -103,15 +99,6 @@ def read_machine(
         checks=check_sandbox(allow),
         browser=find_browser(os.environ),
     )
-
-
-def find_browser(env: Mapping[str, str]) -> Path | None:
-    """Return the program of a Chromium, the system's or else Playwright's newest; None if there is none. Blocks."""
-    on_path = (shutil.which(name, path=env.get("PATH")) for name in BROWSERS)
-    if found := next(filter(None, on_path), None):
-        return Path(found)
-    cache = Path(env.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
-    return next((one for pattern in PLAYWRIGHTS for one in sorted(cache.glob(pattern), reverse=True)), None)
 
 
 def read_machine_for(config: RunConfig, facts: RunFacts | None = None) -> Machine:

@@ -132,7 +132,7 @@ class _Services:
             await to_thread.run_sync(partial(shutil.copytree, service.folder, folder, symlinks=True))
         path = os.environ.get("PATH", os.defpath)
         places = [] if folder is None else [Mount(source=str(folder), target=SERVICE, writable=True)]
-        places += [] if place.clock is None else [place.clock.mount]
+        places += [] if place.clock is None else place.clock.mounts
         # short, because a Unix socket's path is limited to about 100 bytes
         inlet = Forward(port=service.port, socket=str(self._scratch / f"{number}.sock"))
         log = place.evidence.service_logs[number - 1]

@@ -12,10 +12,11 @@ from pinchbench.defaults import Network
 from pinchbench.files.workspace import copy_files
 from pinchbench.model.task import HOME_FOLDERS
 from pinchbench.openclaw.short_command import short_lived_folder
-from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
+from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
 from pinchbench.process.supervise import supervise
 from pinchbench.runner.plan.prepare import NEEDS_OWN_LOOPBACK, NEEDS_OWN_ROOT
+from pinchbench.runner.plan.prerequisites import CLOCK
 from pinchbench.sandbox.sandbox_spec import WORKSPACE, Mount
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def missing_for(task: Task, sandbox: TurnSandbox | None, unusable: Mapping[Abili
     if task.needs_own_root and not has_own_root:
         return NEEDS_OWN_ROOT
     if task.starts_at is not None and find_libfaketime() is None:
-        return f"the task's clock needs {PACKAGE}"
+        return f"{CLOCK} is missing"
     if (task.services or task.needs_gateway) and (
         not has_own_root or sandbox is None or sandbox.network is Network.OPEN
     ):

@@ -17,7 +17,9 @@ from pinchbench.defaults import Network, Sandbox
 from pinchbench.doctor.machine_findings import find_prerequisites
 from pinchbench.model.ending import Reason
 from pinchbench.model.task import GradingType
+from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.install import node_folder
+from pinchbench.openclaw.trial_clock import PACKAGE
 from pinchbench.publish.leaderboard.payload import obstacles
 from pinchbench.publish.leaderboard.public_names import PrivateNames
 from pinchbench.report.export.junit import kind_of
@@ -28,7 +30,7 @@ from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import find_run
 from pinchbench.runner.again.resume_run import resume
 from pinchbench.runner.plan.prepare import SERVERS_REFUSED, prepare, split_unmet
-from pinchbench.runner.plan.prerequisites import examine_tasks
+from pinchbench.runner.plan.prerequisites import examine_tasks, find_browser
 from pinchbench.runner.run_benchmark import run_benchmark
 
 TASKS = {"task_a": "Write out.txt.", "task_b": "Write out.txt."}
@@ -63,6 +65,39 @@ def test_npm_packages_are_found_where_npm_and_others_put_them(tmp_path: Path) ->
     program(tmp_path / "bin" / "five")  # a program of that name alone says nothing about the package
     needed = ("npm:@scope/one", "npm:two", "npm:three@2", "npm:@scope/four", "npm:five", "npm:six")
     assert lacking(env, *needed) == ["npm:five", "npm:six"]
+
+
+def test_what_a_clock_and_a_browser_take_is_looked_for_unless_only_solutions_are_played(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pinchbench.runner.plan.prerequisites.find_libfaketime", lambda: None)
+    env = {"PATH": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}
+    tasks = [make_task(task_id="task_days", starts_at=0.0), make_task(task_id="task_web", abilities=(Ability.BROWSER,))]
+    said = {task_id: one.sentence for task_id, one in examine_tasks(tasks, env=env).items()}
+    assert said == {
+        "task_days": f"the library {PACKAGE} is missing",
+        "task_web": "the browser Chromium (apt install chromium) or Google Chrome is missing",
+    }
+    assert examine_tasks(tasks, env=env, in_openclaw=False) == {}
+
+
+def test_a_browser_is_the_systems_or_else_playwrights_newest(tmp_path: Path) -> None:
+    def put(*parts: str) -> Path:
+        path = tmp_path.joinpath(*parts)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o755)
+        return path
+
+    env = {"PATH": str(tmp_path / "bin"), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "cache")}
+    assert find_browser(env) is None
+    shell = put("cache", "chromium_headless_shell-1300", "chrome-linux", "headless_shell")
+    assert find_browser(env) == shell
+    put("cache", "chromium-1200", "chrome-linux", "chrome")
+    newer = put("cache", "chromium-1300", "chrome-linux64", "chrome")
+    assert find_browser(env) == newer
+    assert find_browser(env | {"PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}) is None
+    chrome = put("bin", "google-chrome")
+    assert find_browser(env) == chrome
 
 
 def test_python_packages_are_those_of_the_python_on_the_path(tmp_path: Path) -> None:
@@ -154,8 +189,8 @@ def test_doctor_names_the_tasks_that_can_not_be_run(tmp_path: Path) -> None:
     suite = make_suite(tmp_path, {"task_a": "Hi"}, head="prerequisites: [cli:pb-missing-tool, env:PB_UNSET, good luck]")
     found = find_prerequisites(suite, "all", openclaw=None)
     assert found.said == (
-        "1 of 1 can't be run here: task_a (the program pb-missing-tool and the environment variable PB_UNSET "
-        "are missing). What can't be checked: task_a (good luck)."
+        "1 of 1 can't be run here: the program pb-missing-tool and the environment variable PB_UNSET "
+        "are missing (task_a). What can't be checked: task_a (good luck)."
     )
     assert (found.level, found.do) == ("warning", "Install what is missing.")
     assert find_prerequisites(None, "task_38_git_rescue", openclaw=None).level == "ok"

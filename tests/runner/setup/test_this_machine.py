@@ -13,7 +13,7 @@ from pinchbench.errors import OpenClawError
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.model_catalogue import Catalogue, Provider
-from pinchbench.runner.setup.this_machine import Machine, find_browser, read_machine_for
+from pinchbench.runner.setup.this_machine import Machine, read_machine_for
 
 
 @pytest.fixture
@@ -82,22 +82,3 @@ def test_the_tools_of_a_run_are_less_what_its_settings_deny_and_the_users_own_wh
 
     assert machine.allowed(private) == ("apply_patch", "edit", "ls", "read", "view_image", "write")
     assert machine.allowed(RunConfig(model="acme/m1", isolation=Isolation.SHARED)) == ()
-
-
-def test_a_browser_is_the_systems_or_else_playwrights_newest(tmp_path: Path) -> None:
-    def put(*parts: str) -> Path:
-        path = tmp_path.joinpath(*parts)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o755)
-        return path
-
-    env = {"PATH": str(tmp_path / "bin"), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "cache")}
-    assert find_browser(env) is None
-    shell = put("cache", "chromium_headless_shell-1300", "chrome-linux", "headless_shell")
-    assert find_browser(env) == shell
-    put("cache", "chromium-1200", "chrome-linux", "chrome")
-    newer = put("cache", "chromium-1300", "chrome-linux64", "chrome")
-    assert find_browser(env) == newer
-    assert find_browser(env | {"PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}) is None
-    chrome = put("bin", "google-chrome")
-    assert find_browser(env) == chrome
