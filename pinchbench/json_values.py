@@ -19,16 +19,23 @@ EMPTY: Object = {}
 
 
 def parse(data: bytes) -> object:
-    """Parse JSON; None if it is none. Invalid UTF-8 and unpaired surrogates are replaced when texts are read."""
+    """Parse JSON as JavaScript does; None if it is none, such as with Python's `NaN`.
+
+    Invalid UTF-8 and unpaired surrogates are replaced when texts are read.
+    """
     try:
         return decode_json(data)
     except (ValueError, RecursionError):  # stricter than the standard library, and faster
         pass
     try:
-        value: object = json.loads(data.decode("utf-8", "replace"))
+        value: object = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
     return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
 def object_at(value: object, *keys: str) -> Object:

@@ -20,12 +20,13 @@ from pinchbench.json_values import (
     number_at,
     object_at,
     objects_at,
+    parse,
     piece_at,
     text_at,
 )
 from pinchbench.transcript_lines import writable
 from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, TokenLogprob, Tool, ToolCall
-from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
+from pinchbench.wire.protocols.reply_builder import BAD_CALL, CallBuilder, Protocol, ReplyBuilder, usage_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,7 +72,8 @@ class OpenAIChat(Protocol):
         self._read_choice(choice, object_at(choice, said), reply)
 
     def _read_choice(self, choice: Object, delta: Object, reply: ReplyBuilder) -> None:
-        reply.stop_reason = text_at(choice, "finish_reason") or reply.stop_reason
+        finish = choice.get("finish_reason")
+        reply.stop_reason = (json_text(finish) if finish else "") or reply.stop_reason
         if reply.stop_reason and reply.stop_reason not in FINISHES:
             why = f"finish_reason: {reply.stop_reason} {text_at(choice, 'native_finish_reason')}"
             reply.error = reply.error or error_in(choice) or why.strip()
@@ -84,15 +86,24 @@ class OpenAIChat(Protocol):
         legacy = object_at(delta, "function_call")
         for place, call in enumerate(objects_at(delta, "tool_calls") or ([{"function": legacy}] if legacy else [])):
             function = object_at(call, "function")
-            index = call.get("index")
-            said = function.get("arguments")
-            reply.call(index if isinstance(index, (int, float)) else text_at(call, "id") or place).update(
-                call_id=text_at(call, "id"),
-                name=text_at(function, "name"),
+            index, call_id = call.get("index"), text_at(call, "id")
+            name, said = function.get("name"), function.get("arguments")
+            built = reply.call(index if isinstance(index, (int, float)) else call_id or place)
+            if not isinstance(said, str | None) or (name and _is_another(built, call_id, said or "")):
+                reply.error = reply.error or BAD_CALL
+            built.update(
+                call_id=call_id,
+                name=writable(name) if isinstance(name, str) else None,
                 arguments=said if isinstance(said, str) else json_text(said),
             )
         reply.token_ids += ints_at(choice, "token_ids")
         reply.logprobs += read_logprobs(list_at(object_at(choice, "logprobs"), "content"))
+
+
+def _is_another(built: CallBuilder, call_id: str, arguments: str) -> bool:
+    """Return whether the first piece of another call has the index of one that is whole, as of many servers."""
+    is_new = bool(built.id and call_id and call_id != built.id) or arguments.lstrip().startswith("{")
+    return is_new and isinstance(parse("".join(built.arguments).encode("utf-8", "replace")), dict)
 
 
 class Ollama(OpenAIChat):

@@ -20,18 +20,21 @@ if TYPE_CHECKING:
     from pinchbench.wire.protocols.call_facts import RequestFacts
 
 
+BAD_CALL = "the form of a tool call is not that of the API"  # the server's doing: OpenClaw can't use such a reply
+
+
 @dataclass(kw_only=True, slots=True)
 class CallBuilder:
-    """A tool call whose arguments come in pieces."""
+    """A tool call whose arguments come in pieces. `name` is None until a server gives one, even if it is empty."""
 
     id: str = ""
-    name: str = ""
+    name: str | None = None
     arguments: list[str] = field(default_factory=list)
 
-    def update(self, *, call_id: str = "", name: str = "", arguments: str = "") -> None:
+    def update(self, *, call_id: str = "", name: str | None = None, arguments: str = "") -> None:
         """Add a piece of the arguments; id and name count as said last, as they do for OpenClaw."""
         self.id = call_id or self.id
-        self.name = name or self.name
+        self.name = name or self.name or name
         if arguments:
             self.arguments.append(arguments)
 
@@ -92,17 +95,20 @@ class ReplyBuilder:
         self.response_id = response_id or self.response_id
 
     def report_usage(self, usage: Usage | None, cost_usd: float | None = None) -> None:
-        """Take usage as it was reported last."""
+        """Take usage as it was reported last; one without tokens only if there was none."""
         if usage is not None:
             self.cost_usd = cost_usd if cost_usd is not None else self.cost_usd
-            self.usage = structs.replace(usage, cost_usd=self.cost_usd or 0.0)
+            counted = usage if usage.has_tokens or self.usage is None else self.usage
+            self.usage = structs.replace(counted, cost_usd=self.cost_usd or 0.0)
 
     def facts(self) -> ReplyFacts:
         """Return what came so far."""
         calls = tuple(
-            ToolCall(id=one.id, name=one.name, arguments=writable("".join(one.arguments)))
+            ToolCall(id=one.id, name=one.name or "", arguments=writable("".join(one.arguments)))
             for one in self._calls.values()
         )
+        is_bad = self.complete and any(one.name is None for one in self._calls.values())
+        error = self.error or (BAD_CALL if is_bad else "")
         message = Message(
             role=Role.ASSISTANT,
             text=writable("".join(self._text)),
@@ -119,8 +125,8 @@ class ReplyBuilder:
             stop_reason=self.stop_reason,
             first_content_s=self._first_content_s,
             last_content_s=self._last_content_s,
-            complete=self.complete and not self.error,
-            error=self.error,
+            complete=self.complete and not error,
+            error=error,
             token_ids=tuple(self.token_ids),
             prompt_token_ids=self.prompt_token_ids,
             logprobs=tuple(self.logprobs),

@@ -8,6 +8,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange import Chunk, ExchangeEnd
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.protocols.call_facts import Message, Role, TokenLogprob, Tool, ToolCall
+from pinchbench.wire.provider_fault import situation_of
 from wire.exchanges import CHAT, cut, exchange, sse
 
 REQUEST = {
@@ -224,6 +225,8 @@ def test_reasoning_is_read_in_the_forms_of_each_provider(said: object) -> None:
         (sse(delta({"content": "a"}, "stop"), end="[DONE]") + sse(delta({"content": "b"})), "a", True),
         (sse(delta({"content": "a"}, "stop"), end=" [DONE]"), "a", False),
         (sse(delta({"content": "a"}), end="{oops") + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", False),
+        (sse(delta({"content": "a"}), float("nan")) + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", False),
+        (sse(delta({"content": "a"}), {"choices": [{"finish_reason": 1}]}, end="[DONE]"), "a", False),
         (sse(delta({"content": "a"}), end="null") + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", True),
     ],
 )
@@ -234,3 +237,28 @@ def test_a_stream_ends_with_its_mark_and_a_broken_event_is_no_doing_of_the_model
     assert reply.message is not None
     assert (reply.message.text, reply.complete) == (text, complete)
     assert bool(reply.error) is not complete
+
+
+def call(name: object, arguments: object, call_id: str | None = None, index: int | None = 0) -> dict[str, object]:
+    return {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize(
+    ("deltas", "is_bad"),
+    [
+        ([[call("write", {"path": "a"})]], True),
+        ([[call("write", "{}", "a"), call("write", "{}", "b")]], True),  # as of Gemini behind many proxies
+        ([[call("write", "", "a")], [call(None, "{}")], [call("write", "", "b")], [call(None, "{}")]], True),
+        ([[call("write", '{"a":')], [call("write", "1}")], [call("write", '{"a": 1}')]], True),
+        ([[call("write", '{"a":', "a", None)], [call(None, "1}", None, None)]], True),
+        ([[call("write", '{"a":', "a")], [call("write", "1}", "b")]], False),  # a new id with each piece
+        ([[call("write", None, "a")], [call(None, "{}")], [call("write", "")]], False),
+        ([[call("", "{}", "a")]], False),  # what a model wrote
+        ([[call("write", "{}}", "a")]], False),
+    ],
+)
+def test_a_tool_call_in_another_form_is_no_doing_of_the_model(deltas: list[object], is_bad: bool) -> None:
+    events = [delta({"tool_calls": calls}) for calls in deltas]
+    reply = facts_of(exchange(CHAT, {}, sse(*events, delta({}, "tool_calls"), end="[DONE]"))).reply
+    assert (reply.complete, bool(reply.error)) == (not is_bad, is_bad)
+    assert not situation_of(reply.error).is_models

@@ -35,3 +35,14 @@ def test_usage_that_is_reported_again_keeps_the_cost() -> None:
 
     assert reply.facts().usage == Usage(output_tokens=2, cost_usd=0.5)
     assert reply.facts().cost_usd == 0.5
+
+
+def test_usage_of_no_tokens_replaces_no_other() -> None:
+    reply = ReplyBuilder()
+    reply.report_usage(Usage())
+    assert reply.facts().usage == Usage()
+
+    reply.report_usage(Usage(output_tokens=2))
+    reply.report_usage(Usage(), 0.5)
+
+    assert reply.facts().usage == Usage(output_tokens=2, cost_usd=0.5)
