@@ -70,7 +70,7 @@ SITUATIONS = (
             r"\btool_use_failed\b|failed to call a function|tool call validation failed|model called a tool",
             r"\bpars(?:e|ing) (?:the )?(?:tool[ _]calls?|function call|input at pos)\b|tool[ _]call parsing",
             r"\bharmony ?error\b|unexpected tokens remaining in message header|expecting start token",
-            r"\bmalformed.?function.?call\b|output_parse_failed",
+            r"\bmalformed.?function.?call\b|output_parse_failed|\bxml syntax error on line\b",
             # OpenClaw's own, which decide where there is no wire
             r"\b(?:malformed|invalid|completed) tool call\b(?! id)|terminal tool-call|tool-call argument buffer",
             # what a model wrote is sent again as a part of the conversation
@@ -93,7 +93,8 @@ SITUATIONS = (
         pattern=_words(
             r"^(?!.*\b(?:service|endpoint|internal|timed?.?out|unavailable)\b)(?:.*\W)?(?:content_filter|"
             r"content_policy_violation|data_?inspection_?failed|responsibleaipolicyviolation)\b",
-            r"\bwas filtered due to\b|\b(?:blocked|filtered) by (?:(?:the|our|its) )?content.?(?:filter|polic)",
+            r"\bsafety_check_type_|\bcontent violates usage guidelines\b|\bwas filtered due to\b",
+            r"\b(?:blocked|filtered) by (?:(?:the|our|its) )?content.?(?:filter|polic)",
         ),
     ),
     Situation(
@@ -182,7 +183,7 @@ SITUATIONS = (
         with_500=True,
         pattern=_words(
             r"context_length_exceeded|exceed_context_size|context_?window_?exceeded|request_too_large|prompt_too_long",
-            r"\b1261\b|max(?:imum)? (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?(?:length|characters)",
+            r"\bmodel_length\b|\b1261\b|max(?:imum)? (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?(?:length|characters)",
             r"\bmax_(?:context|prompt|input|seq)|context_?length_?err|\btokens?[ _]limit(?:_reached)?\b",
             r"\b(?:n_ctx|max_seq_len|max_model_len|(?:input|prompt) token count)\b",
             r"exceed\w*.{0,40}\b(?:context|model token limit|maximum number of tokens)",

@@ -95,6 +95,7 @@ FAILED: Mapping[str, Sequence[tuple[str, int, object]]] = {
     ],
     FILTER: [  # a filter refused what the conversation says
         (CHAT, 400, openai("Please modify your prompt and retry.", None, "content_filter", param="prompt")),
+        (CHAT, 403, openai("Content violates usage guidelines.", "The caller does not have permission")),
         (CHAT, 400, openai("Output data may contain inappropriate content.", "data_inspection_failed")),
         (CHAT, 500, openai("The response was filtered due to the prompt triggering Azure's content policy.")),
         (CHAT, 500, openai("Please modify your prompt and retry.", "upstream_error", "content_filter")),
@@ -125,6 +126,7 @@ FAILED: Mapping[str, Sequence[tuple[str, int, object]]] = {
     ],
     CALL: [  # the server could not read the model's own tool call
         (CHAT, 400, openai("Failed to call a function. Please adjust your prompt.", code="tool_use_failed")),
+        (CHAT, 500, openai("XML syntax error on line 4: element <function> closed by </tool>", "api_error")),
         (CHAT, 500, openai("error parsing tool call: raw='{\"rate limit\": ', err=unexpected end", "api_error")),
         (CHAT, 500, openai("Failed to parse input at pos 12: <tool_call>please wait", "server_error", 500)),
         (CHAT, 400, openai("Expecting ',' delimiter: line 1 column 20 (char 19)", "BadRequestError", 400)),
@@ -230,6 +232,7 @@ def test_a_failed_call_has_its_situation(path: str, status: int, body: object, s
         (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "network_error"}]}], UNKNOWN.name),
         (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "eos"}]}], UNKNOWN.name),
         (CHAT, [{"choices": [{"delta": {}, "finish_reason": "sensitive"}]}], FILTER),
+        (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "model_length"}]}], OVERFLOW),
         (CHAT, [{"choices": [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}]}], STATUS),
         (CHAT, [{"choices": [{"finish_reason": "error", "native_finish_reason": "MALFORMED_FUNCTION_CALL"}]}], CALL),
         (CHAT, [{"choices": [{"finish_reason": "RECITATION"}]}], FILTER),
