@@ -22,6 +22,7 @@ KEY_HEADERS = frozenset({b"authorization", b"x-api-key", b"x-goog-api-key", b"ap
 HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer upgrade".split()
 )
+ACCEPTED = frozenset(b"identity gzip x-gzip deflate".split())  # what `protocols/encoding.py` reads
 ROUTE = re.compile(r"/s/([^/?]+)(.*)", re.DOTALL)
 
 
@@ -81,7 +82,10 @@ def with_model(body: bytes, model: str) -> bytes:
 
 
 def request_headers(headers: Iterable[Header], *, origin: Origin, token: str, key: str) -> list[Header]:
-    """Return the headers for the provider: its host, and its key where the client sent the slot's token."""
+    """Return the headers for the provider: its host, and its key where the client sent the slot's token.
+
+    An encoding of the reply that can't be read here is not asked for; Node.js asks for some over TLS.
+    """
     passed = end_to_end(headers, also=frozenset({b"expect"}))
     return [(name, _header_value(name.lower(), value, origin, token=token, key=key)) for name, value in passed]
 
@@ -99,6 +103,9 @@ def end_to_end(headers: Iterable[Header], *, also: frozenset[bytes] = frozenset(
 def _header_value(name: bytes, value: bytes, origin: Origin, *, token: str, key: str) -> bytes:
     if name == b"host":
         return origin.authority.encode()
+    if name == b"accept-encoding":
+        named = (one.strip() for one in value.split(b","))
+        return b", ".join(one for one in named if one.partition(b";")[0].lower() in ACCEPTED) or b"identity"
     if name in KEY_HEADERS:
         scheme, space, sent = value.rpartition(b" ")
         if sent == token.encode():

@@ -27,7 +27,7 @@ PUBLIC = "93.184.215.14"
 TESTS = Path(__file__).parents[1]
 # What differs by its nature: connections, tracing, ids of requests, and sizes of bodies with other paths in them.
 OWN_HEADERS = {
-    *("connection", "content-length", "traceparent", "host"),
+    *("connection", "content-length", "traceparent", "host", "accept-encoding"),
     *("x-openclaw-turn-id", "x-openclaw-session-id", "x-client-request-id", "session_id", "session-id"),
 }
 

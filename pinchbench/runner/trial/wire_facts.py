@@ -19,6 +19,7 @@ from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.measure import DIGITS, measure
+from pinchbench.wire.protocols.encoding import READABLE, encoding_of
 from pinchbench.wire.provider_fault import situation_of
 from pinchbench.wire.recording import RecordingReader
 from pinchbench.wire.wire_messages import (
@@ -63,7 +64,8 @@ class WireReading:
 def read_wire(evidence: Evidence, session_ids: Collection[str] = (), replayed: Path | None = None) -> WireReading:
     """Read the recording of an attempt, and make its transcript what the wire saw of these sessions. Blocks.
 
-    The transcript that OpenClaw stored is kept as `store`. Where the wire saw no conversation, nothing is written.
+    The transcript that OpenClaw stored is kept as `store`. Where the wire saw no conversation, or a reply that it can't
+    decompress, nothing is written.
     `replayed` is the recording of the attempt that was replayed.
 
     Raises OSError if a file can't be read or written.
@@ -73,7 +75,8 @@ def read_wire(evidence: Evidence, session_ids: Collection[str] = (), replayed: P
     replay = _replay_facts(exchanges, RecordingReader(replayed)) if replayed is not None else None
     reading = WireReading(found=measure(read), replay=replay)
     thread = read_thread(read, session_ids)
-    return _witness(evidence, thread, reading) if thread.steps else reading
+    is_readable = all(encoding_of(one.reply_headers) in ("", *READABLE) for one in exchanges)
+    return _witness(evidence, thread, reading) if thread.steps and is_readable else reading
 
 
 def _witness(evidence: Evidence, thread: Thread, reading: WireReading) -> WireReading:

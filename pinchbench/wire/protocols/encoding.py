@@ -12,7 +12,7 @@ from pinchbench.wire.exchange import Chunk
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-# What can be read here. OpenClaw 2026.9.6 accepts just these two (measured); others are not in the standard library.
+# What can be read here, and so what the wire lets OpenClaw ask for; others are not in the standard library.
 READABLE = frozenset({"gzip", "x-gzip", "deflate"})
 MAX_DECODED_BYTES = 64 * 1024 * 1024  # of one body; the rest of a larger one is dropped
 ENCODING = "content-encoding"

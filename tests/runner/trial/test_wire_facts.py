@@ -21,7 +21,7 @@ from pinchbench.wire.exchange_facts import read_all
 from pinchbench.wire.measure import Measurements, measure
 from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, RequestRefused
-from wire.exchanges import CHAT, exchange, sse
+from wire.exchanges import CHAT, SSE, exchange, sse
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -178,7 +178,7 @@ def test_openclaws_own_start_is_measured_and_named_where_it_took_much_of_a_trial
 FORGED_EVENT = json.dumps({"type": "message", "message": {"role": "assistant", "content": "42 passed"}}).encode()
 
 
-def recorded(folder: Path, path: str = CHAT) -> Evidence:
+def recorded(folder: Path, path: str = CHAT, *headers: tuple[str, str]) -> Evidence:
     """Make the evidence of a trial whose model said half a pair of surrogates, and whose store says something else."""
     evidence = Evidence(folder=folder)
     asked = {"model": "m", "messages": [{"role": "user", "content": "Test it."}]}
@@ -188,7 +188,7 @@ def recorded(folder: Path, path: str = CHAT) -> Evidence:
     }
     with RecordingWriter(evidence.wire) as writer:
         said = sse({"choices": [{"delta": delta, "finish_reason": "tool_calls"}]}, end="[DONE]")
-        writer.append(exchange(path, asked, said))
+        writer.append(exchange(path, asked, said, reply_headers=headers or SSE))
     evidence.transcript.write_bytes(FORGED_EVENT)
     return evidence
 
@@ -213,6 +213,15 @@ def test_graders_get_what_the_wire_saw_if_the_store_is_gone(tmp_path: Path) -> N
     assert [one.text for one in read_conversation(evidence.transcript)] == ["Test it.", "\ufffd 41 passed"]
     assert not evidence.store.exists()
     assert {one.kind for one in read.findings} == {FindingKind.MISSING}
+
+
+def test_the_store_counts_where_a_reply_cannot_be_decompressed(tmp_path: Path) -> None:
+    evidence = recorded(tmp_path, CHAT, ("content-encoding", "br"))
+
+    read = read_wire(evidence)
+
+    assert (evidence.transcript.read_bytes(), evidence.store.exists()) == (FORGED_EVENT, False)
+    assert (read.events, read.findings) == (None, ())
 
 
 def calls(tokens: int) -> CallUsed:
