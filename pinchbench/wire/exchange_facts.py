@@ -142,6 +142,7 @@ def _read_reply(protocol: Protocol | None, exchange: Exchange) -> ReplyFacts:
 
 
 NO_JSON = "an event of the stream is no JSON"  # OpenClaw 2026.9.6 gives such a stream up
+NOTHING = "the stream holds nothing of a reply, nor why it ended"
 
 
 def _read_stream(protocol: Protocol, chunks: Sequence[Chunk], reply: ReplyBuilder, *, is_whole: bool) -> bytes:
@@ -150,7 +151,9 @@ def _read_stream(protocol: Protocol, chunks: Sequence[Chunk], reply: ReplyBuilde
     for event in json_lines(chunks) if protocol.name is ProtocolName.OLLAMA else events(chunks):
         reply.error = reply.error or (NO_JSON if is_broken else "")
         if protocol.end_mark and event.data.startswith(protocol.end_mark):
-            reply.complete = True
+            reply.complete = not reply.is_empty or bool(reply.stop_reason)
+            if not reply.complete:
+                reply.error = reply.error or (error_text(data, HTTPStatus.OK) if data else NOTHING)
             return data
         reply.at_s, data = event.at_s, event.data
         value = parse(data)

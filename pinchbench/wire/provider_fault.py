@@ -183,7 +183,8 @@ SITUATIONS = (
         with_500=True,
         pattern=_words(
             r"context_length_exceeded|exceed_context_size|context_?window_?exceeded|request_too_large|prompt_too_long",
-            r"\bmodel_length\b|\b1261\b|max(?:imum)? (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?(?:length|characters)",
+            r"\bmodel_length\b",
+            r"\b1261\b|max(?:imum)? (?:context|prompt|input|model|sequence|allowed)[\w ]{0,20} ?(?:length|characters)",
             r"\bmax_(?:context|prompt|input|seq)|context_?length_?err|\btokens?[ _]limit(?:_reached)?\b",
             r"\b(?:n_ctx|max_seq_len|max_model_len|(?:input|prompt) token count)\b",
             r"exceed\w*.{0,40}\b(?:context|model token limit|maximum number of tokens)",

@@ -231,6 +231,8 @@ def test_a_failed_call_has_its_situation(path: str, status: int, body: object, s
         (CHAT, [{"object": "error", "type": "BadRequestError", "message": "maximum context length is 8"}], OVERFLOW),
         (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "network_error"}]}], UNKNOWN.name),
         (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "eos"}]}], UNKNOWN.name),
+        (CHAT, [], UNKNOWN.name),
+        (CHAT, [{"choices": [], "usage": {"completion_tokens": 5}}], UNKNOWN.name),
         (CHAT, [{"choices": [{"delta": {}, "finish_reason": "sensitive"}]}], FILTER),
         (CHAT, [{"choices": [{"delta": {"content": "I"}, "finish_reason": "model_length"}]}], OVERFLOW),
         (CHAT, [{"choices": [{"finish_reason": "error", "error": {"code": 502, "message": "gone"}}]}], STATUS),
@@ -265,7 +267,8 @@ def test_a_failed_call_has_its_situation(path: str, status: int, body: object, s
     ],
 )
 def test_an_error_within_a_stream_counts_like_one_before_it(path: str, events: list[object], situation: str) -> None:
-    reply = facts_of(exchange(path, {}, sse(*events))).reply
+    end = "[DONE]" if path == CHAT else ""
+    reply = facts_of(exchange(path, {}, sse(*events, end=end))).reply
     assert not reply.complete
     assert situation_of(reply.error, 200).name.startswith(situation)
 

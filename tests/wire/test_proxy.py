@@ -110,7 +110,11 @@ async def test_a_request_arrives_unchanged_but_for_host_and_key() -> None:
         response = await wire.http.post(
             wire.url("/v1/chat/completions?a=%20b&key=other"),
             content=b'{"model":"m"}',
-            headers={"Authorization": f"Bearer {TOKEN}", "X-Custom": "Kept As Sent", "Accept-Encoding": "br, GZIP;q=0.9, deflate, zstd"},
+            headers={
+                "Authorization": f"Bearer {TOKEN}",
+                "X-Custom": "Kept As Sent",
+                "Accept-Encoding": "br, GZIP;q=0.9, deflate, zstd",
+            },
         )
         (asked,) = wire.provider.asked
         (exchange,) = await wire.recorded()
