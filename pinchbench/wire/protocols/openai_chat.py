@@ -84,11 +84,11 @@ class OpenAIChat(Protocol):
         reply.add_text(content if isinstance(content, str) else text_of(parts))
         reply.add_text(piece_at(delta, "refusal"))
         legacy = object_at(delta, "function_call")
-        for place, call in enumerate(objects_at(delta, "tool_calls") or ([{"function": legacy}] if legacy else [])):
+        for call in objects_at(delta, "tool_calls") or ([{"index": 0, "function": legacy}] if legacy else []):
             function = object_at(call, "function")
             index, call_id = call.get("index"), text_at(call, "id")
             name, said = function.get("name"), function.get("arguments")
-            built = reply.call(index if isinstance(index, (int, float)) else call_id or place)
+            built = reply.call(index) if isinstance(index, (int, float)) else reply.call_of(call_id)
             if not isinstance(said, str | None) or (name and _is_another(built, call_id, said or "")):
                 reply.error = reply.error or BAD_CALL
             built.update(

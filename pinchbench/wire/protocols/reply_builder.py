@@ -89,6 +89,11 @@ class ReplyBuilder:
         self._count_content()
         return self._calls.setdefault(key, CallBuilder())
 
+    def call_of(self, call_id: str) -> CallBuilder:
+        """Return the tool call of this id; a new one without an id, as OpenClaw 2026.9.6 does."""
+        found = (one for one in self._calls.values() if call_id and one.id == call_id)
+        return next(found, None) or self.call(object())
+
     def name(self, *, model: str, response_id: str) -> None:
         """Take the names that a provider gives its reply; empty ones change nothing."""
         self.model = model or self.model

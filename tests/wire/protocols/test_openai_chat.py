@@ -251,6 +251,8 @@ def call(name: object, arguments: object, call_id: str | None = None, index: int
         ([[call("write", "", "a")], [call(None, "{}")], [call("write", "", "b")], [call(None, "{}")]], True),
         ([[call("write", '{"a":')], [call("write", "1}")], [call("write", '{"a": 1}')]], True),
         ([[call("write", '{"a":', "a", None)], [call(None, "1}", None, None)]], True),
+        ([[call("write", '{"a":', "a")], [call(None, "1}", None, None)]], True),
+        ([[call("write", '{"a":', "a")], [call(None, "1}", "a", None)]], False),
         ([[call("write", '{"a":', "a")], [call("write", "1}", "b")]], False),  # a new id with each piece
         ([[call("write", None, "a")], [call(None, "{}")], [call("write", "")]], False),
         ([[call("", "{}", "a")]], False),  # what a model wrote
