@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from operator import attrgetter
@@ -126,19 +127,41 @@ def _read_reply(protocol: Protocol | None, exchange: Exchange) -> ReplyFacts:
         return ReplyFacts(complete=exchange.end is ExchangeEnd.COMPLETE)
     reply = ReplyBuilder()
     is_whole = exchange.end is ExchangeEnd.COMPLETE
-    if protocol.name is ProtocolName.OLLAMA or _is_stream(exchange.reply_headers, chunks):
+    is_stream = protocol.name is ProtocolName.OLLAMA or _is_stream(exchange.reply_headers, chunks)
+    if is_stream:
         last = _read_stream(protocol, chunks, reply, is_whole=is_whole)
     else:
         last = b"".join(chunk.data for chunk in chunks)
-        value = parse(last)
-        # Gemini streams a list of chunks where it is not asked for events.
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, dict):
-                reply.error = error_in(part) or reply.error
-                protocol.read_whole(part, reply)
+        _read_whole(protocol, last, reply)
     if last and is_whole and reply.is_empty and not (reply.complete or reply.error):
         reply.error = error_text(last, exchange.status)  # a page of a proxy, or an error in a form of its own
+    if reply.complete and protocol.name in SDK_PROTOCOLS and STREAMED.search(exchange.request):
+        reply.error = reply.error or _unfit(exchange.reply_headers, b"" if is_stream else last)
     return reply.facts()
+
+
+def _read_whole(protocol: Protocol, body: bytes, reply: ReplyBuilder) -> None:
+    value = parse(body)
+    # Gemini streams a list of chunks where it is not asked for events.
+    for part in value if isinstance(value, list) and protocol.name is ProtocolName.GEMINI else [value]:
+        if isinstance(part, dict):
+            reply.error = error_in(part) or reply.error
+            protocol.read_whole(part, reply)
+
+
+STREAMED = re.compile(rb'"stream": ?true')
+SDK_PROTOCOLS = (ProtocolName.OPENAI_CHAT, ProtocolName.OPENAI_RESPONSES)
+
+
+def _unfit(headers: Headers, body: bytes) -> str:
+    """Return why OpenClaw 2026.9.6 can't use a reply that it asked to be streamed; empty if it can.
+
+    `body` is what came instead of a stream. OpenClaw makes an event of its first line alone.
+    """
+    kind = ",".join(value for name, value in headers if name.lower() == "content-type").lower()
+    if kind and "event-stream" not in kind and "json" not in kind:
+        return f"the type of the reply is {kind}, not text/event-stream"
+    return NO_JSON if b"\n" in body.strip() else ""
 
 
 NO_JSON = "an event of the stream is no JSON"  # OpenClaw 2026.9.6 gives such a stream up

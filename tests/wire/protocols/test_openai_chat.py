@@ -264,3 +264,32 @@ def test_a_tool_call_in_another_form_is_no_doing_of_the_model(deltas: list[objec
     reply = facts_of(exchange(CHAT, {}, sse(*events, delta({}, "tool_calls"), end="[DONE]"))).reply
     assert (reply.complete, bool(reply.error)) == (not is_bad, is_bad)
     assert not situation_of(reply.error).is_models
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "is_accepted"),
+    [
+        (None, STREAM, True),
+        ("Text/Event-Stream; charset=utf-8", STREAM, True),
+        ("application/json", STREAM, True),
+        (None, STREAM.replace(b'{"id"', b'{\ndata: "id"'), True),
+        ("text/plain", STREAM, False),
+        ("application/octet-stream", STREAM, False),
+        ("application/json", json.dumps(delta({"content": "a"}, "stop")).encode() + b"\n", True),
+        ("application/json", json.dumps(delta({"content": "a"}, "stop"), indent=1).encode(), False),
+        ("application/json", json.dumps([delta({"content": "a"}, "stop")]).encode(), False),
+    ],
+)
+def test_a_reply_of_a_type_that_openclaw_refuses_is_no_doing_of_the_model(
+    kind: str | None, body: bytes, is_accepted: bool
+) -> None:
+    headers = (("Content-Type", kind),) if kind else ()
+    asked = {**REQUEST, "stream": True}
+    reply = facts_of(exchange(CHAT, asked, body, reply_headers=headers)).reply
+    assert (reply.complete, bool(reply.error)) == (is_accepted, not is_accepted)
+    assert not situation_of(reply.error).is_models
+
+
+def test_a_reply_that_was_not_to_be_streamed_may_have_several_lines() -> None:
+    body = json.dumps(delta({"content": "a"}, "stop"), indent=1).encode()
+    assert facts_of(exchange(CHAT, REQUEST, body, reply_headers=())).reply.complete
