@@ -27,7 +27,10 @@ def check_problem(code: str) -> tuple[int, str] | None:
             reason = "`grade` is asynchronous, and nothing would await it: write `def grade`"
             return grades[-1].co_firstlineno, reason
         if grades:
-            return None
+            is_usual = (grades[-1].co_argcount, grades[-1].co_kwonlyargcount) == (len(_GIVEN), 0)
+            asked = "" if is_usual else _not_given(code, grades[-1].co_firstlineno)
+            reason = f"`grade` needs `{asked}`, which this runner does not give: it calls `grade({', '.join(_GIVEN)})`"
+            return (grades[-1].co_firstlineno, reason) if asked else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             names = symtable.symtable(code, "<check>", "exec")
@@ -40,6 +43,24 @@ def check_problem(code: str) -> tuple[int, str] | None:
     if grade is None or not (grade.is_assigned() or grade.is_imported()):
         return 1, "the check defines no function `grade(transcript, workspace_path)`"
     return None
+
+
+_GIVEN = ("transcript", "workspace_path")  # to a check, by name or else in this order; and `chat`, if it asks for it
+
+
+def _not_given(code: str, line: int) -> str:
+    """Return the first parameter without a default for which the `grade` on a line gets no value; empty if none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        nodes = ast.walk(ast.parse(code))
+    takes = next((one.args for one in nodes if isinstance(one, ast.FunctionDef) and one.lineno == line), None)
+    if takes is None:  # with a decorator, which may take other parameters
+        return ""
+    ordered = [one.arg for one in (*takes.posonlyargs, *takes.args)]
+    needed = ordered[: len(ordered) - len(takes.defaults)]
+    by_name = [one.arg for one, value in zip(takes.kwonlyargs, takes.kw_defaults, strict=True) if value is None]
+    by_name += needed if {*_GIVEN} <= {*ordered, *by_name} else needed[len(_GIVEN) :]
+    return next((one for one in by_name if one not in (*_GIVEN, "chat")), "")
 
 
 @lru_cache(maxsize=1)  # whether a check can run and what it needs are asked in turn

@@ -59,3 +59,42 @@ def test_a_check_that_would_have_to_be_awaited_can_not_run() -> None:
     code = "import json\n\nasync def grade(transcript, workspace_path):\n    return {}\n"
     assert check_problem(code) == (3, "`grade` is asynchronous, and nothing would await it: write `def grade`")
     assert check_problem(f"{code}\ndef grade(transcript, workspace_path):\n    return {{}}\n") is None
+
+
+@pytest.mark.parametrize(
+    "takes",
+    [
+        *(
+            "transcript, workspace_path",
+            "t, w, extra=None",
+            "w",
+            "*both",
+            "**named",
+            "workspace_path, transcript, chat",
+        ),
+        *("transcript=None, workspace_path=''", "transcript, workspace_path, *, more=1", "workspace_path, **rest"),
+        "*, transcript, workspace_path, chat",
+    ],
+)
+def test_a_check_may_take_what_it_is_given_in_several_ways(takes: str) -> None:
+    assert check_problem(f"def grade({takes}):\n    return {{}}\n") is None
+
+
+def test_a_decorator_may_give_a_check_what_it_needs_besides() -> None:
+    assert check_problem("@with_more\ndef grade(transcript, workspace_path, more):\n    return {}\n") is None
+
+
+@pytest.mark.parametrize(
+    ("takes", "lacking"),
+    [
+        ("transcript, workspace_path, meta", "meta"),
+        ("meta, transcript, workspace_path, other", "meta"),
+        ("transcript, workspace_path, *, port", "port"),
+        ("*, transcript, workspace_path, more=1, port", "port"),
+        ("t, w, audit, log=None", "audit"),
+    ],
+)
+def test_a_check_that_needs_more_than_it_is_given_can_not_run(takes: str, lacking: str) -> None:
+    found = check_problem(f"P = '\\d'\n\ndef grade({takes}):\n    return {{}}\n")
+    said = "which this runner does not give: it calls `grade(transcript, workspace_path)`"
+    assert found == (3, f"`grade` needs `{lacking}`, {said}")
