@@ -20,10 +20,10 @@ _ITEM = re.compile(r"\s{0,3}(?:[-*+]|\d{1,2}[.)])\s+(?P<marks>\*\*|__)(?P<name>[
 _MARKDOWN = frozenset({"markdown", "md"})
 _NUMBERED = re.compile(r"(?P<word>criterion\s*#?\d*\s*[:.)–—-]\s*)(?=\S)|\d{1,2}[.)]\s+(?=\S)", re.IGNORECASE)
 _AMOUNT = (
-    r"(?P<word>weight(?:ing|ed)?\s*(?:of)?\s*[:=]?\s*)?(?P<number>\d+(?:\.\d+)?)"
-    r"\s*(?P<unit>%|percent\b|points?\b|pts?\b)?"
+    r"(?P<word>(?:weight(?:ing|ed)?|[權权]重|比重|占比)\s*(?:of)?\s*[:=：]?\s*)?(?P<number>\d+(?:\.\d+)?)"
+    r"\s*(?P<unit>[%％]|percent\b|points?\b|pts?\b)?"
 )
-_WEIGHT_IN_BRACKETS = re.compile(rf"\s*[(\[]\s*{_AMOUNT}[^()\[\]]{{0,40}}[)\]]", re.IGNORECASE)
+_WEIGHT_IN_BRACKETS = re.compile(rf"\s*[(\[（]\s*{_AMOUNT}[^()\[\]（）]{{0,40}}[)\]）]", re.IGNORECASE)
 _WEIGHT_AT_END = re.compile(rf"\s*[-–—:|,]\s*{_AMOUNT}\s*$", re.IGNORECASE)
 _ANCHOR = re.compile(
     r"(?:(?:scores?|ratings?|grades?|levels?)\s*[:=]?\s*)?\d|(?:scores?|ratings?|grades?)$", re.IGNORECASE
@@ -128,7 +128,7 @@ def _amount(found: re.Match[str] | None) -> float | None:
     if found is None or not (found["word"] or found["unit"]):
         return None
     number = float(found["number"])
-    return number / 100 if found["unit"] in {"%", "percent"} else number
+    return number / 100 if found["unit"] in {"%", "％", "percent"} else number
 
 
 def _group(candidates: Iterable[_Candidate], level: int) -> list[_Candidate]:
