@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import MAX_RUNS
 from pinchbench.model.task import GradingType, SimulatedUser, Task, Tier, Turn, WorkspaceFile
 from pinchbench.suite.check_code import check_problem
-from pinchbench.suite.markdown import Document, read_document, read_head
+from pinchbench.suite.markdown import SECTIONS, Document, read_document, read_head
 from pinchbench.suite.reading import CHECK_ALONE, PINCHBENCH, BrokenTaskError, FieldReader, number_of, yaml_root
 from pinchbench.suite.world_fields import NEEDS_GATEWAY, read_services, read_world
 from pinchbench.suite.yaml_nodes import KeyScope, misspelt, misspelt_keys, other_limits, setup_keys, unknown_of_a_file
@@ -33,13 +33,16 @@ MAX_USER_MESSAGES = 50
 # Such a task ran in a container: its check looks for the work at that path, and finds nothing in our workspaces.
 FIXED_WORKSPACE = "`## Workspace Path` is not part of this format: this looks like a task of the format wildclaw"
 
-NO_SETUP = "a task can have `workspace_files`, `services` and `prerequisites`"
+NO_SETUP = (
+    "prepares something that this runner does not: a task can have `workspace_files`, `services` and `prerequisites`"
+)
 
 _TASK_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # names of the links to the slots' workspaces, which are created next to the tasks' folders; `.new` while changing
 _RESERVED_ID = re.compile(r"workspace(-\d+)?(\.new)?", re.IGNORECASE)
 _CRITERION = re.compile(r"\s*[-*+]\s+\[[ \txX]\]\s+(?P<text>\S.*)")
 _PYTHON = frozenset({"python", "py", "python3"})
+_SHELLS = frozenset({"bash", "sh", "shell", "zsh"})
 _ID_LINE = re.compile(r"^[\"']?id[\"']?[ \t]*:[ \t]*(?P<id>[^#\n]*)", re.MULTILINE)
 
 
@@ -110,8 +113,11 @@ class _TaskReader:
         self._report_misspelt(self._head, KeyScope.HEAD)
         self._refuse_setup(self._head, KeyScope.HEAD)
         self._refuse_other_limits()
+        self._refuse_setup_sections()
         task_id = self._task_id()
         grading_type = self._grading_type()
+        if grading_type is not GradingType.AUTOMATED and "llm judge rubric" not in self._document.sections:
+            self._refuse_other_rubric()
         files, dest_lines = self._workspace_files()
         network = self._network()
         services, service_lines = self._services(has_network=network is True)
@@ -170,10 +176,23 @@ class _TaskReader:
         for key in {*other_limits({} if "timeout_seconds" in self._fields else _values(self._head))} - reported:
             self._problem(self._head[key], f"`{key}` has no meaning here: state the limit as `timeout_seconds`")
 
+    def _refuse_setup_sections(self) -> None:
+        """Report sections of no format whose script would have to run before the agent starts."""
+        for key, section in self._document.sections.items():
+            has_script = any(fence.language in _SHELLS for fence in section.fences)
+            if key not in SECTIONS and has_script and [*setup_keys({section.title: section.text})]:
+                self._problem(section.line, f"`## {section.title[:80]}` {NO_SETUP}")
+
+    def _refuse_other_rubric(self) -> None:
+        """Report a rubric in the head, which no judge would get."""
+        for key, node in self._fields.items():
+            if "rubric" in key.lower() and (node.items or node.fields):
+                self._problem(node, f"`{key}` has no meaning here: write the rubric as `## LLM Judge Rubric`")
+
     def _refuse_setup(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
         for key in setup_keys(_values(fields), place.value):
             node = fields[key] if key in fields else fields[key.partition(".")[0]]
-            self._problem(node, f"`{key}` prepares something that this runner does not: {NO_SETUP}")
+            self._problem(node, f"`{key}` {NO_SETUP}")
 
     def _report_misspelt(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
         for key, sentence in misspelt_keys(fields, place):

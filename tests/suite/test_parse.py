@@ -101,6 +101,32 @@ A note.
 """
 
 
+@pytest.mark.parametrize(
+    ("title", "language", "refused"),
+    [
+        ("Seed Post", "bash", True),
+        ("Workspace Setup", "sh", True),
+        ("Setup", "json", False),
+        ("How people do it", "bash", False),
+    ],
+)
+def test_a_section_whose_script_would_have_to_run_first_is_a_problem(title: str, language: str, refused: bool) -> None:
+    source = text(rest=f"{body()}\n## {title}\n\n```{language}\nmkdir x\n```\n")
+    if refused:
+        [(line, said)] = problems(source)
+        assert (line, said.partition(":")[0]) == (16, f"`## {title}` prepares something that this runner does not")
+    else:
+        assert parse(source).task_id == "task_x"
+
+
+def test_a_rubric_in_the_head_is_a_problem_where_a_judge_would_get_no_other() -> None:
+    head = "id: task_x\ngrading_type: hybrid\nrubric_version: '2'\nrubrics: [{content: It is there.}]"
+    said = "`rubrics` has no meaning here: write the rubric as `## LLM Judge Rubric`"
+    assert problems(text(head)) == [(5, said)]
+    assert parse(text(head, f"{body()}\n## LLM Judge Rubric\n\nBe fair.\n")).llm_judge_rubric == "Be fair."
+    assert parse(text(head.replace("hybrid", "automated"))).llm_judge_rubric is None
+
+
 def test_every_part_of_the_format_is_read() -> None:
     parsed = parse_task(FULL, path=PATH)
     assert parsed.id_line == 2
