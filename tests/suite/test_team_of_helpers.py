@@ -33,6 +33,7 @@ class Evidence:
             missing = self.counts[cafe][day][pay == "cash"] - round(float(row["euros"]) * 100)
             if missing:
                 self.short, self.october[cafe][2:] = cafe, [missing, day]
+        self.shown = ""  # what the first helper's command prints
         self.sessions = [(f"Count {cafe}.", "python3 count.py", 10 + place) for place, cafe in enumerate(CAFES)]
 
     def _count(self, cafe: str, without: set[str]) -> dict[str, list[int]]:
@@ -57,10 +58,12 @@ class Evidence:
         head = "cafe,card_cents,cash_cents,missing_cents,missing_day\n"
         (self.folder / "october.csv").write_text(head + rows, encoding="utf-8")
         events: list[dict[str, Any]] = [{"type": "session"}, _message("user", "Good evening", 1)]
-        for task, command, second in self.sessions:
+        for place, (task, command, second) in enumerate(self.sessions):
             call = [{"type": "toolCall", "name": "exec", "arguments": {"command": command}}]
             said = f"[Subagent Context]\n\n[Subagent Task]\n\n{task}"
             events += [{"type": "session"}, _message("user", said, second), _message("assistant", call, second + 20)]
+            output = [{"type": "text", "text": self.shown if place == 0 else "counted"}]
+            events.append(_message("toolResult", output, second + 20))
         return graded(TASK, self.folder, transcript=events)
 
 
@@ -121,6 +124,43 @@ def test_only_helpers_that_work_side_by_side_and_without_the_banks_file_count(ev
     evidence.sessions = [(first, command, 400), second, third, (first, "cat bank.csv", 12)]
     scores, _ = evidence.grade()
     assert scores["counted_by_helpers"] == 0.4
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls -l bank.csv counts",
+        "# leave bank.csv alone, the counts have to be our own\npython3 count.py",
+        "echo 'done without bank.csv' && python3 count.py",
+        "grep -rn receipts . --exclude=bank.csv",
+    ],
+)
+def test_a_helper_may_name_the_banks_file(command: str, evidence: Evidence) -> None:
+    evidence.sessions[0] = (*evidence.sessions[0][:1], command, 10)
+    scores, _ = evidence.grade()
+    assert set(scores.values()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "head -n 20 ./bank.csv",
+        "python3 -c 'print(open(\"bank.csv\").read())'",
+        "python3 - <<'E'\nBANK = 'bank.csv'\nprint(len(open(BANK).read()))\nE",
+        "grep NORTH bank.csv",
+        "wc -l < bank.csv",
+    ],
+)
+def test_a_helper_that_opens_the_banks_file_does_not_count(command: str, evidence: Evidence) -> None:
+    evidence.sessions[0] = (*evidence.sessions[0][:1], command, 10)
+    scores, _ = evidence.grade()
+    assert scores["counted_by_helpers"] == 0.8
+
+
+def test_a_helper_that_has_seen_entries_of_the_bank_does_not_count(evidence: Evidence) -> None:
+    evidence.shown = "2026-10-03,CARD NORTH 2026-10-01,310.20"
+    scores, _ = evidence.grade()
+    assert scores["counted_by_helpers"] == 0.8
 
 
 def test_a_count_without_helpers_earns_nothing_for_them(evidence: Evidence) -> None:
