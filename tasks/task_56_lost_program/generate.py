@@ -1,7 +1,7 @@
-"""Decisions of a grants office whose rules are lost, new ones, and what the rules say about them.
+"""A grants office's guideline, what the council changed, all decisions of eight years, and new applications to decide.
 
 Every rule has a name, and every number in the rules too. A decision shows a rule if it would be another without it, and a
-number if it would be another with the next number: `evidence` counts both, so that nothing has to be guessed.
+number if it would be another with the next number; the new applications show each of them.
 """
 
 import csv
@@ -208,18 +208,6 @@ def chosen(seed: int, n: dict[str, int]) -> list[Past]:
     return kept
 
 
-def evidence(seed: int = SEED) -> dict[str, int]:
-    """Count the recorded decisions that show each rule, alone but for rates and rounding, and each number."""
-    n = numbers(seed)
-    people = list(decided(Dice(seed), n, PERSONS))
-    counts = dict.fromkeys(RULES, 0)
-    for past in people:
-        for rules in shown(past, n):
-            for rule in rules:
-                counts[rule] += len(rules - {rule, "round_early", "round_late", "heating_rate", "window_rate"}) <= 1
-    return counts | {name: sum(differs(past, with_next(n, name)) for past in people) for name in numbers_tried(n)}
-
-
 def table(rows: list[tuple[str, int, dict]], grants: list[int] | None) -> str:
     file = io.StringIO()
     out = csv.writer(file, lineterminator="\n")
@@ -242,29 +230,101 @@ def in_order(people: list[Past], letter: str) -> tuple[list[tuple[str, int, dict
     return rows, grants, [(number, turn) for _, number, turn in sorted(places)]
 
 
-MEMO = """# What I remember of the grants (written three years after my retirement)
+GUIDELINE = """# Guideline for grants towards heating and insulating houses
 
-The program is gone, and so is the folder with the rules. I did this for long, but I never had to know the figures by heart,
-and the council changed them now and then. Don't take my word for anything; some of this is surely wrong.
+In force from 1 January 2013. The measures are `heating`, `window`, `wall`, `roof`, `door` and `solar`. Sections are applied in their
+order. The date of the application decides which rules hold, "granted" means more than nothing, and days between two applications
+are counted from one date to the other. There were no grants before 2013.
 
-- Each measure had its own share of the cost, in whole per cent. Other things added points to that share: {poor_wrong} points for
-  a low income, {oil} points for heating where there was oil before, some for the old, for old houses, for some districts (C and E,
-  I think), and 2 for a local firm. There was a most for the points together.
-- Of the cost we took no more than so much for each square metre, for some of the measures.
-- Houses built in {new_wrong} or later got nothing. Tenants got nothing. Nobody with more than {income} euros a year got anything.
-- Nobody got the same measure twice. A second grant in a year was cut a little.
-- We rounded down to full tens of euros, as the very last step.
-- Less than 100 euros was not worth the postage, so it became nothing. No grant was over {maximum}.
-- A person got no more than {year} euros in a calendar year, and what went beyond that was lost.
-- The season never mattered, nor did what we had refused before.
-- The order of things: may they have it at all; the points; the cost that counts; the share of it; what is cut or added for some
-  cases; the least and the most; then the year; then the rounding.
+## 1 What gets no grant
+
+1.1 A house that was built in {new} or later. Heating is supported all the same if it was built in {new_heating} or before, and solar
+    in every house.
+1.2 An applicant who does not own the house, unless the new heating replaces oil.
+1.3 An applicant with an income of more than {income} euros, or of more than {income_flats} in a house with {many_flats} flats or more.
+1.4 Heating and solar that the applicant installs without a firm (`self`).
+1.5 A measure that the same person has been granted before, if that application was made fewer than {repeat_days} days earlier.
+1.6 A third grant in a calendar year: whoever has been granted two gets no more in that year.
+1.7 An application that comes fewer than {cool_days} days after the same person's last one, if that one got nothing, for whatever reason.
+
+## 2 The share
+
+2.1 The share of the cost is {base_heating} per cent for heating, {base_window} for windows, {base_wall} for walls, {base_roof} for
+    roofs, {base_door} for doors, and {base_solar} for solar.
+2.2 These are added, in points of per cent:
+    - {oil} for heating that replaces oil, but not in a house with a single flat
+    - {poor_points} for an income below {poor} euros, or below {poor_flats} in a house with more than {many_flats} flats
+    - {old_points} for windows and doors in a house built before {old}, but not in district A, which has a fund of its own
+    - {early} in the districts C and E
+    - {local_points} if a local firm does the work and the cost is {local} euros or more
+    - {senior_points} for applicants of {age} years or more with an income below {senior_income} euros, but not for solar
+2.3 All in all, the share is {cap} per cent at most.
+
+## 3 The grant
+
+3.1 The cost counts up to a sum for each square metre of `area`: {metre_window} euros for windows, {metre_wall} for walls, and
+    {metre_roof} for roofs.
+3.2 Where the applicant does the work, {self_cost} per cent of the cost by 3.1 counts.
+3.3 The grant is the share of the cost that counts.
+3.4 Solar gets at most {metre_solar} euros for each square metre of `area`.
+3.5 A house of more than {big} square metres with {big_flats} flats or fewer gets {big_cut} per cent of the grant; solar is not cut.
+3.6 A door gets half, unless the same person has been granted windows or walls by an application fewer than {door_days} days earlier.
+3.7 For heating in a house built before {winter_built}, {winter} euros are added if the application is made in December, January or
+    February.
+3.8 A person's second grant in a calendar year is {second} per cent of what it would be otherwise.
+3.9 A grant of less than {minimum} euros is not made.
+3.10 A grant is {maximum_heating} euros at most for heating, and {maximum} euros at most for everything else.
+
+## 4 The year
+
+4.1 What 4.2 has cut off in a calendar year is added to the person's first grant of the next year, also above the limits of 3.10.
+4.2 A person gets {year} euros at most in a calendar year. What is above that is cut off.
+4.3 The grant is rounded down to full tens of euros. Nothing is rounded before that, not even what 4.2 cuts off. What has been
+    granted, for 4.2, are the rounded sums.
 """
+ITEMS = (
+    ("heating_from", "2.1", "From {day}, the share for heating is {heating_late} per cent."),
+    ("solar_d_from", "1.1", "From {day}, the exception for solar no longer holds in district D."),
+    ("district_from", "2.2", "From {day}, the points for the districts are {late}, and only district E has them."),
+    ("round_from", "4.3", "From {day}, grants are rounded to the nearest five euros, and up where two are as near."),
+    ("f_from", "1", """New section 1.8: from {day}, heating in district F gets no grant, since the town's pipes reach it now. Houses built
+before {f_old} are exempt, as they can't be connected."""),
+    ("window_from", "2.1", "From {day}, the share for windows is {window_late} per cent."),
+    ("cap_from", "2.3", "From {day}, the share is {cap_late} per cent at most."),
+)  # fmt: skip
+# Motions that have changed nothing, by the years of their meetings; `{day}` is 1 January of the year after.
+OTHERS = (
+    (2014, "1.2", "From {day}, tenants get grants for windows and doors.", "Rejected by 14 votes to 9."),
+    (2016, "3.9", "From {day}, the least grant is 500 euros.", "Put off until the budget is known."),
+    (2017, "3.9", "The motion of last year on the least grant.", "Withdrawn by those who made it."),
+    (2019, "3.10", "From {day}, no grant is more than 2500 euros.",
+     "Carried. (Taken back by the council on 12 December, before it came into force.)"),
+)  # fmt: skip
 
 
-def memo(n: dict[str, int]) -> str:
-    wrong = {"poor_wrong": n["poor_points"] + 2, "new_wrong": n["new"] + 3}
-    return MEMO.format(**wrong, **n)
+def minutes(n: dict[str, int]) -> str:
+    """Return what the council's minutes say of the guideline, by the days of the meetings."""
+    found = []
+    for name, number, text in ITEMS:
+        met = date.fromordinal(n[name] - 40)
+        found.append((met, number, text.format(day=spelled(date.fromordinal(n[name])), **n), "Carried."))
+    for year, number, text, result in OTHERS:
+        found.append((date(year, 11, 9), number, text.format(day=spelled(date(year + 1, 1, 1))), result))
+    parts = [f"## {spelled(met)}\n\nOn {number}: {text}\n\n{result}\n" for met, number, text, result in sorted(found)]
+    return "\n".join(["# From the minutes of the town council: the guideline for grants\n", *parts])
+
+
+def spelled(day: date) -> str:
+    return f"{day.day} {day:%B %Y}"
+
+
+def slips(dice: Dice, grants: list[int]) -> dict[int, int]:
+    """Return wrong grants by the place of the decision."""
+    wrong = {}
+    for place in dice.sample(range(len(grants)), WRONG):
+        slip = dice.pick((-1, 1)) * dice.between(3, 60) * 1000
+        wrong[place] = max(0, grants[place] + slip) if grants[place] else 50000
+    return wrong
 
 
 def particulars(seed: int) -> list[str]:
@@ -278,11 +338,10 @@ def particulars(seed: int) -> list[str]:
 def files(seed: int = SEED) -> dict[str, bytes]:
     dice, n = Dice(seed + 2), numbers(seed)
     rows, grants, _ = in_order(list(decided(Dice(seed), n, PERSONS)), "D")
-    for place in dice.sample(range(len(rows)), WRONG):
-        slip = dice.pick((-1, 1)) * dice.between(3, 60) * 1000
-        grants[place] = max(0, grants[place] + slip) if grants[place] else 50000
-    made = {"decisions.csv": table(rows, grants), "MEMO.md": memo(n)}
-    return {f"lost_rules/{name}": text.encode() for name, text in made.items()}
+    for place, grant in slips(dice, grants).items():
+        grants[place] = grant
+    made = {"decisions.csv": table(rows, grants), "GUIDELINE.md": GUIDELINE.format(**n), "COUNCIL.md": minutes(n)}
+    return {f"lost_program/{name}": text.encode() for name, text in made.items()}
 
 
 def expected(seed: int = SEED) -> dict:
@@ -300,4 +359,6 @@ def expected(seed: int = SEED) -> dict:
         members.sort(key=lambda place: (len(rules[places[place][0]][places[place][1]]), place))
         few[rule] = sorted(members[:A_GROUP])
     parts = {"refusals": REFUSALS, "shares": SHARES, "amounts": AMOUNTS, "history": HISTORY}
-    return {"cases": table(rows, None), "grants": grants, "groups": few, "parts": parts}
+    recorded, right, _ = in_order(list(decided(Dice(seed), n, PERSONS)), "D")
+    wrong = {recorded[place][0]: right[place] for place in slips(Dice(seed + 2), right)}
+    return {"cases": table(rows, None), "grants": grants, "groups": few, "parts": parts, "wrong": wrong}
