@@ -35,10 +35,10 @@ VERIFIER_LIMIT_S = 600.0
 UNCATEGORIZED = "uncategorized"
 # By table: the keys that are read, and those that have no meaning without a container.
 _KNOWN = {
-    "agent": {"timeout_sec", "user"},
-    "verifier": {"timeout_sec", "user", "env", "environment_mode"},
+    "agent": {"timeout_sec", "user", "network_mode"},
+    "verifier": {"timeout_sec", "user", "env", "environment_mode", "network_mode"},
     "environment": {
-        *("build_timeout_sec", "cpus", "memory", "memory_mb", "storage", "storage_mb"),
+        *("os", "build_timeout_sec", "cpus", "memory", "memory_mb", "storage", "storage_mb"),
         *("docker_image", "gpus", "mcp_servers", "healthcheck", "env", "workdir", "network_mode", "allow_internet"),
     },
 }
@@ -82,7 +82,9 @@ def _refuse_containers(
     for table in (agent, verifier):
         if (user := table.get("user")) is not None and user.value != "root":
             fields.problem(user, "it needs a user of its own (`user`)")
+    usual = {"environment_mode": "shared", "os": "linux"}
     for table, key, what in (
+        (environment, "os", "another operating system"),
         (environment, "docker_image", "an image"),
         (environment, "gpus", "graphics processors"),
         (environment, "mcp_servers", "MCP servers"),
@@ -91,17 +93,19 @@ def _refuse_containers(
         (top, "steps", "several steps, each with tests of its own"),
     ):
         node = table.get(key)
-        if node is not None and (node.value != "shared" if key == "environment_mode" else node.value):
+        if node is not None and node.value and node.value != usual.get(key):
             fields.problem(node, f"it needs {what} (`{key}`)")
 
 
-def _network(fields: FieldReader, environment: Mapping[str, YamlNode]) -> bool:
-    allowed = fields.flag(environment, "allow_internet", default=True)
-    if (mode := environment.get("network_mode")) is None:
-        return allowed
-    if mode.value not in ("public", "no-network"):
-        fields.problem(mode, "it needs a network with a list of allowed hosts (`network_mode`)")
-    return mode.value == "public"
+def _network(fields: FieldReader, *tables: Mapping[str, YamlNode]) -> bool:
+    """Return whether agents have the network, of the tables environment, agent and verifier: the agent's mode wins."""
+    modes = [table.get("network_mode") for table in tables]
+    for mode in modes:
+        if mode is not None and mode.value not in ("public", "no-network"):
+            fields.problem(mode, "it needs a network with a list of allowed hosts (`network_mode`)")
+    allowed = fields.flag(tables[0], "allow_internet", default=True)
+    mode = modes[1] or modes[0]
+    return allowed if mode is None else mode.value == "public"
 
 
 def _env(fields: FieldReader, table: Mapping[str, YamlNode]) -> dict[str, str]:
@@ -198,7 +202,7 @@ class _TaskReader:
             workspace_files=tuple(self._files(image, workdir)),
             grading_weights=CHECK_ALONE,
             prerequisites=tuple(f"module:{name}" for name in self._examine_tests()),
-            network=_network(fields, environment),
+            network=_network(fields, environment, agent, verifier),
             frontmatter={key: plain_value(node.value) for key, node in metadata.items()},
             path=fields.path,
             digest=fields.digest((name, self._folder / name) for name in stated),

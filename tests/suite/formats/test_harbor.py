@@ -33,6 +33,24 @@ def test_a_task_that_needs_no_container_is_read_whole(tmp_path: Path) -> None:
     assert load_suite(tmp_path).suite.tasks[0].digest != digest
 
 
+def test_what_harbor_writes_out_of_its_defaults_changes_nothing(tmp_path: Path) -> None:
+    toml = write_harbor(tmp_path) / "say-hello-folder" / "task.toml"
+    put(toml, toml.read_text(encoding="utf-8").replace("cpus = 1", 'os = "linux"\ngpus = 0'))
+    [task] = load_suite(tmp_path).suite.tasks
+    assert not task.network
+
+
+@pytest.mark.parametrize(("of_agent", "network"), [("public", True), ("no-network", False)])
+def test_the_agents_own_network_mode_wins_over_that_of_the_environment(
+    tmp_path: Path, of_agent: str, network: bool
+) -> None:
+    toml = write_harbor(tmp_path) / "say-hello-folder" / "task.toml"
+    text = toml.read_text(encoding="utf-8").replace("timeout_sec = 120.0", f'network_mode = "{of_agent}"')
+    text = text.replace("timeout_sec = 60.0", 'network_mode = "public"')
+    put(toml, text.replace("allow_internet = false", 'network_mode = "public"'))
+    assert load_suite(tmp_path).suite.tasks[0].network is network
+
+
 TOML, DOCKER, TEST, JUDGE = "task.toml", "environment/Dockerfile", "tests/test.sh", "tests/judge.py"
 BROKEN = [
     # file, old, new (None: all of it), line, reason
@@ -50,6 +68,8 @@ BROKEN = [
     (TOML, "cpus = 1", 'workdir = "/usr/src"', 1, "a place of the sandbox's own, /usr"),
     (TOML, "cpus = 1", 'workdir = "app"', 1, "not an absolute path"),
     (TOML, "allow_internet = false", 'network_mode = "allowlist"', 23, "a list of allowed hosts"),
+    (TOML, "timeout_sec = 60.0", 'network_mode = "allowlist"', 14, "a list of allowed hosts"),
+    (TOML, "cpus = 1", 'os = "windows"', 21, "another operating system (`os`)"),
     (TOML, "allow_internet = false", 'allow_internet = "no"', 23, "must be true or false"),
     (TOML, "timeout_sec = 120.0", 'user = "agent"', 11, "a user of its own"),
     (TOML, "timeout_sec = 120.0", "timeout_sec = -1", 11, "`timeout_sec` must be a number"),
