@@ -193,9 +193,10 @@ def problem_list(root: Path, problems: Sequence[TaskProblem]) -> str:
     lines: list[str] = []
     for alike in kinds.values():
         if len(alike) > _LISTED:
-            lines.append(f"{alike[0]} (and {len(alike) - 1} more like this; `tasks list --json` has them all)")
+            lines.append(f"{alike[0]} (and {len(alike) - 1} more like this)")
         else:
             lines += map(str, alike)
+    lines += ["`tasks list --json` has them all."] if len(lines) < len(problems) else []
     listed = "\n".join(lines)
     return f"The tasks folder {root} has problems:\n{listed}"
 

@@ -112,9 +112,10 @@ def _unknown_message(suite: Suite, unknown: list[str]) -> str:
     hints: list[str] = []
     is_any_far = False
     for name in unknown:
-        near = _near(name, spelled)
-        is_any_far = is_any_far or near is None
-        hints.append(f"{name!r} (did you mean {near!r}?)" if near else repr(name))
+        near = None if "/" in name else _near(name, spelled)
+        hint = " (use --tasks-dir for a folder)" if "/" in name else f" (did you mean {near!r}?)" if near else ""
+        is_any_far = is_any_far or not hint
+        hints.append(f"{name!r}{hint}")
     message = f"{_called(suite)} has no task or category {', '.join(hints)}."
     return f"{message} {_list_hint(suite)}" if is_any_far else message
 

@@ -136,9 +136,10 @@ def test_many_problems_of_one_kind_are_one_line(root: Path) -> None:
         (root / "task_a.md").rename(root / f"task_a{number:02}.md")
     put(root / "task_b.md", "no head")
     lines = message(root).splitlines()
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert "task_a00.md:4: the source 'gone-0.csv' is missing" in lines[1]
-    assert lines[1].endswith("(and 39 more like this; `tasks list --json` has them all)")
+    assert lines[1].endswith("(and 39 more like this)")
+    assert lines[3] == "`tasks list --json` has them all."
 
 
 def test_all_problems_of_all_files_are_listed(root: Path) -> None:

@@ -65,6 +65,10 @@ def test_all_unknown_names_are_listed() -> None:
     )
 
 
+def test_a_folder_that_is_given_as_a_suite_is_pointed_to_its_option() -> None:
+    assert message("mine/tasks") == "tasks has no task or category 'mine/tasks' (use --tasks-dir for a folder)."
+
+
 def test_of_the_bundled_tasks_the_suites_that_were_added_are_pointed_to_as_well() -> None:
     told = message("zebra", Suite(root=bundled_tasks_dir(), tasks=SUITE.tasks))
     assert told.endswith(
