@@ -16,11 +16,10 @@ import anyio
 import msgspec
 from anyio import create_task_group
 
-from pinchbench.cli.cluster import on_cluster
 from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.run_plan import judging_sentence
-from pinchbench.cli.running import NO_LISTENERS, STOPPED, exit_code, resume_hint, write_run_page
+from pinchbench.cli.running import STOPPED, exit_code, on_cluster, resume_hint, take_listeners, write_run_page
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.experiment.experiment_record import read_record
@@ -38,9 +37,9 @@ from pinchbench.runner.plan.trial_plan import makespan_s
 from pinchbench.runner.setup.set_up import planned_reuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Sequence
 
-    from pinchbench.cli.running import Listeners
+    from pinchbench.cli.running import Work
     from pinchbench.experiment.experiment_record import ExperimentFiles
     from pinchbench.experiment.experiment_spec import Experiment, Variant
     from pinchbench.experiment.run_experiment import ExperimentResult
@@ -163,7 +162,7 @@ def run(
     dry_run: bool,
     as_json: bool,
     gate: Gate | None,
-    listeners: Listeners,
+    otlp: str | None,
     cluster: str | None,
 ) -> None:
     """Run an experiment, or show what would be run."""
@@ -171,8 +170,7 @@ def run(
         show_plan(experiment, as_json=as_json)
         return
     names = [one.name for one in experiment.variants]
-    work = on_cluster(partial(run_experiment, experiment), cluster, runs=len(names))
-    carry_out(work, names, as_json=as_json, gate=gate, listeners=listeners)
+    carry_out(partial(run_experiment, experiment), names, as_json=as_json, gate=gate, otlp=otlp, cluster=cluster)
 
 
 def go_on(
@@ -180,28 +178,30 @@ def go_on(
     *,
     as_json: bool,
     gate: Gate | None = None,
-    listeners: Listeners = NO_LISTENERS,
+    otlp: str | None = None,
     cluster: str | None = None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Resume an unfinished experiment."""
     names = [one.name for one in read_record(files).variants]
-    work = on_cluster(partial(resume_experiment, files, **options), cluster, runs=len(names))
-    carry_out(work, names, as_json=as_json, gate=gate, listeners=listeners)
+    work = partial(resume_experiment, files, **options)
+    carry_out(work, names, as_json=as_json, gate=gate, otlp=otlp, cluster=cluster)
 
 
 def carry_out(
-    work: Callable[..., Coroutine[Any, Any, ExperimentResult]],
+    work: Work[ExperimentResult],
     names: Sequence[str],
     *,
     as_json: bool,
     gate: Gate | None = None,
-    listeners: Listeners = NO_LISTENERS,
+    otlp: str | None = None,
+    cluster: str | None = None,
 ) -> None:
     """Do the work of an experiment with a live view on stderr, compare its variants, and exit with its code.
 
-    `gate` is applied to the run of each variant; `listeners` hear of all of them.
+    `gate` is applied to the run of each variant; `otlp` and `cluster` are as for `take_listeners` and `on_cluster`.
     """
+    work, listeners = on_cluster(work, cluster, runs=len(names)), take_listeners(otlp)
     with listeners.sending():
         with stderr_writer() as writer:
             console = report_console(writer)

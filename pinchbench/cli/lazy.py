@@ -65,19 +65,15 @@ class LazyGroup(click.Group):
 
     context_class = _Context
 
-    def __init__(self, *args: Any, lines: Mapping[str, str], module: str = "", **settings: Any) -> None:  # noqa: ANN401
-        """Initialise the group.
+    def __init__(self, *args: Any, lines: Mapping[str, str], modules: Mapping[str, str], **settings: Any) -> None:  # noqa: ANN401
+        """Initialise the group: `lines` say what each command does, by its name; the other arguments are for click.
 
-        Args:
-            args: for click.
-            lines: what each command does, by its name. `tasks` is the command of that name in
-                `pinchbench.cli.tasks`; with a `module`, each is in `pinchbench.cli.MODULE_COMMAND`.
-            module: see `lines`.
-            settings: for click.
+        A command is the function of that name in `pinchbench.cli`, in the module that `modules` gives for it, or in
+        that of its own name.
         """
         super().__init__(*args, **settings)
         self.lines = lines
-        self._prefix = f"{module}_" if module else ""
+        self._modules = modules
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Return the commands in the order in which users need them."""
@@ -87,8 +83,8 @@ class LazyGroup(click.Group):
         """Import a command; None for an unknown one."""
         if cmd_name not in self.lines:
             return self.commands.get(cmd_name)
-        name = f"{self._prefix}{cmd_name}".replace("-", "_")
-        command: click.Command = getattr(import_module(f"pinchbench.cli.{name}"), name)
+        module = import_module(f"pinchbench.cli.{self._modules.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         use_formatter(command)
         return command
 

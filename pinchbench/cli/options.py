@@ -9,6 +9,7 @@ import click
 
 from pinchbench.config.settings import SETTINGS, Kind, Section
 from pinchbench.defaults import Isolation, Network, Sandbox, SuiteFormat
+from pinchbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -94,11 +95,22 @@ def _joined(_context: click.Context, _parameter: click.Parameter, value: tuple[s
     return ";".join(value) if value else None
 
 
+def _head_of(_context: click.Context, _parameter: click.Parameter, cluster: str | None) -> str | None:
+    """Return the head of the Ray cluster that --cluster names, as HOST:PORT; empty for this machine's cluster."""
+    if cluster is None:
+        return None
+    engine, _, head = cluster.partition("://")
+    if engine != "ray" or ("://" in cluster) != bool(head):
+        raise ConfigError(f"--cluster {cluster} is neither `ray` nor `ray://HOST:PORT`.")
+    return head
+
+
 def _member_of(kind: type[StrEnum]) -> dict[str, Any]:
     return {"callback": lambda _context, _parameter, value: kind(value) if value else None}
 
 
 SPECIAL: dict[str, dict[str, Any]] = {
+    "cluster": {"callback": _head_of},
     "suite": {"type": _SuiteType(), "multiple": True, "callback": _joined},
     "suite-format": _member_of(SuiteFormat),
     "isolation": _member_of(Isolation),

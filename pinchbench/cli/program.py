@@ -46,6 +46,12 @@ SECTIONS = {
         "doctor": "Check whether a run would work here, and say what to do if not.",
     },
 }
+# Of commands that share one, by the command.
+MODULES = (
+    dict.fromkeys(("demo", "experiment"), "run")
+    | dict.fromkeys(("resume", "regrade", "replay"), "again")
+    | {"report": "export", "choose": "compare", "baseline": "gate", "verify": "history", "upload": "publish"}
+)
 EXIT_CODES = {
     "0": "all trials are valid and graded",
     "1": "a bug in this program, with its traceback",
@@ -144,6 +150,7 @@ class _DefaultRun(LazyGroup):
 @click.group(
     cls=_DefaultRun,
     lines={name: line for lines in SECTIONS.values() for name, line in lines.items()},
+    modules=MODULES,
     context_settings=CONTEXT,
 )
 @click.version_option(package_name="pinchbench-async", prog_name=PROGRAM)

@@ -1,18 +1,21 @@
-"""`run`, the default command: run a suite on one model, or show what would be run."""
+"""`run`, the default command, for one model or several; `demo`, and `experiment` for variants of any kind."""
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from shutil import which
+from typing import Any
 
 import click
 
 from pinchbench.cli.lazy import CONTEXT
-from pinchbench.cli.options import config_fields, setting_options
+from pinchbench.cli.options import SettingsCommand, config_fields, setting_options
+from pinchbench.cli.output import say
 from pinchbench.cli.settings_file import WithDefaults, model_settings, read_settings, take_judge, take_user
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @click.command(cls=WithDefaults, context_settings=CONTEXT)
@@ -44,7 +47,6 @@ def run(
     pinchbench-async --model local/qwen3 --base-url http://127.0.0.1:8000/v1 --json
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     del no_upload  # as it always is
-    from pinchbench.cli.cluster import on_cluster, take_cluster
     from pinchbench.cli.gate import take_gate
     from pinchbench.config.run_config import RunConfig
     from pinchbench.errors import ConfigError
@@ -52,7 +54,6 @@ def run(
     from pinchbench.runner.plan.check_additions import WHOLE
     from pinchbench.suite.named import SEPARATOR
 
-    chosen = take_cluster(cluster)
     if keyword or last_failed or limit:
         from pinchbench.cli.selected_tasks import narrowed
 
@@ -91,19 +92,87 @@ def run(
         raise ConfigError(f"{alone} is for the run of one model.")
     if len(model) > 1:
         from pinchbench.cli.experiment_running import run as run_variants
-        from pinchbench.cli.running import take_listeners
         from pinchbench.experiment.experiment_spec import of_models
 
-        experiment, listeners = of_models(configs), take_listeners(otlp)
-        run_variants(experiment, dry_run=dry_run, as_json=as_json, gate=gate, listeners=listeners, cluster=chosen)
+        run_variants(of_models(configs), dry_run=dry_run, as_json=as_json, gate=gate, otlp=otlp, cluster=cluster)
     elif dry_run:
         from pinchbench.cli.run_plan import show_plan
 
-        show_plan(config, as_json=as_json, is_local=chosen is None, is_known=is_known)
+        show_plan(config, as_json=as_json, is_local=cluster is None, is_known=is_known)
     else:
-        from pinchbench.cli.running import carry_out, take_listeners
+        from pinchbench.cli.running import carry_out
         from pinchbench.runner.run_benchmark import run_benchmark
 
-        listeners = take_listeners(otlp)
-        work = on_cluster(partial(run_benchmark, config), chosen)
-        carry_out(work, page=not no_report, gate=gate, as_json=as_json, listeners=listeners, is_quiet=quiet)
+        shown = {"page": not no_report, "as_json": as_json, "is_quiet": quiet}
+        carry_out(partial(run_benchmark, config), gate=gate, otlp=otlp, cluster=cluster, **shown)
+
+
+@click.command(context_settings=CONTEXT)
+@click.pass_context
+def demo(context: click.Context) -> None:
+    """Run the core of the suite with the scripted model that is built in.
+
+    It needs no account and no key. OpenClaw is installed for this program first, if it is not there yet.
+
+    \b
+    pinchbench-async demo
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.openclaw.install import DEFAULT_RELEASE, install, managed
+
+    if managed(DEFAULT_RELEASE) is None:
+        say(f"Installing OpenClaw {DEFAULT_RELEASE} with npm; this takes about a minute.")
+        install(DEFAULT_RELEASE)
+    if which("pinchbench-async") is None:
+        say(f"This program is {Path(sys.argv[0]).absolute()}; `pipx install .` puts it on PATH.")
+    args = ["--model", "demo/oracle", "--suite", "core", "--concurrency", "4", "--openclaw", DEFAULT_RELEASE]
+    with run.make_context("run", args, parent=context) as inner:
+        run.invoke(inner)
+
+
+@click.command(cls=SettingsCommand, context_settings=CONTEXT)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@setting_options("experiment")
+def experiment(
+    *,
+    file: Path,
+    until: str | None,
+    margin: float | None,
+    dry_run: bool,
+    as_json: bool,
+    otlp: str | None,
+    cluster: str | None,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Run variants side by side and compare them with the first.
+
+    FILE is YAML: options of a run by their names without dashes in front, and `variants`, each with what differs.
+    All variants share `concurrency` slots. The trials of a task run close together in time, in an order shuffled by
+    `seed`, so that a slow hour of a provider or of this machine affects all variants alike. Each variant is a run of
+    its own, for `report`, `regrade`, `export` and `verify`; `resume FOLDER` resumes an unfinished experiment.
+
+    \b
+    pinchbench-async experiment which-model.yaml --dry-run
+
+    \b
+    suite: core
+    runs: 3
+    concurrency: 4
+    variants:
+      sonnet:   {model: anthropic/claude-sonnet-4-6}
+      thinking: {model: anthropic/claude-sonnet-4-6, thinking: high}
+      gpt:      {model: openai/gpt-5.5}
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
+    from pinchbench.cli.experiment_running import decisive_margin
+    from pinchbench.cli.experiment_running import run as run_variants
+    from pinchbench.cli.gate import take_gate
+    from pinchbench.errors import OpenClawError
+    from pinchbench.experiment.experiment_spec import read_experiment
+    from pinchbench.runner.setup.preflight import refuse_early
+
+    experiment = read_experiment(file, endpoints := read_settings().endpoints)
+    for one in experiment.variants:
+        with suppress(OpenClawError):  # of one variant, which does not keep the others from running
+            refuse_early(one.config, endpoints)
+    experiment = replace(experiment, margin=decisive_margin(experiment.margin, until, margin))
+    gate = take_gate({**options, "margin": margin}, experiment.variants[0].config.output_dir)
+    run_variants(experiment, dry_run=dry_run, as_json=as_json, gate=gate, otlp=otlp, cluster=cluster)

@@ -1,4 +1,4 @@
-"""Run the work of a command with a live view and its traces, and exit with the code that matches its result."""
+"""Run the work of a command, here or on a cluster, with a live view and traces, and exit with its code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import signal
 import sys
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
 from pinchbench.defaults import REPORT_FILE
-from pinchbench.errors import ConfigError, PinchBenchError, ResultsError, exit_code_of
+from pinchbench.errors import ClusterError, ConfigError, PinchBenchError, ResultsError, exit_code_of
 from pinchbench.model.ending import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
 from pinchbench.report.terminal.live import LiveView, can_draw
@@ -71,13 +72,10 @@ class Listeners:
             self._exporter.end(scores, exit_code)
 
 
-NO_LISTENERS = Listeners()
-
-
 def take_listeners(otlp: str | None) -> Listeners:
     """Return what hears of a run by the value of `--otlp`. Raises ConfigError."""
     if otlp is None:
-        return NO_LISTENERS
+        return Listeners()
     try:
         from pinchbench.publish.otel.exporter import TraceExporter  # with --otlp only
     except ModuleNotFoundError as error:
@@ -93,19 +91,20 @@ STOPPED = {Stop.INCONCLUSIVE: 7, Stop.BUDGET: 8, Stop.FAILURE: 11, Stop.DECIDED:
 
 
 def carry_out(
-    work: Callable[..., Coroutine[Any, Any, Result]],
+    work: Work[Result],
     *,
     page: bool,
     as_json: bool,
     is_quiet: bool = False,
     gate: Gate | None = None,
-    listeners: Listeners = NO_LISTENERS,
+    otlp: str | None = None,
+    cluster: str | None = None,
 ) -> None:
     """Do the work of a run with the live view on stderr, print its summary and its result, and exit with its code.
 
-    `listeners` hear of the run, of its end, and of an error that ends it. `is_quiet` shows none of it.
+    `otlp` and `cluster` are as for `take_listeners` and `on_cluster`. `is_quiet` shows none of it.
     """
-    verdict = None
+    work, listeners, verdict = on_cluster(work, cluster), take_listeners(otlp), None
     with listeners.sending():
         with stderr_writer() as writer:
             console = report_console(writer)
@@ -189,3 +188,29 @@ def write_run_page(files: RunFiles, report: Callable[[str], None]) -> None:
         report(f"The report was not written. {again}")
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+T = TypeVar("T")
+Work: TypeAlias = "Callable[..., Coroutine[Any, Any, T]]"
+
+
+def on_cluster(work: Work[T], head: str | None, *, runs: int | None = None) -> Work[T]:
+    """Return the work of a run with its slots on the nodes of the cluster with this head; unchanged without a head.
+
+    With `runs`, it is the work of so many runs, which share the nodes. Raises ClusterError when Ray is not installed.
+    """
+    if head is None:
+        return work
+    if find_spec("ray") is None:
+        raise ClusterError("--cluster needs Ray. Install it here and on each node: pip install 'pinchbench-async[ray]'")
+
+    async def connected(**how: Any) -> T:  # noqa: ANN401 - passed on
+        from pinchbench.cluster.pool import ClusterPool, SharedNodes  # with a cluster only
+        from pinchbench.cluster.ray_cluster import connect  # Ray takes 0.3 s and 69 MB
+
+        async with connect(head) as nodes:
+            if runs is None:
+                return await work(pool=ClusterPool(nodes), **how)
+            return await work(pools=partial(ClusterPool, nodes, SharedNodes(runs)), **how)
+
+    return connected

@@ -31,7 +31,7 @@ GRADINGS = ("automated", "llm_judge", "hybrid")  # the values of GradingType, wh
 
 @click.group(
     cls=LazyGroup,
-    module="tasks",
+    modules={"check": "tasks_check", "from-history": "tasks_from_history"},
     lines={
         "check": "Check tasks without a model: play their solutions and grade what they leave.",
         "from-history": "Make a private suite of your own conversations with OpenClaw.",

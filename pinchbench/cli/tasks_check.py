@@ -45,7 +45,7 @@ class SeedRange(click.ParamType[range]):
 @click.option("--seed", type=int, metavar="N", help="Which mutants --attack chooses.  [default: 1]")
 @setting_options("check")
 @option("--json", "as_json", is_flag=True, help="Print JSON: one entry for each script, or task, that was played.")
-def tasks_check(
+def check(
     *,
     tasks_dir: Path | None,
     suite_format: SuiteFormat | None,

@@ -58,7 +58,7 @@ SHOWN_REFERENCE = 400  # characters of what a result is compared with
 @OUTPUT_DIR
 @setting_option("run-root")
 @option("--json", "as_json", is_flag=True, help="Print the conversations as JSON.")
-def tasks_from_history(
+def from_history(
     *,
     state: Path | None,
     agent: str,

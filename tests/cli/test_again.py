@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pinchbench.cli.regrade import unpacked
+from pinchbench.cli.again import unpacked
 from pinchbench.publish.bundle.bundle_file import write_bundle
 from pinchbench.publish.bundle.public_copy import copy_publicly
 from pinchbench.publish.bundle.taken_out import TextRemover

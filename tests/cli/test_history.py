@@ -2,7 +2,7 @@
 
 import pytest
 
-from pinchbench.cli.verify import verified_lines, verified_record
+from pinchbench.cli.history import verified_lines, verified_record
 from pinchbench.results.verification import Verified
 
 
