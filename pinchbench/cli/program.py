@@ -79,7 +79,7 @@ class _NoArgumentsError(click.UsageError):
         """Look at this machine, and print what was found and the next commands."""
         import anyio
 
-        from pinchbench.doctor.first_look import first_look
+        from pinchbench.doctor.openclaw_findings import first_look
         from pinchbench.report.text import plain
 
         findings, model = anyio.run(first_look)

@@ -17,7 +17,6 @@ from pinchbench.config.settings import absolute_path
 from pinchbench.defaults import COMPLETIONS, DEFAULT_OUTPUT_DIR, DEFAULT_RUN_ROOT, Isolation
 from pinchbench.doctor import machine_findings, openclaw_findings
 from pinchbench.doctor.bounded_check import Check, blocking_check, find_within, in_thread
-from pinchbench.doctor.first_look import find_servers, of_servers
 from pinchbench.doctor.live_calls import CALL_LIMIT_S, ask_model
 from pinchbench.errors import ConfigError, EndpointError, OpenClawError
 from pinchbench.llm.preflight.ask import ask_all
@@ -275,7 +274,7 @@ class _Doctor:
         return [Finding.ok("judge's key", said)]
 
     async def _servers(self) -> list[Finding]:
-        return [of_servers(await find_servers())]
+        return [openclaw_findings.of_servers(await openclaw_findings.find_servers())]
 
     async def _ask_model(self) -> list[Finding]:
         try:
