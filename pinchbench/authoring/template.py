@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import tomllib
+from base64 import b64decode
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from pinchbench.authoring.template_parts import PARTS, check_of, head_of, with_needed
 from pinchbench.errors import ConfigError, SuiteError
 from pinchbench.files.folders import folder_error, remove_folder
 from pinchbench.model.task import GradingType
@@ -17,123 +21,72 @@ from pinchbench.suite.select import KEYWORDS
 from pinchbench.suite.solution import SOLUTION_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
-_HEAD = """\
----
-id: {id}
-name: Report the orders that were sent
-category: {category}
-grading_type: {type}
-asks: "How many of these orders did we really send?"
-low_score: "It takes a list at face value: duplicated rows and cancelled orders count."
-canary: {canary}
-timeout_seconds: {limit}
-{weights}{more}workspace_files:
-  - path: orders.csv
-    content: |
-      order,status,amount_eur
-      A-1,sent,19.90
-      A-2,cancelled,5.00
-      A-3,sent,102.50
-      A-3,sent,102.50
-{given}---
+_TEXTS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("new_task.toml").read_text(encoding="utf-8"))
 
-## Prompt
 
-`orders.csv` lists our orders; some rows are duplicated. {ask}
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A piece of a task: what it adds to the head, the prompt, the check and the solution.
 
-"""
+    Attributes:
+        ask: what the prompt asks in addition.
+        criterion: what is expected, for people and judges.
+        point: one item of the dict that the check returns.
+        steps: the solution's tool calls after the prompt, as items of YAML.
+        needs: parts without which it does not work.
+        head: lines of the head.
+        service: an item of its services.
+        given: an item of its workspace files.
+        timeline: items of the timeline.
+        turns: the solution's entries for these items, and others by `when`.
+        files: what the task's folder holds besides, by its place; an image in Base64.
+    """
 
-_COUNT = (
-    """Please write the number of different orders that were sent to
-`count.txt`, as a bare number.""",
-    """The agent leaves out the cancelled order and counts `A-3` once. `count.txt` holds `2`.""",
-    """`count.txt` holds the number of different orders that were sent""",
-)
-_LETTER = (
-    """Please write a letter of at most 80 words to our book-keeper, to
-`letter.md`: how many different orders were sent, what they come to, and what in the list is odd.""",
-    """The letter names two orders and 122.40 euros: the cancelled order is left out and `A-3` counted once. It says that a
-row is duplicated.""",
-    """The letter is short, polite and easy to act on""",
-)
+    ask: str
+    criterion: str
+    point: str
+    steps: str
+    needs: Sequence[str] = ()
+    head: str = ""
+    service: str = ""
+    given: str = ""
+    timeline: str = ""
+    turns: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
-_CHECK = '''\
-## Automated Checks
 
-```python
-# {canary}
-def grade(transcript: list[dict], workspace_path: str) -> dict[str, float]:
-    """Read the number; other words around it cost a part."""
-    import re
-    from pathlib import Path
+PARTS: Mapping[str, Part] = MappingProxyType({name: Part(**texts) for name, texts in _TEXTS["parts"].items()})
 
-    scores = {"number": 0.0, "form": 0.0}
-    try:
-        text = Path(workspace_path, "count.txt").read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
-        return scores
-    numbers = re.findall(r"\\d+", text)
-    if numbers == ["2"]:
-        scores["number"] = 1.0
-        scores["form"] = 1.0 if text.strip() == "2" else 0.0
-    return scores
-```
 
-'''
+def with_needed(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of parts together with those that they need, in the order of PARTS.
 
-_RUBRIC = """\
-## LLM Judge Rubric
+    Raises ConfigError for an unknown one.
+    """
+    if unknown := [name for name in names if name not in PARTS]:
+        raise ConfigError(f"--with does not know {unknown[0]!r}: there are {', '.join(PARTS)}.")
+    wanted = {*names, *(needed for name in names for needed in PARTS[name].needs)}
+    return tuple(name for name in PARTS if name in wanted)
 
-Judge `letter.md` as the book-keeper who gets it. Two different orders were sent, 122.40 euros together; A-3 is in the
-list twice. Without `letter.md`, every criterion is 0.0.
 
-### Facts (weight 50%)
+def head_of(names: Sequence[str]) -> str:
+    """Return the lines of the head that these parts add."""
+    abilities = [name for name in names if name not in {"clock", "service"}]
+    lines = [f"abilities: [{', '.join(abilities)}]\n"] if abilities else []
+    lines += [PARTS[name].head for name in names]
+    services = "".join(PARTS[name].service for name in names)
+    timeline = "".join(PARTS[name].timeline for name in names)
+    lines += [f"{key}:\n{items}" for key, items in (("services", services), ("timeline", timeline)) if items]
+    return "".join(lines)
 
-- 1.0: Two orders, 122.40 euros, and the duplicated row.
-- 0.75: Both numbers, without the odd row.
-- 0.5: One of the numbers is wrong.
-- 0.25: Both are wrong, but the letter is about the orders that were sent.
-- 0.0: No numbers.
 
-### Letter (weight 50%)
-
-- 1.0: At most 80 words, polite, and clear at the first reading.
-- 0.75: Clear, but longer than 80 words or without a greeting.
-- 0.5: Clear only at the second reading.
-- 0.25: Notes rather than a letter.
-- 0.0: Missing or not understandable.
-
-"""
-
-_NOTES = """\
-## Additional Notes
-
-`orders.csv` was written by hand. It has 4 rows and 3 different orders; A-2 is cancelled, and A-3 is there twice: only
-an agent that looks at both gets 2.
-"""
-
-_SOLVE = """\
-          path: solve.py
-          content: |
-            import csv
-
-            with open("orders.csv", encoding="utf-8", newline="") as file:
-                sent = {row["order"]: float(row["amount_eur"]) for row in csv.DictReader(file) if row["status"] == "sent"}
-"""
-_WRITE_COUNT = """\
-            with open("count.txt", "w", encoding="utf-8") as file:
-                file.write(f"{len(sent)}\\n")
-"""
-_WRITE_LETTER = """\
-            with open("letter.md", "w", encoding="utf-8") as file:
-                file.write(
-                    f"Dear colleague,\\n\\nwe sent {len(sent)} orders, which come to {sum(sent.values()):.2f} euros. "
-                    "Order A-3 is in the list twice; please take out one row.\\n\\nKind regards\\n"
-                )
-"""
+def check_of(names: Sequence[str], *, canary: str) -> str:
+    """Return the section of the check, with a point for each of these parts."""
+    points = "\n        ".join(PARTS[name].point for name in names)
+    check: str = _TEXTS["check_of_parts"]
+    return check.replace("{canary}", canary).replace("{points}", points)
 
 
 def write_skeleton(
@@ -141,8 +94,8 @@ def write_skeleton(
 ) -> tuple[Path, ...]:
     """Write a new task and its solution into a folder of its own below `folder`; return their paths. Blocks.
 
-    `parts` are names of PARTS, whose files are written as well. The folder is created if necessary. Raises ConfigError if the id or the category is invalid or taken, and
-    ResultsError if the files can't be written; none is left then.
+    `parts` are names of PARTS, whose files are written as well. The folder is created if necessary. Raises ConfigError
+    if the id or the category is invalid or taken, and ResultsError if the files can't be written; none is left then.
     """
     if parts and grading is not GradingType.AUTOMATED:
         raise ConfigError("--with writes a task with a check: leave --grading out.")
@@ -169,7 +122,11 @@ def write_skeleton(
         raise ConfigError(f"{error.filename} is there already; choose another id.") from error
     except OSError as error:
         raise folder_error(folder, error, option="--tasks-dir") from error
-    more = {home / place: content for name in names for place, content in PARTS[name].files}
+    more = {
+        home / place: b64decode(text) if place.endswith(".png") else text.encode()
+        for name in names
+        for place, text in PARTS[name].files.items()
+    }
     solved = solution_text(grading, canary=canary, names=names)
     written = {task: text.encode(), solution: solved.encode(), **more}
     try:
@@ -195,13 +152,12 @@ def _refuse_taken(folder: Path, task_id: str) -> None:
 
 def task_text(task_id: str, *, grading: GradingType, category: str, canary: str, names: Sequence[str] = ()) -> str:
     """Return the Markdown of a new task with these parts."""
-    asked = [_COUNT] if grading is not GradingType.LLM_JUDGE else []
-    asked += [_LETTER] if grading is not GradingType.AUTOMATED else []
+    asked = _asked(grading)
     weights = "grading_weights:\n  automated: 0.6\n  llm_judge: 0.4\n" if grading is GradingType.HYBRID else ""
-    criteria = [*(criterion for _, _, criterion in asked), *(PARTS[name].criterion for name in names)]
-    check = check_of(names, canary=canary) if names else _CHECK.replace("{canary}", canary)
+    criteria = [*(one["criterion"] for one in asked), *(PARTS[name].criterion for name in names)]
+    check = check_of(names, canary=canary) if names else _TEXTS["check"].replace("{canary}", canary)
     parts = [
-        _HEAD.format(
+        _TEXTS["head"].format(
             id=task_id,
             category=category,
             type=grading.value,
@@ -210,22 +166,26 @@ def task_text(task_id: str, *, grading: GradingType, category: str, canary: str,
             more=head_of(names),
             given="".join(PARTS[name].given for name in names),
             canary=canary,
-            ask="\n\n".join([*(ask for ask, _, _ in asked), *(PARTS[name].ask for name in names)]),
+            ask="\n\n".join([*(one["ask"] for one in asked), *(PARTS[name].ask for name in names)]),
         ),
-        "## Expected Behavior\n\n" + "\n".join(expected for _, expected, _ in asked) + "\n\n",
+        "## Expected Behavior\n\n" + "\n".join(one["expected"] for one in asked) + "\n\n",
         "## Grading Criteria\n\n" + "".join(f"- [ ] {criterion}\n" for criterion in criteria) + "\n",
         check if grading is not GradingType.LLM_JUDGE else "",
-        _RUBRIC if grading is not GradingType.AUTOMATED else "",
-        _NOTES,
+        _TEXTS["rubric"] if grading is not GradingType.AUTOMATED else "",
+        _TEXTS["notes"],
     ]
     return "".join(parts)
 
 
+def _asked(grading: GradingType) -> list[dict[str, str]]:
+    """Return what is asked: a number for a check, a letter for a judge, or both."""
+    count = [_TEXTS["count"]] if grading is not GradingType.LLM_JUDGE else []
+    return count + ([_TEXTS["letter"]] if grading is not GradingType.AUTOMATED else [])
+
+
 def solution_text(grading: GradingType, *, canary: str, names: Sequence[str] = ()) -> str:
     """Return the YAML of its solution, with two near misses unless it has parts."""
-    solved = _SOLVE
-    solved += "" if grading is GradingType.LLM_JUDGE else _WRITE_COUNT
-    solved += "" if grading is GradingType.AUTOMATED else _WRITE_LETTER
+    solved = _TEXTS["solve"] + "".join(one["solve"] for one in _asked(grading))
     lines = [
         f"# {canary}",
         "# One way to solve the task, as tool calls; it must earn every point of the check.",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pinchbench.defaults import SuiteFormat
 
 
-PARTS = (  # the names of authoring.template_parts.PARTS
+PARTS = (  # the names of authoring.template.PARTS
     "clock",
     "memory",
     "images",

@@ -13,8 +13,7 @@ from fakes import NEW_RELEASE, OLD_RELEASE
 from pinchbench import Reason, run_benchmark
 from pinchbench.authoring.check import check_tasks
 from pinchbench.authoring.check_results import Part
-from pinchbench.authoring.template import write_skeleton
-from pinchbench.authoring.template_parts import PARTS
+from pinchbench.authoring.template import PARTS, write_skeleton
 from pinchbench.cli.selected_tasks import with_solutions
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.model.task import GradingType

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.authoring.history.conversations import MAX_TURNS
@@ -18,7 +20,6 @@ from pinchbench.suite.solution import SOLUTION_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pinchbench.authoring.history.candidates import Candidate
     from pinchbench.authoring.history.conversations import Conversation, UserTurn
@@ -30,73 +31,7 @@ LEAST_S, MOST_S = 300.0, 3600.0  # limits of a task
 TITLE = 60  # characters
 # What YAML can't hold as it is, even in quotes.
 _UNPRINTABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-_CHECK = '''\
-def grade(transcript: list[dict], workspace_path: str) -> dict[str, float]:
-    """Look for what the user kept, corrected and tested; see the evidence under Grading Criteria."""
-    import csv
-    import hashlib
-    import io
-    import json
-    import os
-    import re
-    import subprocess
-    from pathlib import Path
-
-    workspace = Path(workspace_path)
-
-    def read(path):
-        try:
-            return (workspace / path).read_text(encoding="utf-8-sig", errors="replace")
-        except OSError:
-            return None
-
-    def plain(text, form):
-        try:
-            if form == "json":
-                return json.loads(text)
-            if form == "rows":
-                return [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text)) if row]
-        except (ValueError, RecursionError, csv.Error):
-            return None
-        return " ".join(text.split())
-
-    def same(point):
-        text = read(point["path"])
-        return text is not None and plain(text, point["form"]) == plain(point["expected"], point["form"])
-
-    def has(point):
-        fact = re.escape(point["text"])
-        return re.search(rf"(?<![\\w.,]){fact}(?!\\w|[.,]\\d)", read(point["path"]) or "", re.IGNORECASE) is not None
-
-    def tests(point):
-        for path, digest in point["unchanged"].items():
-            place = workspace / path
-            if not place.is_file() or hashlib.sha256(place.read_bytes()).hexdigest() != digest:
-                return False
-        try:
-            done = subprocess.run(
-                point["command"],
-                cwd=workspace,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-                timeout=120,
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return False
-        return done.returncode == 0
-
-    kinds = {"same": same, "has": has, "tests": tests}
-    return {point["name"]: float(kinds[point["kind"]](point)) for point in json.loads(POINTS)}
-'''
-_LEVELS = """\
-- 1.0: In full.
-- 0.75: With slips that the user would overlook.
-- 0.5: About half of what matters.
-- 0.25: Little of it.
-- 0.0: Missing, or wrong where it matters.
-"""
+_TEXTS = tomllib.loads(Path(__file__).with_name("task_texts.toml").read_text(encoding="utf-8"))
 
 
 def task_id_of(conversation: Conversation) -> str:
@@ -229,7 +164,7 @@ class _Writer:
     def _check(self) -> Iterator[str]:
         if self._points:
             points = json.dumps(self._points, ensure_ascii=True)
-            yield f"## Automated Checks\n\n```python\nPOINTS = {points!r}\n\n\n{_CHECK}```\n\n"
+            yield f"## Automated Checks\n\n```python\nPOINTS = {points!r}\n\n\n{_TEXTS['check']}```\n\n"
 
     def _rubric(self) -> Iterator[str]:
         if not self._references:
@@ -239,7 +174,7 @@ class _Writer:
         for number, proposal in enumerate(self._references, 1):
             quoted = "\n".join(f"> {line}" for line in self._text(proposal.reference).splitlines())
             yield f"### Result {number} (weight {100 // len(self._references)}%)\n\n"
-            yield f"{_line(self._text(proposal.criterion))}:\n\n{quoted}\n\n{_LEVELS}\n"
+            yield f"{_line(self._text(proposal.criterion))}:\n\n{quoted}\n\n{_TEXTS['levels']}\n"
 
     def solution_text(self) -> str:
         conversation, left = self.task.conversation, self.task.restored.left
@@ -299,18 +234,6 @@ _CORRECTS = re.compile(
     r"|nein|nicht|falsch|doch|non|faux)\b",
     re.IGNORECASE,
 )
-_SCRIPT = """\
-You are the person who wrote the first message. You wrote the messages below to another agent, one after each of its
-answers. Send them to this agent in this order, one at a time.
-
-- Send a request as it is, once the agent has answered.
-- A correction was about a mistake of the other agent. If the answers show that this agent has not made it, skip the
-  correction. Otherwise send it, in words that fit this agent's answer; you need not be sure that it made the mistake.
-
-If the agent asks something, answer from these messages. You know nothing else, and correct nothing else. You are done
-when each message has been sent or skipped.
-
-"""
 
 
 def user_script(messages: Sequence[str], corrections: Collection[int]) -> str:
@@ -327,4 +250,4 @@ def user_script(messages: Sequence[str], corrections: Collection[int]) -> str:
         f"{place}. {'Correction' if corrects else 'Request'}: {json.dumps(one)}\n"
         for place, (one, corrects) in enumerate(zip(messages, is_correction, strict=True), 1)
     )
-    return _SCRIPT + "".join(lines)
+    return "".join([_TEXTS["script"], *lines])
