@@ -15,7 +15,7 @@ if __name__ == "__main__":  # an isolated Python has only the standard library o
     sys.path.append(sys.argv[1])
 
 from pinchbench.sandbox.enter import PASSED_ON, EnterError, start
-from pinchbench.sandbox.forked import CANNOT_START
+from pinchbench.sandbox.kernel import CANNOT_START
 
 
 def main() -> None:

@@ -12,8 +12,7 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 
 from pinchbench.authoring.attack.workspace_files import changed_files, files_digest, read_files, write_changes
 from pinchbench.authoring.check_results import CheckedTask, Part
-from pinchbench.authoring.play import POLITE, StepFailedError
-from pinchbench.authoring.play_in_openclaw import play_in_openclaw
+from pinchbench.authoring.play import POLITE, StepFailedError, play_in_openclaw
 from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.defaults import DEFAULT_RUN_ROOT
 from pinchbench.errors import OpenClawError

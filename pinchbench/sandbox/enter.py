@@ -23,7 +23,7 @@ import sys
 from functools import partial
 
 from pinchbench.sandbox import kernel, system_calls
-from pinchbench.sandbox.forked import CANNOT_START, find_program, fork_program
+from pinchbench.sandbox.kernel import CANNOT_START, find_program, fork_program
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:

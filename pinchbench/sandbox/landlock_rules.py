@@ -15,7 +15,7 @@ import stat
 import struct
 
 from pinchbench.sandbox import kernel, system_calls
-from pinchbench.sandbox.forked import find_program, fork_program
+from pinchbench.sandbox.kernel import find_program, fork_program
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:

@@ -34,8 +34,7 @@ from pinchbench.authoring.attack.record_mutants import (
     write_lines,
 )
 from pinchbench.authoring.attack.workspace_files import NoFile, read_files, write_changes
-from pinchbench.authoring.play import POLITE, StepFailedError, message
-from pinchbench.authoring.play_in_openclaw import play_in_openclaw
+from pinchbench.authoring.play import POLITE, StepFailedError, message, play_in_openclaw
 from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.defaults import DEFAULT_RUN_ROOT
 from pinchbench.errors import OpenClawError
