@@ -145,16 +145,9 @@ async def _rehearse(
         redactor = Redactor(secrets)
         sandbox = await to_thread.run_sync(check_sandbox)
         make_grader = partial(
-            Grader,
-            scratch=folder.parent / CHECKS,
-            secrets=secrets,
-            checks=os.cpu_count() or 1,
-            sandbox=sandbox,
+            Grader, scratch=folder.parent / CHECKS, secrets=secrets, checks=os.cpu_count() or 1, sandbox=sandbox
         )
-        desk = _JudgeStatus(
-            unjudged=make_grader(),
-            judged=make_grader(judges=judges) if judges else None,
-        )
+        desk = _JudgeStatus(unjudged=make_grader(), judged=make_grader(judges=judges) if judges else None)
         room, openclaws = CapacityLimiter(os.cpu_count() or 1), CapacityLimiter(1)
 
         async def one(place: int, task: Task, solution: Solution | None) -> None:

@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 @option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write it as one HTML page, too.")  # fmt: skip
-def compare(
-    *,
-    names: tuple[str, ...],
-    output_dir: Path,
-    as_json: bool,
-    html: Path | None,
-) -> None:
+def compare(*, names: tuple[str, ...], output_dir: Path, as_json: bool, html: Path | None) -> None:
     """Compare B with A, paired by task, and say whether it is better.
 
     Each name is a run (its id, its folder, or its results file) or a model, which stands for all its complete runs in
@@ -91,14 +85,7 @@ def _show(comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation
               help="The file to write.  [default: stdout]")  # fmt: skip
 @click.option("--margin", type=click.FloatRange(0, 1), default=DEFAULT_MARGIN, show_default=True, metavar="M",
               help="The difference to the highest score that does not matter.")  # fmt: skip
-def choose(
-    *,
-    names: tuple[str, ...],
-    output_dir: Path,
-    form: str,
-    output: Path | None,
-    margin: float,
-) -> None:
+def choose(*, names: tuple[str, ...], output_dir: Path, form: str, output: Path | None, margin: float) -> None:
     """Show which model is best, which is cheapest, and which is fastest.
 
     Each name is a run, or a model, which stands for its complete runs, as in `compare`; or one name is an experiment.

@@ -149,11 +149,7 @@ def _skip(*, what: str, stop: bool) -> Command:
     return StopTrial(what) if stop else Skip(what)
 
 
-@_command(
-    "requeue",
-    TRIAL,
-    option("--reason", default="", metavar="TEXT", help="Kept in the result."),
-)
+@_command("requeue", TRIAL, option("--reason", default="", metavar="TEXT", help="Kept in the result."))
 def _requeue(*, trial: str, reason: str) -> Command:
     """Make another attempt at a trial that has ended or was skipped. The result has the score with and without it.
 

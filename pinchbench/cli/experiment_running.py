@@ -157,13 +157,7 @@ def decisive_margin(stated: float | None, until: str | None, margin: float | Non
 
 
 def run(
-    experiment: Experiment,
-    *,
-    dry_run: bool,
-    as_json: bool,
-    gate: Gate | None,
-    otlp: str | None,
-    cluster: str | None,
+    experiment: Experiment, *, dry_run: bool, as_json: bool, gate: Gate | None, otlp: str | None, cluster: str | None
 ) -> None:
     """Run an experiment, or show what would be run."""
     if dry_run:

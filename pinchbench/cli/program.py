@@ -51,6 +51,7 @@ MODULES = (
     dict.fromkeys(("demo", "experiment"), "run")
     | dict.fromkeys(("resume", "regrade", "replay"), "again")
     | {"report": "export", "choose": "compare", "baseline": "gate", "verify": "history", "upload": "publish"}
+    | {"suite": "tasks", "doctor": "openclaw"}
 )
 EXIT_CODES = {
     "0": "all trials are valid and graded",

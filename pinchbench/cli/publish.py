@@ -113,15 +113,7 @@ def _lines(published: Published, remove: TextRemover) -> Iterator[str]:
 @click.option("--dry-run", is_flag=True, help="Print exactly what would be sent; send nothing.")
 @OUTPUT_DIR
 @option("--json", "as_json", is_flag=True, help="Print the leaderboard's answer as JSON instead of its address.")
-def upload(
-    *,
-    run: str | None,
-    register: bool,
-    force: bool,
-    dry_run: bool,
-    output_dir: Path,
-    as_json: bool,
-) -> None:
+def upload(*, run: str | None, register: bool, force: bool, dry_run: bool, output_dir: Path, as_json: bool) -> None:
     """Send a run to the public leaderboard.
 
     RUN is a run's id, its folder, or its results file. Only a complete, graded run of the whole bundled suite goes

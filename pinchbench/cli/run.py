@@ -67,13 +67,7 @@ def run(
         "env": {name: value for name, _, value in (one.partition("=") for one in env)},
     }
     configs = [
-        RunConfig(
-            model=one,
-            **config_fields(model_settings(options, one)),
-            **additions,
-            judge=judge,
-            user=user,
-        )
+        RunConfig(model=one, **config_fields(model_settings(options, one)), **additions, judge=judge, user=user)
         for one in model
     ]
     config = configs[0]

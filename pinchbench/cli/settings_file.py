@@ -123,13 +123,7 @@ def _run(reader: FileReader, node: YamlNode) -> dict[str, object]:
 class WithDefaults(SettingsCommand):
     """A command whose options have the settings file's values where neither an option nor a variable gives one."""
 
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,  # noqa: ANN401 - click's own types
-    ) -> click.Context:
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:  # noqa: ANN401
         """Read the settings file for the defaults."""
         if not extra.get("resilient_parsing") and (defaults := read_settings().run):
             several = {one.name: getattr(one, "multiple", False) for one in self.params}
@@ -139,7 +133,7 @@ class WithDefaults(SettingsCommand):
                 if name in several
             }
             say(f"Defaults of {NAME}: {', '.join(extra['default_map'])}.")
-        return super().make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, *rest, **extra)
 
 
 def model_settings(options: Mapping[str, Any], model: str) -> dict[str, Any]:

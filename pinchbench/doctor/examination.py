@@ -25,13 +25,7 @@ from pinchbench.openclaw.homes.credentials import places_of_key, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
 from pinchbench.redaction import known_secrets, mask
-from pinchbench.runner.setup.preflight import (
-    ask_served,
-    check_model,
-    check_model_names,
-    names_to_check,
-    target_of,
-)
+from pinchbench.runner.setup.preflight import ask_served, check_model, check_model_names, names_to_check, target_of
 from pinchbench.runner.setup.this_machine import Machine
 from pinchbench.sandbox.levels import find_support
 

@@ -31,16 +31,7 @@ PARAMETERS = zstandard.ZstdCompressionParameters.from_level(3, source_size=1024 
 # the machine's (no descriptors, no memory, a failing disk, a stale mount): they must never look like an empty
 # workspace.
 AGENTS_OWN = frozenset(
-    {
-        errno.EACCES,
-        errno.EPERM,
-        errno.ENOENT,
-        errno.ENOTDIR,
-        errno.ELOOP,
-        errno.ENAMETOOLONG,
-        errno.ENXIO,
-        errno.ENODEV,
-    }
+    {errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.ENXIO, errno.ENODEV}
 )
 
 

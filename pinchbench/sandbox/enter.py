@@ -128,12 +128,7 @@ def _read_line(fd: int) -> bytes:
 
 
 def _run_first_process(
-    plan: dict[str, Any],
-    spawn: Callable[[], int],
-    *,
-    owner: tuple[int, int],
-    report_fd: int,
-    alive_fd: int,
+    plan: dict[str, Any], spawn: Callable[[], int], *, owner: tuple[int, int], report_fd: int, alive_fd: int
 ) -> None:
     """Be the first process of the new namespaces. Does not return."""
     code = CANNOT_START

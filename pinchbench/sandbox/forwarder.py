@@ -96,10 +96,7 @@ class Forwarder:
     """
 
     def __init__(
-        self,
-        guarded: list[tuple[int, str]],
-        services: list[tuple[int, str]],
-        inlet: tuple[int, str] | None = None,
+        self, guarded: list[tuple[int, str]], services: list[tuple[int, str]], inlet: tuple[int, str] | None = None
     ) -> None:
         """Listen. Raises OSError if a port is taken, a path of a way out does not exist, or that of `inlet` does."""
         found = [_way_out(port, path, is_guarded=False) for port, path in services]

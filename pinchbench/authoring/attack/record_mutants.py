@@ -75,10 +75,7 @@ def chat_mutants(chat: Sequence[Line], code: str, *, has_clock: bool) -> Iterato
     for number, (place, message) in enumerate(messages_of_agent(chat).items(), 1):
         to, at = message["to"], datetime.fromisoformat(message["at"])
         other = people[(people.index(to) + 1) % len(people)]
-        edits: list[Edit] = [
-            (MutantKind.DROPPED, "dropped", []),
-            (MutantKind.REPEATED, "repeated", [message, message]),
-        ]
+        edits: list[Edit] = [(MutantKind.DROPPED, "dropped", []), (MutantKind.REPEATED, "repeated", [message, message])]
         if other != to:
             edits.append((MutantKind.SWAPPED, f"to {other}", [{**message, "to": other}]))
         for hours in (-1, 1) if has_clock else ():
