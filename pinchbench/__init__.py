@@ -34,34 +34,11 @@ if TYPE_CHECKING:
     from pinchbench.suite.loading import load_suite
 
 __all__ = [
-    "Aggregate",
-    "Ending",
-    "Grade",
-    "Isolation",
-    "JudgeConfig",
-    "OpenClawAgent",
-    "Outcome",
-    "PinchBenchError",
-    "Reason",
-    "RegradeConfig",
-    "Result",
-    "ResumeConfig",
-    "RunConfig",
-    "Status",
-    "Stop",
-    "Task",
-    "TaskResult",
-    "TrialKey",
-    "Ungraded",
-    "Usage",
-    "bundled_tasks_dir",
-    "load_suite",
-    "open_agent",
-    "read_aggregate",
-    "regrade",
-    "resume",
-    "run_benchmark",
-]
+    "Aggregate", "Ending", "Grade", "Isolation", "JudgeConfig", "OpenClawAgent", "Outcome", "PinchBenchError",
+    "Reason", "RegradeConfig", "Result", "ResumeConfig", "RunConfig", "Status", "Stop", "Task", "TaskResult",
+    "TrialKey", "Ungraded", "Usage", "bundled_tasks_dir", "load_suite", "open_agent", "read_aggregate", "regrade",
+    "resume", "run_benchmark",
+]  # fmt: skip
 
 _HOMES = {
     "pinchbench.config.asked_models": ("JudgeConfig",),

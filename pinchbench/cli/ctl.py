@@ -12,19 +12,7 @@ from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import OUTPUT_DIR, Number, option
 from pinchbench.cli.output import print_result
 from pinchbench.errors import CommandRefusedError, ConfigError, ResultsError
-from pinchbench.runner.ctl.commands import (
-    Budget,
-    Concurrency,
-    Continue,
-    Note,
-    Override,
-    Pause,
-    Reply,
-    Requeue,
-    Skip,
-    Status,
-    StopTrial,
-)
+from pinchbench.runner.ctl import commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,9 +49,9 @@ def _command(
 
             context = click.get_current_context().parent
             assert context is not None  # noqa: S101 - it is the group
-            commands = command_of(**options)
+            asked = command_of(**options)
             files = find_run(context.params["run"], output_dir)
-            for command in commands if isinstance(commands, tuple) else (commands,):
+            for command in asked if isinstance(asked, tuple) else (asked,):
                 ask(command, files, as_json=as_json)
 
         perform.__doc__ = command_of.__doc__
@@ -88,7 +76,7 @@ def _status() -> Command:
     \b
     pinchbench-async ctl 20260102-030405-9f3a status
     """  # noqa: D301
-    return Status()
+    return commands.Status()
 
 
 @_command("pause")
@@ -98,7 +86,7 @@ def _pause() -> Command:
     \b
     pinchbench-async ctl 20260102-030405-9f3a pause
     """  # noqa: D301
-    return Pause()
+    return commands.Pause()
 
 
 @_command("continue")
@@ -108,7 +96,7 @@ def _continue() -> Command:
     \b
     pinchbench-async ctl 20260102-030405-9f3a continue
     """  # noqa: D301
-    return Continue()
+    return commands.Continue()
 
 
 @_command(
@@ -125,8 +113,9 @@ def _set(*, concurrency: int | None, max_cost: float | None, max_tokens: int | N
     pinchbench-async ctl 20260102-030405-9f3a set --concurrency 2
     pinchbench-async ctl 20260102-030405-9f3a set --max-cost 12.50 --max-tokens 5000000
     """  # noqa: D301
-    limits = () if max_cost is None and max_tokens is None else (Budget(max_cost=max_cost, max_tokens=max_tokens),)
-    changes = (*limits, *(() if concurrency is None else (Concurrency(concurrency),)))
+    limits = commands.Budget(max_cost=max_cost, max_tokens=max_tokens)
+    changes: tuple[Command, ...] = () if limits == commands.Budget() else (limits,)
+    changes += () if concurrency is None else (commands.Concurrency(concurrency),)
     if not changes:
         raise ConfigError("Say what to change: --concurrency, --max-cost or --max-tokens.")
     return changes
@@ -146,7 +135,7 @@ def _skip(*, what: str, stop: bool) -> Command:
     pinchbench-async ctl 20260102-030405-9f3a skip task_07
     pinchbench-async ctl 20260102-030405-9f3a skip task_07@2 --stop
     """  # noqa: D301
-    return StopTrial(what) if stop else Skip(what)
+    return commands.StopTrial(what) if stop else commands.Skip(what)
 
 
 @_command("requeue", TRIAL, option("--reason", default="", metavar="TEXT", help="Kept in the result."))
@@ -156,7 +145,7 @@ def _requeue(*, trial: str, reason: str) -> Command:
     \b
     pinchbench-async ctl 20260102-030405-9f3a requeue task_07 --reason "the provider was down"
     """  # noqa: D301
-    return Requeue(trial, reason)
+    return commands.Requeue(trial, reason)
 
 
 @_command(
@@ -182,12 +171,12 @@ def _note(*, text: str, trial: str, tags: tuple[str, ...], score: float | None) 
     pinchbench-async ctl 20260102-030405-9f3a note "the check overlooks a file" --trial task_07@2 --score 1
     """  # noqa: D301
     if score is None:
-        return Note(text, trial, tags)
+        return commands.Note(text, trial, tags)
     if not trial:
         raise ConfigError("--score is that of a trial: name it with --trial.")
     if tags:
         raise ConfigError("--tag goes with a note; write it without --score.")
-    return Override(trial, score, text)
+    return commands.Override(trial, score, text)
 
 
 def ask(command: Command, files: RunFiles, *, as_json: bool) -> None:
@@ -195,7 +184,7 @@ def ask(command: Command, files: RunFiles, *, as_json: bool) -> None:
     try:
         reply = _reply_to(command, files)
     except CommandRefusedError as error:
-        reply = Reply(ok=False, text=str(error))
+        reply = commands.Reply(ok=False, text=str(error))
     if not (reply.ok or as_json):
         raise CommandRefusedError(reply.text)
     print_result(msgspec.json.encode(reply).decode() if as_json else reply.text)
@@ -203,7 +192,7 @@ def ask(command: Command, files: RunFiles, *, as_json: bool) -> None:
         sys.exit(CommandRefusedError.exit_code)
 
 
-def _reply_to(command: Command, files: RunFiles) -> Reply:
+def _reply_to(command: Command, files: RunFiles) -> commands.Reply:
     """Ask the runner, or carry out the command here if no runner listens on the run's socket.
 
     Blocks. Raises CommandRefusedError, ResultsError.
@@ -220,7 +209,7 @@ def _reply_to(command: Command, files: RunFiles) -> Reply:
         is_working = True  # there is no journal yet
     except OSError as error:
         raise ResultsError(f"{files.journal} can't be read: {error.strerror}.") from error
-    if is_working and not isinstance(command, Status):
+    if is_working and not isinstance(command, commands.Status):
         raise CommandRefusedError(
             f"A pinchbench-async works on {files.folder} but takes no commands: it is setting the run up, grading it"
             " again, or ending. Try again in a moment."

@@ -19,7 +19,7 @@ from anyio import create_task_group
 from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.run_plan import judging_sentence
-from pinchbench.cli.running import STOPPED, exit_code, on_cluster, resume_hint, take_listeners, write_run_page
+from pinchbench.cli.running import STOPPED, exit_code, heard_by, on_cluster, resume_hint, traced, write_run_page
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
 from pinchbench.experiment.experiment_record import read_record
@@ -193,16 +193,16 @@ def carry_out(
 ) -> None:
     """Do the work of an experiment with a live view on stderr, compare its variants, and exit with its code.
 
-    `gate` is applied to the run of each variant; `otlp` and `cluster` are as for `take_listeners` and `on_cluster`.
+    `gate` is applied to the run of each variant; `otlp` and `cluster` are as for `traced` and `on_cluster`.
     """
-    work, listeners = on_cluster(work, cluster, runs=len(names)), take_listeners(otlp)
-    with listeners.sending():
+    work = on_cluster(work, cluster, runs=len(names))
+    with traced(otlp) as exporter:
         with stderr_writer() as writer:
             console = report_console(writer)
             view = ExperimentView(console, names, draws=can_draw(console, os.environ), is_full=writer.is_full)
 
             def observe(name: str) -> Observer:
-                return listeners.joined_to(view.observe(name), name, warn=view.say)
+                return heard_by(exporter, view.observe(name), name, warn=view.say)
 
             async def show() -> ExperimentResult:
                 async with create_task_group() as group:
@@ -247,7 +247,8 @@ def carry_out(
         )
         every = list(result.results.values())
         code = exit_code(every, verdicts, interrupted=result.interrupted, is_whole=not result.failed)
-        listeners.end({name: run.data.score.mean for name, run in result.results.items()}, code)
+        if exporter is not None:
+            exporter.end({name: run.data.score.mean for name, run in result.results.items()}, code)
     if code:
         sys.exit(code)
 

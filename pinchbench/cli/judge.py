@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,7 +13,7 @@ from click.core import ParameterSource
 
 from pinchbench.cli.lazy import CONTEXT
 from pinchbench.cli.options import SettingsCommand, option, setting_options
-from pinchbench.cli.output import print_result, say
+from pinchbench.cli.output import drawn, print_result, say
 from pinchbench.cli.settings_file import take_judge
 from pinchbench.config.settings import absolute_path
 from pinchbench.errors import ConfigError, JudgeFaultError, SuiteError
@@ -66,7 +64,6 @@ def judge_check(
     from pinchbench.authoring.examine_judge import check_judge, works_of
     from pinchbench.cli.selected_tasks import select, with_solutions
     from pinchbench.report.certificate import print_certificate, verdict_text, write_certificate_page
-    from pinchbench.report.terminal.console import report_console
     from pinchbench.results.judge_certificate import keep_certificate
 
     is_default = click.get_current_context().get_parameter_source("judge_votes") is ParameterSource.DEFAULT
@@ -99,9 +96,7 @@ def judge_check(
     if as_json:
         print_result(msgspec.json.encode(certificate).decode())
     else:
-        text = io.StringIO()
-        print_certificate(report_console(text, is_terminal=sys.stderr is not None and sys.stderr.isatty()), certificate)
-        say(text.getvalue().rstrip("\n"))
+        say(drawn(lambda console: print_certificate(console, certificate), on_stderr=True))
         print_result(str(page))
     if certificate.faults:
         raise JudgeFaultError(f"{verdict_text(certificate)} Choose another judge, or read {page} first.")

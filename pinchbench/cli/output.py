@@ -38,12 +38,15 @@ def print_result(text: object, *, stands_in: Path | None = None) -> None:
         raise ResultsError(f"The result could not be printed: {error.strerror}{kept}.") from error
 
 
-def drawn(draw: Callable[[Console], None]) -> str:
-    """Return what a function draws on a console as wide and colourful as stdout, without the last line's end."""
+def drawn(draw: Callable[[Console], None], *, on_stderr: bool = False) -> str:
+    """Return what a function draws on a console as wide and colourful as stdout, without the last line's end.
+
+    With `on_stderr`, as that.
+    """
     from pinchbench.report.terminal.console import report_console
 
-    text = io.StringIO()
-    draw(report_console(text, is_terminal=sys.stdout is not None and sys.stdout.isatty()))
+    text, shown = io.StringIO(), sys.stderr if on_stderr else sys.stdout
+    draw(report_console(text, is_terminal=shown is not None and shown.isatty()))
     return text.getvalue().rstrip("\n")
 
 

@@ -29,7 +29,7 @@ from pinchbench.results.paths import RunFiles
 from pinchbench.runner.run_context import with_listeners
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Coroutine, Generator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Coroutine, Generator, Sequence
 
     from pinchbench.publish.otel.exporter import TraceExporter
     from pinchbench.results.finished_run import Result
@@ -37,52 +37,35 @@ if TYPE_CHECKING:
     from pinchbench.runner.run_context import Observer
 
 
-class Listeners:
-    """Listeners of a run, or of the runs of an experiment, which can neither delay it nor make it fail."""
+@contextmanager
+def traced(otlp: str | None) -> Generator[TraceExporter | None]:
+    """Send the traces of the block, and the end of the run if an error ends it, as `--otlp` says; None without it.
 
-    def __init__(self, exporter: TraceExporter | None = None) -> None:
-        """Traces go to where `exporter` sends them."""
-        self._exporter = exporter
-
-    def joined_to(self, observer: Observer, variant: str = "", *, warn: Callable[[str], None]) -> Observer:
-        """Return an observer of a run that shows its events to `observer` too; `variant` names it in an experiment.
-
-        `warn` shows a sentence.
-        """
-        if self._exporter is None:
-            return observer
-        return with_listeners(observer, [self._exporter.listener(variant, warn=warn)])
-
-    @contextmanager
-    def sending(self) -> Generator[None]:
-        """Send the events of the block, and the end of the run if an error ends it."""
-        if self._exporter is None:
-            yield
-            return
-        with self._exporter.sending(warn=say):
-            try:
-                yield
-            except (PinchBenchError, ExceptionGroup, KeyboardInterrupt) as error:
-                self._exporter.end({}, exit_code_of(error))
-                raise
-
-    def end(self, scores: Mapping[str, float | None], exit_code: int) -> None:
-        """Send how it has ended; `scores` are by variant."""
-        if self._exporter is not None:
-            self._exporter.end(scores, exit_code)
-
-
-def take_listeners(otlp: str | None) -> Listeners:
-    """Return what hears of a run by the value of `--otlp`. Raises ConfigError."""
+    An exporter can neither delay a run nor make it fail. Raises ConfigError if its library is not installed.
+    """
     if otlp is None:
-        return Listeners()
+        yield None
+        return
     try:
         from pinchbench.publish.otel.exporter import TraceExporter  # with --otlp only
     except ModuleNotFoundError as error:
         raise ConfigError(
             "--otlp needs OpenTelemetry's SDK, which is not installed: pip install 'pinchbench-async[otel]'."
         ) from error
-    return Listeners(TraceExporter(otlp))
+    exporter = TraceExporter(otlp)
+    with exporter.sending(warn=say):
+        try:
+            yield exporter
+        except (PinchBenchError, ExceptionGroup, KeyboardInterrupt) as error:
+            exporter.end({}, exit_code_of(error))
+            raise
+
+
+def heard_by(
+    exporter: TraceExporter | None, observer: Observer, variant: str = "", *, warn: Callable[[str], None]
+) -> Observer:
+    """Return an observer of a run whose events the exporter gets too; `variant` names it in an experiment."""
+    return observer if exporter is None else with_listeners(observer, [exporter.listener(variant, warn=warn)])
 
 
 INCOMPLETE = 5  # some trials failed for infrastructure reasons
@@ -102,15 +85,15 @@ def carry_out(
 ) -> None:
     """Do the work of a run with the live view on stderr, print its summary and its result, and exit with its code.
 
-    `otlp` and `cluster` are as for `take_listeners` and `on_cluster`. `is_quiet` shows none of it.
+    `otlp` and `cluster` are as for `traced` and `on_cluster`. `is_quiet` shows none of it.
     """
-    work, listeners, verdict = on_cluster(work, cluster), take_listeners(otlp), None
-    with listeners.sending():
+    work, verdict = on_cluster(work, cluster), None
+    with traced(otlp) as exporter:
         with stderr_writer() as writer:
             console = report_console(writer)
             console.quiet = is_quiet
             view = LiveView(console, is_full=writer.is_full, draws=can_draw(console, os.environ))
-            observer = listeners.joined_to(view.watch, warn=view.say)
+            observer = heard_by(exporter, view.watch, warn=view.say)
             result = anyio.run(partial(work, observer=observer, handle_signals=True))
             # everything is done and saved: an impatient Ctrl-C must not suppress the message on how to continue
             signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -137,7 +120,8 @@ def carry_out(
             )
         print_result(json.dumps(msgspec.to_builtins(result.data)) if as_json else result.path, stands_in=result.path)
         code = exit_code([result], {verdict} if verdict else (), interrupted=result.interrupted)
-        listeners.end({"": result.data.score.mean}, code)
+        if exporter is not None:
+            exporter.end({"": result.data.score.mean}, code)
     if code:
         sys.exit(code)
 

@@ -30,17 +30,9 @@ KEYS = ("run", "endpoints")
 # What a file that may have come with somebody else's folder must not set: which key is sent, where keys, variables or
 # results are sent, which program is run, and less protection than a run has without it.
 OWN_FILE_ONLY = (
-    "api-key-env",
-    "base-url",
-    "judge-api-key-env",
-    "judge-base-url",
-    "pass-env",
-    "otlp",
-    "openclaw",
-    "isolation",
-    "sandbox",
-    "sandbox-allow",
-)
+    "api-key-env", "base-url", "judge-api-key-env", "judge-base-url", "pass-env", "otlp", "openclaw", "isolation",
+    "sandbox", "sandbox-allow",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

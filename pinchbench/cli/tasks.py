@@ -19,16 +19,8 @@ from pinchbench.report.text import many, plain
 if TYPE_CHECKING:
     from pinchbench.defaults import SuiteFormat
 
-PARTS = (  # the names of authoring.template.PARTS
-    "clock",
-    "memory",
-    "images",
-    "browser",
-    "subagents",
-    "chat",
-    "automations",
-    "service",
-)
+# The names of authoring.template.PARTS.
+PARTS = ("clock", "memory", "images", "browser", "subagents", "chat", "automations", "service")
 GRADINGS = ("automated", "llm_judge", "hybrid")  # the values of GradingType, whose module `--help` must not wait for
 
 

@@ -11,18 +11,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.files.folders import refuse_noexec, refuse_planted
 from pinchbench.files.user_data import cache_dir
 from pinchbench.model.finding import Finding
-from pinchbench.process.capacity import (
-    allowed_open_files,
-    allowed_tasks,
-    available_bytes,
-    find_full,
-    raise_open_files,
-    room_of,
-    slots_refusal,
-    slots_warning,
-    suited_slots,
-    usable_cpus,
-)
+from pinchbench.process import capacity
 from pinchbench.process.supervise import contain_level
 from pinchbench.report.text import size
 from pinchbench.runner.plan.prerequisites import examine_tasks
@@ -114,9 +103,9 @@ def find_room(folder: Path, *, subject: str, needed: int, option: str, executes:
         return Finding.problem(subject, f"{folder} is not a folder.", do=f"Remove it, or {another}.")
     if not os.access(there, os.W_OK | os.X_OK):
         return Finding.problem(subject, f"{there} can't be written.", do=f"Change its permissions, or {another}.")
-    if full := find_full([there]):
+    if full := capacity.find_full([there]):
         return Finding.problem(subject, f"{full}: that is full.", do=f"Free some, or {another}.")
-    free_bytes = room_of(there)
+    free_bytes = capacity.room_of(there)
     said = f"{folder}: {size(free_bytes)} free; about {size(needed)} are needed."
     if free_bytes < needed:
         return Finding.warning(subject, said, do=f"Free some, or {another}.")
@@ -141,18 +130,18 @@ def find_cache() -> Finding:
 
 def find_memory(slots: int) -> Finding:
     """Memory and CPUs against the slots. Blocks."""
-    if warning := slots_warning(slots):
+    if warning := capacity.slots_warning(slots):
         return Finding.warning("memory", warning)
-    free_bytes, cpus = available_bytes(), usable_cpus()
-    most = suited_slots(free_bytes=free_bytes, cpus=cpus)
+    free_bytes, cpus = capacity.available_bytes(), capacity.usable_cpus()
+    most = capacity.suited_slots(free_bytes=free_bytes, cpus=cpus)
     return Finding.ok("memory", f"{size(free_bytes)} are free: up to --concurrency {most} suits this machine.")
 
 
 def find_limits(slots: int) -> Finding:
     """Open files and processes against the slots, after raising the limit of open files as a run does. Blocks."""
-    raise_open_files()
-    files, tasks = allowed_open_files(), allowed_tasks()
-    if refused := slots_refusal(slots, files=files, tasks=tasks):
+    capacity.raise_open_files()
+    files, tasks = capacity.allowed_open_files(), capacity.allowed_tasks()
+    if refused := capacity.slots_refusal(slots, files=files, tasks=tasks):
         return Finding.problem("limits", refused)
     return Finding.ok("limits", f"{_count(files)} open files and {_count(tasks)} processes are allowed.")
 

@@ -27,14 +27,9 @@ HOME = "/home/agent"
 
 SYSTEM_DIRS = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 SYSTEM_FILES = (  # programs need them, and none holds anything about the user
-    "/etc/ld.so.cache",
-    "/etc/ssl",
-    "/etc/pki/tls",
-    "/etc/ca-certificates",
-    "/etc/alternatives",
-    "/etc/localtime",
+    "/etc/ld.so.cache", "/etc/ssl", "/etc/pki/tls", "/etc/ca-certificates", "/etc/alternatives", "/etc/localtime",
     "/etc/fonts",
-)
+)  # fmt: skip
 ROOT_BYTES = 16 * 1024 * 1024  # of mount points and generated files; read-only once the trial runs
 TMP_BYTES = 1024 * 1024 * 1024  # an upper limit: what is not written takes no memory
 SHM_BYTES = 256 * 1024 * 1024

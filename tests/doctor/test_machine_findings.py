@@ -63,8 +63,7 @@ def test_a_machine_with_landlock_alone_is_noted_with_what_it_does_not_give(abi: 
 def test_a_folder_is_held_against_what_a_run_writes_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_bytes: int, level: Level, word: str
 ) -> None:
-    for module in (capacity, machine_findings):
-        monkeypatch.setattr(module, "room_of", lambda _: free_bytes)
+    monkeypatch.setattr(capacity, "room_of", lambda _: free_bytes)
     _judged(tmp_path / "not" / "there", level, word)
     assert not (tmp_path / "not").exists()
 
@@ -99,15 +98,13 @@ def test_a_run_root_in_which_nothing_can_be_executed_is_a_problem(
 
 def test_memory_and_limits_are_answered_as_a_run_answers_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(capacity, "available_bytes", lambda: 4 * GIB)
-    monkeypatch.setattr(machine_findings, "available_bytes", lambda: 4 * GIB)
     monkeypatch.setattr(capacity, "usable_cpus", lambda: 8)
-    monkeypatch.setattr(machine_findings, "usable_cpus", lambda: 8)
 
     assert find_memory(8) == Finding.warning("memory", slots_warning(8))
     assert "4.0 GiB are free: up to --concurrency 3 suits" in find_memory(3).said
 
-    monkeypatch.setattr(machine_findings, "allowed_tasks", lambda: 100)
+    monkeypatch.setattr(capacity, "allowed_tasks", lambda: 100)
     assert find_limits(4).level is Level.PROBLEM
     assert "ulimit -u" in find_limits(4).said
-    monkeypatch.setattr(machine_findings, "allowed_tasks", lambda: math.inf)
+    monkeypatch.setattr(capacity, "allowed_tasks", lambda: math.inf)
     assert find_limits(1).level is Level.OK

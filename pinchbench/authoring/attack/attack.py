@@ -16,23 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import CapacityLimiter, Lock, create_task_group, to_thread
 
+from pinchbench.authoring.attack import record_mutants as records
 from pinchbench.authoring.attack.attack_results import PAID, AttackedTask, Played
 from pinchbench.authoring.attack.cheats import CLAIM, cheats_of
 from pinchbench.authoring.attack.data_mutants import MutantKind, TextMutant, prose_mutants
 from pinchbench.authoring.attack.mutants import UNUSABLE, Mutant, choose, file_mutants
-from pinchbench.authoring.attack.record_mutants import (
-    acts_of,
-    answered,
-    chat_mutants,
-    everything_to_everybody,
-    log_mutants,
-    messages_of_agent,
-    read_lines,
-    session_mutants,
-    sessions_of,
-    without,
-    write_lines,
-)
 from pinchbench.authoring.attack.workspace_files import NoFile, read_files, write_changes
 from pinchbench.authoring.play import POLITE, StepFailedError, message, play_in_openclaw
 from pinchbench.authoring.stage import Stage, work_in_scratch
@@ -169,7 +157,7 @@ class _Attacker:
                     return AttackedTask(task_id=task_id, score=whole.score, problems=(problem,))
                 found = await self._mutate(given, left, solved, idle, whole.score)
                 results = {path: left[path] for path in found.results if path in left}
-                chat = read_lines(solved.records[CHAT]) if CHAT_NAME in found.results else []
+                chat = records.read_lines(solved.records[CHAT]) if CHAT_NAME in found.results else []
                 cheats = [one async for one in self._cheat(given, results, idle, chat)]
                 return replace(found, cheats=tuple(cheats))
         except StepFailedError as error:
@@ -262,16 +250,16 @@ class _Attacker:
     def _recorded(self, solved: Work, idle: Work) -> Iterator[tuple[str, str, str, Iterator[TextMutant]]]:
         """Yield what is recorded of the agent: its name among the results, file, text without the agent, mutants."""
         task = self._stage.task
-        if chat := read_lines(solved.records.get(CHAT, b"")):
-            mutants = chat_mutants(chat, task.automated_checks or "", has_clock=task.starts_at is not None)
-            yield (CHAT_NAME, CHAT, without(chat, messages_of_agent(chat)), mutants)
+        if chat := records.read_lines(solved.records.get(CHAT, b"")):
+            mutants = records.chat_mutants(chat, task.automated_checks or "", has_clock=task.starts_at is not None)
+            yield (CHAT_NAME, CHAT, records.without(chat, records.messages_of_agent(chat)), mutants)
         for service, file in zip(task.services, SERVICE_LOGS, strict=False):
-            log, before = (read_lines(work.records.get(file, b"")) for work in (solved, idle))
-            mutants = log_mutants(log, before, Random(f"{self._seed} {file}"))  # noqa: S311 - not for secrets
-            yield (f"{service.name}.log", file, without(log, acts_of(log, before)), mutants)
+            log, before = (records.read_lines(work.records.get(file, b"")) for work in (solved, idle))
+            mutants = records.log_mutants(log, before, Random(f"{self._seed} {file}"))  # noqa: S311 - not for secrets
+            yield (f"{service.name}.log", file, records.without(log, records.acts_of(log, before)), mutants)
         if Ability.SUBAGENTS in task.abilities:
-            sessions = sessions_of([dict(event) for event in solved.events])
-            yield ("sessions", TRANSCRIPT, write_lines(sessions[0]), session_mutants(sessions))
+            sessions = records.sessions_of([dict(event) for event in solved.events])
+            yield ("sessions", TRANSCRIPT, records.write_lines(sessions[0]), records.session_mutants(sessions))
 
     async def _cheat(
         self, given: Mapping[str, bytes], results: Mapping[str, bytes], idle: Work, chat: Sequence[Line]
@@ -281,7 +269,7 @@ class _Attacker:
             for one in cheats_of(last_session(self._stage.task.turns), given, results)
         ]
         if chat:
-            every = _with(idle, CHAT, write_lines(everything_to_everybody(chat)))
+            every = _with(idle, CHAT, records.write_lines(records.everything_to_everybody(chat)))
             works.append(("everything to everybody", every, {}))
         limit = max(PAID, self._solution.idle_check.high) + LEAST_LOSS
         for name, work, changes in works:
@@ -303,7 +291,7 @@ class _Attacker:
 def _with(work: Work, file: str, text: str) -> Work:
     """Return work with another text of a file of its evidence."""
     if file == TRANSCRIPT:
-        return replace(work, events=[line for line in read_lines(text.encode()) if not isinstance(line, str)])
+        return replace(work, events=[line for line in records.read_lines(text.encode()) if not isinstance(line, str)])
     return replace(work, records={**work.records, file: text.encode()})
 
 
@@ -320,8 +308,8 @@ def _read_work(folder: Path, workspace: Path) -> Work:
 def _saying(idle: Work, answer: str) -> Work:
     """Return the work of doing nothing with another answer to everything."""
     events = [message("assistant", text=answer) if _said(event) else event for event in idle.events]
-    chat = answered(read_lines(idle.records.get(CHAT, b"")), answer)
-    return _with(replace(idle, events=events), CHAT, write_lines(chat))
+    chat = records.answered(records.read_lines(idle.records.get(CHAT, b"")), answer)
+    return _with(replace(idle, events=events), CHAT, records.write_lines(chat))
 
 
 def _copy(source: Path, target: Path, changes: Mapping[str, Content]) -> None:

@@ -154,15 +154,8 @@ COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==
                "in": "not in", "not in": "in"}  # fmt: skip
 ARITHMETIC = {"+": "-", "-": "+", "*": "+", "/": "*", "//": "/", "%": "*"}
 OPERATOR = re.compile(rb"[\s()]*?([a-z]+(?:\s+[a-z]+)?|[-<>=!+*/%]+)[\s(]*")  # between two operands
-SQL_WORDS = {
-    "DESC": "ASC",
-    "LEFT JOIN": "JOIN",
-    "DISTINCT": "",
-    "MAX": "MIN",
-    "MIN": "MAX",
-    "SUM": "COUNT",
-    "AND": "OR",
-}
+SQL_WORDS = {"DESC": "ASC", "LEFT JOIN": "JOIN", "DISTINCT": "", "MAX": "MIN", "MIN": "MAX", "SUM": "COUNT",
+             "AND": "OR"}  # fmt: skip
 SQL_TOKEN = re.compile(
     r"'[^']*'|--[^\n]*|\b\d+\b|<=|>=|<>|<|>|\b(?:LEFT\s+JOIN|DESC|DISTINCT|MAX|MIN|SUM|AND)\b", re.IGNORECASE
 )
