@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from pinchbench.files.folders import replaced_file
-from pinchbench.sandbox.sandbox_spec import Mount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pinchbench.sandbox.sandbox_spec import Mount
 
 SEEN_AS, LIBRARY_SEEN_AS = "/run/clock", "/run/libfaketime.so.1"  # in the sandbox
 PRELOAD = "/etc/ld.so.preload"  # OpenClaw removes LD_PRELOAD from the environment of the agent's commands
@@ -58,6 +59,8 @@ class TrialClock:
     @property
     def mounts(self) -> tuple[Mount, Mount]:
         """Where the sandbox sees the file and the library, which it can't write."""
+        from pinchbench.sandbox.sandbox_spec import Mount  # noqa: PLC0415 - who looks for libfaketime alone has no sandbox
+
         library = Mount(source=str(self._library), target=LIBRARY_SEEN_AS)
         return Mount(source=str(self.file), target=SEEN_AS), library
 
