@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pinchbench.wire.playback import Playback
     from pinchbench.wire.recording import RecordingWriter
     from pinchbench.wire.transport import TransportStream
-    from pinchbench.wire.wire_messages import Provider, WireEvent
+    from pinchbench.wire.wire_messages import Configure, Provider, WireEvent
 
 MAX_TRIAL_CONNECTIONS = 128  # OpenClaw has a handful
 HEAD_LIMIT_S = 30.0  # for the head of a connection's first request
@@ -44,20 +44,12 @@ NO_TRIAL = "No trial has this address now."
 class Proxy:
     """Serves the connections of clients. Leases, and what they record, live in a task group of the caller's."""
 
-    def __init__(
-        self,
-        provider: Provider,
-        *,
-        report: Callable[[WireEvent], None],
-        group: TaskGroup,
-        reports_usage: bool = False,
-        max_recording_bytes: int | None = None,
-    ) -> None:
-        """Take the provider. `report` must not block. Raises ValueError if its base URL is not one of HTTP."""
-        self._reports_usage = reports_usage
+    def __init__(self, configure: Configure, *, report: Callable[[WireEvent], None], group: TaskGroup) -> None:
+        """`report` must not block. Raises ValueError if the provider's base URL is not one of HTTP."""
+        provider = configure.provider
+        self._configure = configure
         self._report = report
         self._group = group
-        self._max_recording_bytes = max_recording_bytes
         self._leases: dict[str, TrialLease] = {}
         self._ended: dict[str, str] = {}  # trials by the tokens that they had
         self._new = NewConnections()
@@ -106,7 +98,7 @@ class Proxy:
         with drafts, lease.drafts:
             async for draft in drafts:
                 try:
-                    used, is_estimate = await to_thread.run_sync(lease.record, draft, self._reports_usage)
+                    used, is_estimate = await to_thread.run_sync(lease.record, draft, self._configure.reports_usage)
                     if used is not None:
                         self._report(CallUsed(trial=lease.trial, usage=used, is_estimate=is_estimate))
                     self._limit_recording(lease)
@@ -267,7 +259,7 @@ class Proxy:
         return True
 
     def _limit_recording(self, lease: TrialLease) -> None:
-        limit, size = self._max_recording_bytes, lease.recorder.size_bytes
+        limit, size = self._configure.max_recording_bytes, lease.recorder.size_bytes
         if limit is not None and size > limit:
             self._exceed(
                 lease, f"{size / GIB:.3g} GiB of disk space for its requests; the limit is {limit / GIB:.3g} GiB"

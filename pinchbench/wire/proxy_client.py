@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, TypeAlias
 
 import anyio
 import msgspec
-from anyio import CancelScope, create_task_group, fail_after, move_on_after, to_thread
+from anyio import CancelScope, Future, FutureCancelled, create_task_group, fail_after, move_on_after, to_thread
 from anyio.abc import UNIXSocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -60,14 +60,6 @@ def new_token() -> str:
     return secrets.token_urlsafe(TOKEN_BYTES)
 
 
-@dataclass(kw_only=True, slots=True)
-class _Question:
-    """A command that is to be answered."""
-
-    answered: anyio.Event
-    answer: Answered | None = None
-
-
 @dataclass(kw_only=True, eq=False)
 class TrialWire:
     """A trial's lease. Its token is to be put in place of `instead_of` in the addresses of the trial's home."""
@@ -96,7 +88,7 @@ class Wire:
         self._lines = BufferedByteReceiveStream(stream)
         self._observe = observe
         self._log = log
-        self._questions: dict[str, _Question] = {}
+        self._questions: dict[str, Future[Answered]] = {}  # commands that are to be answered, by token
         self._sending = anyio.Lock()
         self._reason = ""
         self.is_closing = False
@@ -160,19 +152,16 @@ class Wire:
     async def _ask(self, command: Lease | Release) -> Answered:
         if command.token in self._questions:
             raise WireError("A trial's address was leased twice at a time; report this.")
-        question = self._questions[command.token] = _Question(answered=anyio.Event())
+        answer = self._questions[command.token] = Future[Answered]()
         try:
             await self.send(command)
             with fail_after(ANSWER_LIMIT_S):
-                await question.answered.wait()
-        except TimeoutError as error:
-            self._fail(f"it did not answer within {ANSWER_LIMIT_S:.0f} s")
+                return await answer
+        except (TimeoutError, FutureCancelled) as error:
+            self._fail(f"it did not answer within {ANSWER_LIMIT_S:.0f} s")  # unless it has failed already
             raise self._error() from error
         finally:
-            del self._questions[command.token]
-        if question.answer is None:
-            raise self._error()
-        return question.answer
+            self._questions.pop(command.token, None)
 
     async def wait_until_ready(self, configure: Configure) -> None:
         """Configure the proxy, and wait until it listens. Raises WireError."""
@@ -204,9 +193,8 @@ class Wire:
     def _take(self, report: Report) -> None:
         match report:
             case Answered():
-                if question := self._questions.get(report.token):
-                    question.answer = report
-                    question.answered.set()
+                if (question := self._questions.pop(report.token, None)) is not None:
+                    question.return_value = report
             case Failed():
                 self._fail(report.reason)
             case Ready():
@@ -217,8 +205,8 @@ class Wire:
     def _fail(self, reason: str) -> None:
         self._reason = self._reason or reason
         self.failed.set()
-        for question in self._questions.values():
-            question.answered.set()
+        while self._questions:
+            self._questions.popitem()[1].cancel()
 
     def _check(self) -> None:
         if self.failed.is_set():

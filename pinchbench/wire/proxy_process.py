@@ -96,13 +96,7 @@ class _Server:
             await create_unix_listener(path, mode=SOCKET_MODE) as unix,
             create_task_group() as group,
         ):
-            proxy = Proxy(
-                self._configure.provider,
-                report=self._reports.send_nowait,
-                group=group,
-                reports_usage=self._configure.reports_usage,
-                max_recording_bytes=self._configure.max_recording_bytes,
-            )
+            proxy = Proxy(self._configure, report=self._reports.send_nowait, group=group)
             group.start_soon(self._send_reports)
             group.start_soon(serve_clients, tcp, proxy.serve)
             group.start_soon(serve_clients, unix, proxy.serve)

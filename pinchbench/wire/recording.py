@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from contextlib import AbstractContextManager
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import msgspec
 import zstandard
@@ -18,7 +19,6 @@ from pinchbench.wire.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
-    from types import TracebackType
     from typing import BinaryIO
 
 FORMAT = 1
@@ -56,7 +56,7 @@ class _Line(ExchangeHead, frozen=True, kw_only=True, omit_defaults=True):
     gaps_us: tuple[int, ...] = ()
 
 
-class RecordingWriter:
+class RecordingWriter(AbstractContextManager["RecordingWriter"]):
     """Appends exchanges to a recording. What was appended is read back even if the process is killed then.
 
     Memory is bounded: the last requests are kept, at most `EARLIER_BYTES` besides the last. Not thread-safe. Blocks
@@ -92,12 +92,13 @@ class RecordingWriter:
         """
         back, head = self._nearest(exchange.request)
         clean = redact(exchange, self._secrets, clean_bytes=head)
+        at_us = [round(chunk.at_s * MICROSECONDS) for chunk in clean.chunks]
         line = _Line(
             **head_of(clean),
             request=self._difference(clean.request, back),
             reply=_body(clean.reply),
             sizes=tuple(len(chunk.data) for chunk in clean.chunks),
-            gaps_us=_gaps_us(clean),
+            gaps_us=tuple(after - before for before, after in pairwise([0, *at_us])),
         )
         data = msgspec.json.encode(line) + b"\n"
         self._write(self._compressor.compress(data))
@@ -111,13 +112,7 @@ class RecordingWriter:
         finally:
             os.close(self._file)
 
-    def __enter__(self) -> Self:
-        """Return the writer."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 
@@ -246,11 +241,6 @@ def _chunks(reply: bytes, line: _Line) -> tuple[Chunk, ...]:
         Chunk(at_s=at_us / MICROSECONDS, data=reply[start:end])
         for (start, end), at_us in zip(pairwise(ends), times, strict=True)
     )
-
-
-def _gaps_us(exchange: Exchange) -> tuple[int, ...]:
-    at_us = [round(chunk.at_s * MICROSECONDS) for chunk in exchange.chunks]
-    return tuple(after - before for before, after in pairwise([0, *at_us]))
 
 
 def _shared(earlier: bytes, body: bytes) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 import msgspec
@@ -10,6 +10,9 @@ import msgspec
 from pinchbench.decoding import json_decoder
 from pinchbench.defaults import DivergencePolicy, ProtocolName
 from pinchbench.model.usage import Usage  # noqa: TC001 - msgspec reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,22 +198,11 @@ Report: TypeAlias = Ready | Answered | WireEvent | Failed
 
 LOST = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, anyio.IncompleteRead)
 """Errors of the connection between the two when the other end has gone."""
-_commands = json_decoder(Command)
-_reports = json_decoder(Report)
+decode_command: Callable[[bytes], Command] = json_decoder(Command).decode
+decode_report: Callable[[bytes], Report] = json_decoder(Report).decode
+"""Both read a line of the other end. They raise msgspec.MsgspecError."""
 
 
 def encode(message: Command | Report) -> bytes:
     """Return a message as a line."""
     return msgspec.json.encode(message) + b"\n"
-
-
-def decode_command(line: bytes) -> Command:
-    """Read a line of the runner. Raises msgspec.MsgspecError."""
-    command: Command = _commands.decode(line)
-    return command
-
-
-def decode_report(line: bytes) -> Report:
-    """Read a line of the proxy. Raises msgspec.MsgspecError."""
-    report: Report = _reports.decode(line)
-    return report

@@ -159,7 +159,7 @@ MUTANTS = (
         "requests go out while the provider asks to wait",
         "return now >= self.paused_until and (self.size is None",
         "return (self.size is None",
-        ("wire/test_pacing",),
+        ("wire/test_forward",),
     ),
     Mutant(
         "a key that is cut at its beginning is written down",

@@ -17,7 +17,7 @@ from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.reply_matching import Replay
 from pinchbench.wire.transport import serve_clients
-from pinchbench.wire.wire_messages import Provider, ReplaySource
+from pinchbench.wire.wire_messages import Configure, Provider, ReplaySource
 from scripted_provider import always, reply, scripted_provider
 from wire.exchanges import CHAT, cut, exchange, sse
 from wire.kept import Kept
@@ -83,7 +83,7 @@ async def played(
         httpx2.AsyncClient(trust_env=False, timeout=LIMIT_S) as http,
         create_task_group() as group,
     ):
-        proxy = Proxy(provider, report=lambda _: None, group=group)
+        proxy = Proxy(Configure(provider=provider, folder=""), report=lambda _: None, group=group)
         kept = Kept()
         playback = Playback(
             Replay(exchanges), ReplaySource(path="", policy=policy, fork_at=fork_at, fork_turn=fork_turn)

@@ -20,6 +20,7 @@ from pinchbench.wire.transport import serve_clients
 from pinchbench.wire.wire_messages import (
     CallFailed,
     CallUsed,
+    Configure,
     Held,
     LimitExceeded,
     PaceChanged,
@@ -80,13 +81,14 @@ async def running_proxy(
             client() as http,
             create_task_group() as group,
         ):
-            proxy = Proxy(
-                Provider(id="openai", base_url=base_url or provider.url + path, key=key, max_requests=max_requests),
-                report=events.append,
-                group=group,
+            origin = base_url or provider.url + path
+            configure = Configure(
+                provider=Provider(id="openai", base_url=origin, key=key, max_requests=max_requests),
+                folder="",
                 reports_usage=reports_usage,
                 max_recording_bytes=max_recording_bytes,
             )
+            proxy = Proxy(configure, report=events.append, group=group)
             kept = Kept(KEY, TOKEN)
             proxy.lease(TOKEN, trial="task/1", recorder=kept)
             proxy.set_turn(TOKEN, 2)

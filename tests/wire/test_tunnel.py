@@ -18,7 +18,7 @@ from pinchbench.wire.exchange import Exchange, ExchangeEnd
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.transport import TransportStream, serve_clients
 from pinchbench.wire.tunnel import Certificate, Tunnel
-from pinchbench.wire.wire_messages import DestinationRefused, Provider
+from pinchbench.wire.wire_messages import Configure, DestinationRefused, Provider
 from scripted_provider import OK_HEAD, Asked, always, chunk, reply, scripted_provider
 from wire.kept import Kept
 
@@ -57,7 +57,7 @@ async def running_tunnel(
     provider = Provider(id="own", base_url=base_url, key=KEY, host=HOST)
     with fail_after(LIMIT_S):
         async with await create_tcp_listener(local_host="127.0.0.1") as listener, create_task_group() as group:
-            proxy = Proxy(provider, report=lambda _: None, group=group)
+            proxy = Proxy(Configure(provider=provider, folder=""), report=lambda _: None, group=group)
             kept = Kept(KEY, TOKEN)
             proxy.lease(TOKEN, trial="task/1", recorder=kept)
             certificate = Certificate(HOST)
