@@ -24,10 +24,6 @@ from pinchbench.llm.openai_api import (
     Complaint,
     Reply,
     RequestOptions,
-    effective_status,
-    is_lasting,
-    is_worth_a_retry,
-    may_be_lasting,
     one_line,
     read_complaint,
     read_completion,
@@ -87,14 +83,13 @@ class HttpEndpoint:
         while True:
             body = request_body(self.model, conversation, schema, request_options)
             answer, calls = await self._persist(body, calls)
-            status = effective_status(answer)
-            if httpx2.codes.is_success(status):
-                break
             complaint = read_complaint(answer)
-            lower = request_options.lowered(status, complaint)
+            if httpx2.codes.is_success(complaint.status):
+                break
+            lower = request_options.lowered(complaint)
             if lower is None:
-                lasting = self._is_lasting(status, complaint, conversation)
-                raise self._refusal(status, answer, complaint, lasting=lasting, calls=calls)
+                lasting = self._is_lasting(complaint, conversation)
+                raise self._refusal(answer, complaint, lasting=lasting, calls=calls)
             request_options = lower
         self._has_answered = True
         # only now: a request that is finally refused may have named parameters that were not the cause
@@ -125,27 +120,25 @@ class HttpEndpoint:
         """Send a request once. Raises TransientError if it should be retried."""
         url = f"{self._base_url}/chat/completions"
         answer = self._without_key(await self._client.send(url, content, most_bytes=MAX_BODY_BYTES, limit_s=limit_s))
-        status = effective_status(answer)
-        complaint = read_complaint(answer) if not httpx2.codes.is_success(status) else Complaint()
-        if is_worth_a_retry(status, complaint):
+        complaint = read_complaint(answer)
+        if complaint.is_worth_a_retry:
             raise TransientError(
-                f"it answered with status {status} ({self._client.mask(complaint.message)})",
+                f"it answered with status {complaint.status} ({self._client.mask(complaint.message)})",
                 wait_s=answer.retry_after_s(longest_s=LONGEST_RETRY_AFTER_S),
             )
         return answer
 
-    def _is_lasting(self, status: int, complaint: Complaint, conversation: Sequence[Message]) -> bool:
+    def _is_lasting(self, complaint: Complaint, conversation: Sequence[Message]) -> bool:
         """Return whether every other question would be refused too. Votes on one trial ask the same, and count once."""
-        if is_lasting(status, complaint):
+        if complaint.is_lasting:
             return True
-        if self._has_answered or not may_be_lasting(status, complaint):
+        if self._has_answered or not complaint.may_be_lasting:
             return False
         self._turned_away.add(hash(tuple(conversation)))
         return len(self._turned_away) > 1
 
-    def _refusal(
-        self, status: int, answer: Answer, complaint: Complaint, *, lasting: bool, calls: int
-    ) -> ChatRefusedError:
+    def _refusal(self, answer: Answer, complaint: Complaint, *, lasting: bool, calls: int) -> ChatRefusedError:
+        status = complaint.status
         what = f"status {status} ({complaint.message})" if complaint.message else f"status {status}"
         option, key_name = self._config.option, self._config.api_key_env
         advice = ""

@@ -131,11 +131,12 @@ class RequestOptions:
     limit: int = 0
     temperature: bool = True
 
-    def lowered(self, status: int, complaint: Complaint) -> RequestOptions | None:
+    def lowered(self, complaint: Complaint) -> RequestOptions | None:
         """Drop the parameter that a refusal names; return None if it names none that is left.
 
         If a refusal names no parameter that we know, the format is dropped: it is the one most often unsupported.
         """
+        status = complaint.status
         if status not in REFUSE_A_PARAMETER:
             return None
         texts = (complaint.parameter, complaint.message, complaint.whole)
@@ -191,15 +192,39 @@ def request_body(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Complaint:
-    """An error response: the message as one sentence, the parameter it names, and the text as received."""
+    """An answer as an error: its status, the message as one sentence, the parameter it names, the text as received."""
 
+    status: int
     message: str = ""
     parameter: str = ""
     whole: str = ""
 
+    @property
+    def is_worth_a_retry(self) -> bool:
+        """Whether the same request may succeed later."""
+        if NO_CREDIT.search(self.whole):
+            return False
+        is_server_error = httpx2.codes.is_server_error(self.status) and self.status not in REFUSE_A_PARAMETER
+        return self.status in WORTH_A_RETRY or is_server_error
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether a refusal certainly applies to every question, not only to this one."""
+        if NO_CREDIT.search(self.whole) or ABOUT_THE_QUESTION.search(self.whole):
+            return NO_CREDIT.search(self.whole) is not None
+        return self.status in REFUSE_THE_ACCOUNT or httpx2.codes.is_redirect(self.status)
+
+    @property
+    def may_be_lasting(self) -> bool:
+        """Whether a refusal may apply to every question or only to this one: a single refusal can't tell."""
+        return self.status in MAY_REFUSE_THE_ACCOUNT and not ABOUT_THE_QUESTION.search(self.whole)
+
 
 def read_complaint(answer: Answer) -> Complaint:
-    """Read an error response in the common forms: OpenAI's, FastAPI's, plain text."""
+    """Read an error response in the common forms, OpenAI's, FastAPI's, plain text; of a success only the status."""
+    status = effective_status(answer)
+    if httpx2.codes.is_success(status):
+        return Complaint(status=status)
     whole = answer.text[:MAX_REPLY]
     value = answer.json()
     error: object = value
@@ -211,8 +236,9 @@ def read_complaint(answer: Answer) -> Complaint:
         place = error.get("loc")
         parameter = ".".join(map(str, place)) if isinstance(place, list) else str(error.get("param") or "")
         message = error.get("message") or error.get("msg")
-        return Complaint(message=one_line(message or whole), parameter=writable(parameter), whole=whole)
-    return Complaint(message=one_line(error if isinstance(error, str) else whole), whole=whole)
+        said = one_line(message or whole)
+        return Complaint(status=status, message=said, parameter=writable(parameter), whole=whole)
+    return Complaint(status=status, message=one_line(error if isinstance(error, str) else whole), whole=whole)
 
 
 def effective_status(answer: Answer) -> int:
@@ -221,27 +247,6 @@ def effective_status(answer: Answer) -> int:
     error = value.get("error") if isinstance(value, dict) and not value.get("choices") else None
     code = error.get("code") if isinstance(error, dict) else None
     return code if isinstance(code, int) and 400 <= code < 600 else answer.status  # noqa: PLR2004 - HTTP's own ranges
-
-
-def is_worth_a_retry(status: int, complaint: Complaint) -> bool:
-    """Return whether the same request may succeed later."""
-    if NO_CREDIT.search(complaint.whole):
-        return False
-    return status in WORTH_A_RETRY or (httpx2.codes.is_server_error(status) and status not in REFUSE_A_PARAMETER)
-
-
-def is_lasting(status: int, complaint: Complaint) -> bool:
-    """Return whether a refusal certainly applies to every question, not only to this one."""
-    if NO_CREDIT.search(complaint.whole):
-        return True
-    if ABOUT_THE_QUESTION.search(complaint.whole):
-        return False
-    return status in REFUSE_THE_ACCOUNT or httpx2.codes.is_redirect(status)
-
-
-def may_be_lasting(status: int, complaint: Complaint) -> bool:
-    """Return whether a refusal may apply to every question or only to this one: a single refusal can't tell."""
-    return status in MAY_REFUSE_THE_ACCOUNT and not ABOUT_THE_QUESTION.search(complaint.whole)
 
 
 def read_completion(answer: Answer, *, calls: int) -> Reply:

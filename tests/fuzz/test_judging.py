@@ -25,9 +25,6 @@ from pinchbench.llm.openai_api import (
     RequestOptions,
     Role,
     effective_status,
-    is_lasting,
-    is_worth_a_retry,
-    may_be_lasting,
     read_complaint,
     read_completion,
     request_body,
@@ -175,12 +172,13 @@ def test_a_complaint_is_read_in_one_line_and_lowers_a_wish_at_most_once(
     complaint = read_complaint(Answer(status=status, body=body))
     assert "\n" not in complaint.message
     f"{complaint.message}{complaint.parameter}{complaint.whole}".encode()
-    assert all(isinstance(told(status, complaint), bool) for told in (is_worth_a_retry, is_lasting, may_be_lasting))
+    told = (complaint.is_worth_a_retry, complaint.is_lasting, complaint.may_be_lasting)
+    assert all(isinstance(one, bool) for one in told)
     for _ in range(8):
-        if (lower := request_options.lowered(status, complaint)) is None:
+        if (lower := request_options.lowered(complaint)) is None:
             break
         request_options = lower
-    assert request_options.lowered(status, complaint) is None
+    assert request_options.lowered(complaint) is None
     body_text = json.dumps(request_body("m", [Message(role=Role.USER, text=complaint.whole)], {}, request_options))
     body_text.encode()
 

@@ -274,7 +274,7 @@ async def test_a_wish_that_an_endpoint_refuses_is_given_up(
 )
 def test_all_the_words_for_a_parameter_are_known(message: str, lowered: RequestOptions) -> None:
     for text in (message, message.upper()):
-        assert RequestOptions().lowered(400, Complaint(message=text, whole=text)) == lowered
+        assert RequestOptions().lowered(Complaint(status=400, message=text, whole=text)) == lowered
 
 
 LENGTHS = [
@@ -359,7 +359,7 @@ async def test_an_endpoint_that_refuses_whatever_is_asked_is_not_asked_for_ever(
 def test_giving_up_comes_to_an_end(complaints: list[tuple[int, str]]) -> None:
     request_options, steps = RequestOptions(), 0
     for status, text in complaints * 10:
-        lower = request_options.lowered(status, Complaint(message=text, whole=text))
+        lower = request_options.lowered(Complaint(status=status, message=text, whole=text))
         if lower is not None:
             assert lower != request_options
             assert lower.meet(request_options) == lower

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import httpx2
-from anyio import create_task_group, current_effective_deadline, current_time, move_on_after
+from anyio import amap, create_task_group, current_effective_deadline, current_time, move_on_after
 
 from pinchbench.config.served import GUESSED_CONTEXT_TOKENS, INPUTS, ServedModel
 from pinchbench.defaults import ProtocolName
@@ -38,15 +38,7 @@ async def ask_all(targets: Sequence[Target]) -> list[Finding]:
 
     Takes at most about 3 s. A cancellation closes the connections. Failures are findings; nothing else is raised.
     """
-    findings: dict[int, Finding] = {}
-
-    async def one(place: int, target: Target) -> None:
-        findings[place] = await ask(target)
-
-    async with create_task_group() as group:
-        for place, target in enumerate(targets):
-            group.start_soon(one, place, target)
-    return [findings[place] for place in range(len(targets))]
+    return await amap(ask, targets)
 
 
 async def ask(target: Target) -> Finding:
