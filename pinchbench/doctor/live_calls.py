@@ -15,7 +15,6 @@ from pinchbench.llm.demo.scripted_model import scripted_model
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.finding import Finding, Level
 from pinchbench.model.outcome import Outcome
-from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialKey
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.runner.run_folders import HOMES, open_work_folder
@@ -31,19 +30,9 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.task_result import TaskResult
 
-CALL_LIMIT_S = (
-    120.0  # for one call, the set-up of a home included: a turn takes 10 s and a busy machine several times that
-)
+# For one call, the set-up of a home included: a turn takes 10 s, and on a busy machine several times that.
+CALL_LIMIT_S = 120.0
 QUESTION = "Reply with the single word: ready"
-TASK = Task(
-    task_id="doctor",
-    name="doctor",
-    category="",
-    grading_type=GradingType.AUTOMATED,
-    prompt=QUESTION,
-    turns=(Turn(prompt=QUESTION),),
-    timeout_s=CALL_LIMIT_S,
-)
 
 
 async def ask_model(config: RunConfig, openclaw: OpenClaw) -> Finding:
@@ -70,13 +59,11 @@ async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
         machine = replace(await to_thread.run_sync(read_machine_for, config), openclaw=openclaw)
         [home] = await make_homes(config, machine, folder, slots=1, scripted=scripted)
         # among the homes, which are removed, if need be by the next run
-        workspace, evidence = folder / HOMES / "workspace", folder / HOMES / "evidence"
-        for one in (workspace, evidence):
-            await to_thread.run_sync(partial(one.mkdir, mode=0o700))
-        return await OpenClawAgent(home=home, thinking=config.thinking).execute_task(
-            TASK,
-            workspace=workspace,
-            evidence=evidence,
+        return await OpenClawAgent(home=home, thinking=config.thinking).execute_prompt(
+            QUESTION,
+            folder / HOMES,
+            name="doctor",
+            timeout_s=CALL_LIMIT_S,
             marker=f"{folder.name}/doctor",
             before_turn=partial(_play, scripted) if scripted is not None else None,
         )
@@ -94,7 +81,7 @@ def of_turn(result: TaskResult, *, model: str, took_s: float, by_hand: str, is_f
     """
     said = " ".join(result.note.split())
     outcome = Outcome(
-        key=TrialKey(task_id=TASK.task_id, repetition=1),
+        key=TrialKey(task_id=result.task_id, repetition=1),
         reason=result.reason,
         digest="",
         note=result.note,

@@ -13,12 +13,11 @@ from anyio import create_task_group, move_on_after, to_thread
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import LoadFacts
-from pinchbench.model.task import Turn
+from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.trial import TrialEvents
 from pinchbench.openclaw.agent_processes import TaskExecution
-from pinchbench.openclaw.agent_progress import Progress
+from pinchbench.openclaw.agent_progress import Export, Progress, export_sessions
 from pinchbench.openclaw.gateway_trial import run_in_gateway
-from pinchbench.openclaw.session_export import Export, export_sessions
 from pinchbench.openclaw.sessions import TranscriptLimitError
 from pinchbench.openclaw.task_result import TaskResult, decide
 from pinchbench.openclaw.transcript import TranscriptFacts
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from pathlib import Path
 
-    from pinchbench.model.task import Task
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.trial_clock import TrialClock
     from pinchbench.process.spec import ProcessEnd
@@ -161,7 +159,40 @@ class OpenClawAgent:
             with move_on_after(CLOSE_LIMIT_S, shield=True):
                 await _close(progress)
         exported, full = await _collect(run)
-        return replace(after_user(said, _result(run, exported, full)), setup_s=setup_s)
+        result = replace(_result(run, exported, full), setup_s=setup_s)
+        if said.failed is None or not result.reason.is_valid:
+            return result
+        return replace(result, reason=said.failed, note=said.note, is_ours=True)
+
+    async def execute_prompt(
+        self,
+        prompt: str,
+        folder: Path,
+        *,
+        name: str,
+        timeout_s: float,
+        marker: str,
+        before_turn: Callable[[int], Awaitable[None]] | None = None,
+    ) -> TaskResult:
+        """Run a task that is one prompt, in folders for its workspace and evidence that are made in `folder`.
+
+        `name` is the task's id; the rest is as in `execute_task`.
+        """
+        task = Task(
+            task_id=name,
+            name=name,
+            category="",
+            grading_type=GradingType.AUTOMATED,
+            prompt=prompt,
+            turns=(Turn(prompt=prompt),),
+            timeout_s=timeout_s,
+        )
+        workspace, evidence = folder / "workspace", folder / "evidence"
+        for one in (workspace, evidence):
+            await to_thread.run_sync(partial(one.mkdir, mode=0o700, exist_ok=True))
+        return await self.execute_task(
+            task, workspace=workspace, evidence=evidence, marker=marker, before_turn=before_turn
+        )
 
     async def _run_turns(self, run: TaskExecution, user: ConversationUser | None, base: str) -> UserReply:
         """Run each turn in a process of its own; return what the user said last. `base` begins the sessions' ids."""
@@ -327,10 +358,3 @@ async def ask_user(user: ConversationUser | None, progress: Progress, stop_signa
         said = await user.reply_to(progress.last_answer())
         group.cancel_scope.cancel()
     return said
-
-
-def after_user(said: UserReply, result: TaskResult) -> TaskResult:
-    """Return the result of a task whose user has said this last."""
-    if said.failed is None or not result.reason.is_valid:
-        return result
-    return replace(result, reason=said.failed, note=said.note, is_ours=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from pinchbench.model.task import HOME_FOLDERS
-from pinchbench.openclaw.command import MAX_ARGUMENT_BYTES, MESSAGE_FILES_SINCE, preloaded, release_key, turn_argv
+from pinchbench.openclaw.command import MAX_ARGUMENT_BYTES, MESSAGE_FILES_SINCE, preloaded, release_key
 from pinchbench.openclaw.homes.home_config import write_private
 from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.openclaw.sessions import AnyStore
@@ -36,6 +36,8 @@ CHANNEL = "messenger"
 # In the sandbox's own network namespace, so that they can be the same for all trials.
 GATEWAY_PORT = 18789  # OpenClaw's default
 LINK_PORT = 18790
+# OpenClaw's own limit of a turn is later than ours by this, which time that does not count for ours may use up.
+OWN_LIMIT_MARGIN_S = 3600
 SHUT_DOWN_S = 5.0  # OpenClaw needs 0.3 s (measured, idle)
 GATEWAY_ENV = {
     # Services that a gateway starts and no trial needs.
@@ -85,15 +87,7 @@ class TaskExecution:
     async def of_turn(self, turn: Turn, session_id: str, left_s: float) -> ProcessSpec:
         """Return the process of a turn, which has `left_s` seconds. Raises OSError if its message can't be written."""
         message = turn.prompt_in(self.seen_workspace)
-        argv = turn_argv(
-            self.home.openclaw.program,
-            agent_id=self.home.agent_id,
-            session_id=session_id,
-            message=message,
-            timeout_s=left_s,
-            local=self.home.local,
-            thinking=self.thinking,
-        )
+        argv = self._argv(session_id, left_s, message)
         env = {**self.home.env, **self.task.env}
         if len(message.encode()) > MAX_ARGUMENT_BYTES:
             folder = self.files.folder if self.home.sandbox is None else self.home.state_dir
@@ -105,6 +99,18 @@ class TaskExecution:
                 argv[-1] = "--message="
                 env = preloaded(env, file)
         return self._entered(argv, env)
+
+    def _argv(self, session_id: str, left_s: float, message: str) -> list[str]:
+        """Return the command line of a turn, whose last argument is the message.
+
+        Values are joined with `=`, so that a prompt that begins with a dash is not parsed as an option. OpenClaw's own
+        time limit is set higher than ours, so that ours applies.
+        """
+        options = ["--local"] if self.home.local else []
+        options += [f"--agent={self.home.agent_id}", f"--session-id={session_id}"]
+        options += [f"--thinking={self.thinking}"] if self.thinking else []
+        limit = f"--timeout={int(left_s + OWN_LIMIT_MARGIN_S)}"
+        return [str(self.home.openclaw.program), "agent", *options, limit, f"--message={message}"]
 
     def of_gateway(self, socket: Path) -> ProcessSpec:
         """Return the process of a gateway of the trial's own, whose plugin connects to `socket`."""
@@ -155,22 +161,13 @@ def task_places(task: Task, workspace: Path, home: str = HOME) -> tuple[Mount, .
 
 def gateway_settings(task: Task, agent_id: str) -> Json:
     """Return what the config of a trial's home has in addition, for a gateway with our chat channel."""
+    auth = {"mode": "token", "token": secrets.token_hex(16)}
+    ours = {"enabled": True, "config": {"port": LINK_PORT}, "hooks": {"allowConversationAccess": True}}
+    memory = {"config": {"dreaming": {"enabled": False}}}  # else it would call the model every night
+    panel = {"enabled": False}
     return {
-        "gateway": {
-            "mode": "local",
-            "port": GATEWAY_PORT,
-            "bind": "loopback",
-            "auth": {"mode": "token", "token": secrets.token_hex(16)},
-            "controlUi": {"enabled": False},
-        },
-        "plugins": {
-            "load": {"paths": [SEEN_AS]},
-            "entries": {
-                CHANNEL: {"enabled": True, "config": {"port": LINK_PORT}, "hooks": {"allowConversationAccess": True}},
-                # It would call the model every night.
-                "memory-core": {"config": {"dreaming": {"enabled": False}}},
-            },
-        },
+        "gateway": {"mode": "local", "port": GATEWAY_PORT, "bind": "loopback", "auth": auth, "controlUi": panel},
+        "plugins": {"load": {"paths": [SEEN_AS]}, "entries": {CHANNEL: ours, "memory-core": memory}},
         "channels": {CHANNEL: {"enabled": True}},
         "bindings": [{"agentId": agent_id, "match": {"channel": CHANNEL}}],
         "commands": {"ownerAllowFrom": [f"{CHANNEL}:{owner_of(task)}"]},

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# OpenClaw's own limit of a turn is later than ours by this, which time that does not count for ours may use up.
-OWN_LIMIT_MARGIN_S = 3600
 MESSAGE_FILES_SINCE = (2026, 9)  # the release in which `openclaw agent` was first seen with `--message-file`
 MAX_AGENT_ID = 64  # OpenClaw's limit (measured)
 MAX_ARGUMENT_BYTES = 120 * 1024  # Linux refuses one argument of 128 KiB and more (MAX_ARG_STRLEN)
@@ -72,27 +70,6 @@ def agent_id(model: str, slot: int = 1) -> str:
         digest = hashlib.sha256(model.encode()).hexdigest()[:8]
         name = f"{name[: MAX_AGENT_ID - len(suffix) - 9]}-{digest}"
     return name + suffix
-
-
-def turn_argv(
-    program: Path,
-    *,
-    agent_id: str,
-    session_id: str,
-    message: str,
-    timeout_s: float,
-    local: bool,
-    thinking: str | None = None,
-) -> list[str]:
-    """Return the command line of a turn, whose last argument is the message.
-
-    Values are joined with `=`, so that a prompt that begins with a dash is not parsed as an option. OpenClaw's own time
-    limit is set higher than ours, so that ours applies.
-    """
-    options = [*(["--local"] if local else []), f"--agent={agent_id}", f"--session-id={session_id}"]
-    options += [f"--thinking={thinking}"] if thinking else []
-    limit = f"--timeout={int(timeout_s + OWN_LIMIT_MARGIN_S)}"
-    return [str(program), "agent", *options, limit, f"--message={message}"]
 
 
 def preloaded(env: Mapping[str, str], message_file: Path) -> dict[str, str]:

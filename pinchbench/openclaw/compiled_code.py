@@ -10,22 +10,19 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import CancelScope, to_thread
+from anyio import to_thread
 
 from pinchbench.defaults import Network
 from pinchbench.errors import OpenClawError
-from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import cache_dir
 from pinchbench.llm.demo.script import ScriptedTurn
 from pinchbench.llm.demo.scripted_model import provider_config, scripted_model
 from pinchbench.model.ending import Reason
-from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
@@ -34,6 +31,7 @@ from pinchbench.openclaw.homes.private import clone
 from pinchbench.openclaw.homes.sandbox import HomeSandbox
 from pinchbench.openclaw.homes.user_state import PASSED
 from pinchbench.openclaw.install import STAGING
+from pinchbench.openclaw.short_command import short_lived_folder
 from pinchbench.sandbox.levels import Level
 from pinchbench.suite.solution import ToolStep
 
@@ -47,15 +45,7 @@ FOLDER = "compiled-code"
 FORMAT = 1  # of the caches; another turn that fills them needs another
 MODEL = "demo/oracle"
 SLOT = "slot"
-TASK = Task(
-    task_id=FOLDER,
-    name=FOLDER,
-    category="",
-    grading_type=GradingType.AUTOMATED,
-    prompt="Do it.",
-    turns=(Turn(prompt="Do it."),),
-    timeout_s=300.0,  # it takes 20 CPU-seconds; a loaded machine multiplies that
-)
+LIMIT_S = 300.0  # a turn takes 20 CPU-seconds; a loaded machine multiplies that
 # Most trials use these tools, whose code is loaded with the first call of each.
 STEPS = (
     ToolStep(tool="write", args={"path": "note.txt", "content": "Hello.\n"}),
@@ -113,17 +103,14 @@ async def play_demo_turn(
         template = await make_template(
             folder / "template", openclaw=openclaw, model=MODEL, user=UserState(), env=base, provider=provider
         )
-        root, workspace, evidence = (folder / name for name in ("home", "workspace", "evidence"))
-        for place in (workspace, evidence):
-            await to_thread.run_sync(partial(place.mkdir, exist_ok=True))
+        root = folder / "home"
         sandbox: TurnSandbox = HomeSandbox(openclaw=openclaw, base=base, network=Network.OPEN)
         if level is Level.LANDLOCK:
             sandbox = LandlockSandbox(root=root, openclaw=openclaw, base=base, network=Network.OPEN)
         sandbox = replace(sandbox, compiled=compiled, fills_compiled=True)
         agent = OpenClawAgent(home=replace(clone(template, root, provider), sandbox=sandbox))
-        ended = await agent.execute_task(
-            TASK, workspace=workspace, evidence=evidence, marker=f"setup/{os.getpid()}/{folder.name}"
-        )
+        marker = f"setup/{os.getpid()}/{folder.name}"
+        ended = await agent.execute_prompt("Do it.", folder, name=FOLDER, timeout_s=LIMIT_S, marker=marker)
     if ended.reason is Reason.COMPLETED:
         return ""
     return f"a turn of the built-in model ended as {ended.reason.value}" + (f" ({ended.note})" if ended.note else "")
@@ -131,18 +118,12 @@ async def play_demo_turn(
 
 async def _fill(place: Path, openclaw: OpenClaw, level: Level, base: Mapping[str, str]) -> str:
     """Fill `place` by a turn; return why it is not filled, else an empty text. Raises OSError and OpenClawError."""
-    cache = cache_dir()
     await to_thread.run_sync(partial(place.parent.mkdir, mode=0o700, parents=True, exist_ok=True))
-    # an install sweeps what a killed one leaves
-    folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix=STAGING, dir=cache)))
-    try:
+    async with short_lived_folder(cache_dir(), STAGING) as folder:  # an install sweeps what a killed one leaves
         compiled = folder / "compiled"
         await to_thread.run_sync(compiled.mkdir)
         problem = await play_demo_turn(openclaw, level, folder, base=base, compiled=compiled)
         return problem or await to_thread.run_sync(_put, compiled, place)
-    finally:
-        with CancelScope(shield=True):
-            await to_thread.run_sync(remove_folder, folder)
 
 
 def _put(compiled: Path, place: Path) -> str:

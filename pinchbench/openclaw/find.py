@@ -6,22 +6,19 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-import anyio
-from anyio import fail_after, to_thread
+from anyio import to_thread
 
 from pinchbench.errors import OpenClawError
 from pinchbench.openclaw.command import OpenClaw, release_key
 from pinchbench.openclaw.homes.user_state import PASSED
-from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed
-from pinchbench.openclaw.short_command import SHORT_LIMIT_S, run_short
+from pinchbench.openclaw.install import DEFAULT_RELEASE, RELEASE, TRIED_RELEASES, installed, managed, printed_by
+from pinchbench.openclaw.short_command import run_short
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,12 +94,8 @@ def read_version(output: bytes) -> str:
 
 async def node_version(found: OpenClaw) -> str:
     """Return the version of the Node that runs this OpenClaw; empty if it can't be determined."""
-    with suppress(OSError, TimeoutError), fail_after(SHORT_LIMIT_S):
-        path = found.path(os.environ.get("PATH", os.defpath))
-        node = await to_thread.run_sync(partial(shutil.which, "node", path=path)) or "node"
-        done = await anyio.run_process([node, "--version"], stdin=subprocess.DEVNULL, check=False)
-        return done.stdout.decode("utf-8", "replace").strip()
-    return ""
+    node = shutil.which("node", path=found.path(os.environ.get("PATH", os.defpath))) or "node"
+    return await to_thread.run_sync(printed_by, [node, "--version"])
 
 
 def release_warning(version: str) -> str:

@@ -85,7 +85,7 @@ def _take_the_machines(node: Path) -> bool:
     """Link or copy the machine's Node to `node`; return whether it suits OpenClaw and runs from there."""
     if shutil.which("npm") is None or (found := shutil.which("node")) is None:
         return False
-    version, _, program = _ask([found, "--print", ABOUT_ITSELF]).partition(" ")
+    version, _, program = printed_by([found, "--print", ABOUT_ITSELF]).partition(" ")
     number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     if not OLDEST <= number < TOO_NEW:
         return False
@@ -94,14 +94,16 @@ def _take_the_machines(node: Path) -> bool:
     except OSError:
         with suppress(OSError):
             shutil.copy2(program, node)
-    if _ask([str(node), "--version"]) == version:  # one that loads libraries from next to it does not run from here
+    if (
+        printed_by([str(node), "--version"]) == version
+    ):  # one that loads libraries from next to it does not run from here
         return True
     node.unlink(missing_ok=True)
     return False
 
 
-def _ask(argv: list[str]) -> str:
-    """Return what a program prints; empty if it fails."""
+def printed_by(argv: list[str]) -> str:
+    """Return what a program prints; empty if it fails, or takes longer than `ASK_LIMIT_S`. Blocks."""
     with suppress(OSError, subprocess.SubprocessError):
         done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=ASK_LIMIT_S, check=True)
         return done.stdout.decode("utf-8", "replace").strip()

@@ -79,9 +79,12 @@ def last_line(output: bytes) -> str:
 
 
 @asynccontextmanager
-async def short_lived_folder() -> AsyncGenerator[Path]:
-    """Make a private folder for temporary files, with a short path, and remove it at the end. Raises OSError."""
-    folder = await to_thread.run_sync(lambda: Path(tempfile.mkdtemp(prefix="pinchbench-")).resolve())
+async def short_lived_folder(parent: Path | None = None, prefix: str = "pinchbench-") -> AsyncGenerator[Path]:
+    """Make a private folder for temporary files, and remove it at the end. Raises OSError.
+
+    Its path is short unless it is made in another folder, `parent`.
+    """
+    folder = await to_thread.run_sync(lambda: Path(tempfile.mkdtemp(prefix=prefix, dir=parent)).resolve())
     try:
         yield folder
     finally:

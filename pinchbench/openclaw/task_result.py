@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from pinchbench.model.ending import Reason, Status
-from pinchbench.openclaw.complaints import Complaints, is_silence, names_full_disk
+from pinchbench.openclaw.transcript import Complaints, is_silence, names_full_disk
 from pinchbench.process.spec import EndReason, ProcessEnd
 from pinchbench.transcript_lines import Event, parse_line
 from pinchbench.wire.provider_fault import situation_of

@@ -1,12 +1,13 @@
-"""Extracts usage, tool calls, the answer and damaged lines from a session's events (pure)."""
+"""What OpenClaw reports of a turn: the events of its session, and errors on stderr (pure)."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.model.usage import Usage
-from pinchbench.openclaw.complaints import is_rate_limit
 from pinchbench.transcript_lines import parse_line, writable
 from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of, usage_of
 
@@ -14,6 +15,170 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.transcript_lines import Event
+
+MAX_WORDS = 500  # characters of one error: a provider may reply with a whole page
+
+# Measured on 2026.6.5 and 2026.9.6: one such line for each failed model call, immediately, even while OpenClaw retries
+# without recording anything in the transcript. `error` is its message for users, `rawError` the provider's own message.
+_FAILED_CALL = re.compile(r"embedded run agent end: .*?isError=true.*? error=(.*?)(?: rawError=(.*))?$")
+# Measured on 2026.9.6; 2026.6.5 does not retry in this way.
+_RETRY = re.compile(r"\bsame-model retry (\d+)/(\d+) .*?reason=(\w+): delayMs=(\d+)")
+_STATUS = re.compile(r"(?:HTTP )?([45]\d\d)\b")
+# OpenClaw's own limit on a silent stream: the model did not reply, and the provider did not fail
+_SILENCE = re.compile(r"LLM idle timeout|no response from model|model idle timeout", re.IGNORECASE)
+_NO_CONNECTION = re.compile(r"\[model-fetch\] error .*?(?:causeCode|code)=(E[A-Z_]+|UND_ERR_[A-Z_]+)")
+# 2026.9.6 reports that the connection is closed or not reachable and exits with code 1. 2026.6.5 runs the turn again
+# without a gateway, in the same session, or after its own time limit in another one (all but the last measured).
+_GATEWAY = re.compile(
+    r"^EMBEDDED FALLBACK: |^Gateway agent call connection closed|^Gateway not reachable|gateway closed \(\d"
+    r"|\bgateway (?:connect failed|timeout after|[\w.]+ requires credentials)|gateway.credentials.required",
+    re.IGNORECASE,
+)
+# Measured on 2026.9.6: a turn that was not run, be it an automation's or the answer to a message. Nothing in an
+# automation's transcript says so. A trial has one process of OpenClaw's: the other owner is one of its own workers. The
+# whole beginning of the line is compared, since what the agent's commands print can be in a line of OpenClaw's.
+_LOCKED = re.compile(r"^(?:\S+ )?\[diagnostic\] lane task error: .*?error=\"(another OpenClaw process owns [\w-]+)\"")
+_OTHER_SESSION = re.compile(r"^EMBEDDED FALLBACK: .*fresh session")
+# Messages of Node and SQLite. Output of the agent's commands is excluded: they may write to /dev/full.
+_FULL = re.compile(r"ENOSPC: |EDQUOT: |\[Errno (?:28|122)\]|database or disk is full|SQLITE_FULL")
+# What a line says that explains why OpenClaw ended, and lines that never do: its log's troubles, Node's stack traces.
+_TELLING = re.compile(
+    r"\b(?:error|not (?:supported|found|allowed|valid)|unsupported|unknown|invalid|unexpected|can(?:no|')t|unable"
+    r"|failed|denied|refused|missing|no such)\b",
+    re.IGNORECASE,
+)
+_NOISE = re.compile(r"\[openclaw\] log file|^at |^\(node:\d+\)|^\(Use `node |^Node\.js v\d|^[}\]]$")
+_TOOL = re.compile(r"\[tools?\b|\[exec\b")
+
+_TOO_MANY = re.compile(r"\b429\b|rate.?limit|too many requests|overloaded", re.IGNORECASE)
+# Providers also return 429 for an account without credit; only for too many requests do they say when to retry.
+_NO_CREDIT = re.compile(
+    r"insufficient.{0,20}(quota|credit|balance|funds)|exceeded your current quota|billing.{0,3}(hard|not.active|error)",
+    re.IGNORECASE,
+)
+_BY_TIME = re.compile(r"per.?(second|minute|min\b|hour|day)|retry.?(in|after)\b", re.IGNORECASE)
+
+
+def is_rate_limit(words: str) -> bool:
+    """Return whether a provider's error is about too many requests, not about an account without credit."""
+    if _TOO_MANY.search(words) is None:
+        return False
+    return _NO_CREDIT.search(words) is None or _BY_TIME.search(words) is not None
+
+
+def is_silence(words: str) -> bool:
+    """Return whether OpenClaw ended a call itself because the model was silent for too long."""
+    return _SILENCE.search(words) is not None
+
+
+def names_full_disk(words: str) -> bool:
+    """Return whether an error of OpenClaw is about a full file system."""
+    return _FULL.search(words) is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retry:
+    """A call that OpenClaw is about to retry, `delay_s` seconds after it announced it.
+
+    `why` is an HTTP status or OpenClaw's name of the reason.
+    """
+
+    number: int
+    of: int
+    delay_s: float
+    why: str
+
+    def __str__(self) -> str:
+        """Return text such as `429, retry 4 of 9`."""
+        return f"{self.why}, retry {self.number} of {self.of}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Complaints:
+    """The errors that one turn has reported, in OpenClaw's words and at most `MAX_WORDS` long; empty if none.
+
+    Attributes:
+        provider: the error of the last failed model call, until a later one succeeds.
+        rate_limits: the number of failed calls with too many requests.
+        gateway: the error of the connection to the gateway.
+        other_session: whether OpenClaw ran the turn without the gateway, in a session with an unknown id.
+        locked: the error of a turn that OpenClaw did not run because its own state was locked.
+        full_disk: the error about a full file system.
+        telling_line: the last line that looks like an error, without one the last that is not blank.
+    """
+
+    provider: str = ""
+    rate_limits: int = 0
+    gateway: str = ""
+    other_session: bool = False
+    locked: str = ""
+    full_disk: str = ""
+    telling_line: str = ""
+
+
+class ComplaintReader:
+    """Reads a turn's stderr line by line; `complaints` and `retry` are up to date after each line.
+
+    Attributes:
+        retry: the retry that OpenClaw is currently waiting for; None if there is none.
+    """
+
+    def __init__(self) -> None:
+        """Start without any lines."""
+        self.complaints = Complaints()
+        self.retry: Retry | None = None
+        self._connection = ""
+        self._failed_at = 0.0
+        self._tells = False
+
+    def feed(self, line: str, at: float = 0.0) -> None:
+        """Process one line of stderr that was read at the time `at`, in seconds since the epoch."""
+        said = line.strip()[:MAX_WORDS]
+        if not said:
+            return
+        tells = _TELLING.search(said) is not None
+        if not _NOISE.search(said) and (tells or not self._tells):
+            self._tells = tells
+            self._set(telling_line=said)
+        self._feed_call(line, at)
+        if _GATEWAY.search(line):
+            gateway = f"{self.complaints.gateway} {said}".strip()[:MAX_WORDS]
+            is_other = self.complaints.other_session or _OTHER_SESSION.search(line) is not None
+            self._set(gateway=gateway, other_session=is_other)
+        if locked := _LOCKED.search(line):
+            self._set(locked=locked[1])
+        if not _TOOL.match(line) and names_full_disk(line):
+            self._set(full_disk=said)
+
+    def _set(self, **changes: Any) -> None:  # noqa: ANN401 - of fields of different types
+        self.complaints = replace(self.complaints, **changes)
+
+    def _feed_call(self, line: str, at: float) -> None:
+        if call := _FAILED_CALL.search(line):
+            self._failed_call((call[2] or call[1]).strip())
+            self._failed_at = math.floor(at * 1000) / 1000  # in milliseconds, like OpenClaw's timestamps
+        elif connection := _NO_CONNECTION.search(line):
+            self._connection = connection[1]
+        elif retry := _RETRY.search(line):
+            status = _STATUS.match(self.complaints.provider)
+            why = status[1] if status else retry[3].replace("_", " ")
+            self.retry = Retry(number=int(retry[1]), of=int(retry[2]), delay_s=int(retry[4]) / 1000, why=why)
+
+    def answered(self, at: float) -> None:
+        """Record that a model call succeeded at the time `at`, which clears earlier errors of the provider.
+
+        Times are compared because transcript and stderr are read concurrently, in no particular order.
+        """
+        if at >= self._failed_at:
+            self._connection, self.retry = "", None
+            self._set(provider="")
+
+    def _failed_call(self, words: str) -> None:
+        cause = f" ({self._connection})" if self._connection and self._connection not in words else ""
+        rate_limits = self.complaints.rate_limits + is_rate_limit(words)
+        self._set(provider=f"{words[:MAX_WORDS]}{cause}", rate_limits=rate_limits)
+        self._connection = ""
+
 
 MAX_CWDS = 20
 FALLBACK_NOTE = "Continue where you left off"  # OpenClaw's message to the next model when it falls back
@@ -68,16 +233,13 @@ class TranscriptReader:
             if event.get("type") == "message" and isinstance(message, dict):
                 self._message(message)
             elif event.get("type") == "session":
-                self._session(writable(str(event.get("cwd") or "")))
+                cwd, cwds = writable(str(event.get("cwd") or "")), self.facts.cwds
+                if cwd and cwd not in cwds and len(cwds) < MAX_CWDS:
+                    self._set(cwds=(*cwds, cwd))
         return parsed.events
 
     def _set(self, **changes: Any) -> None:  # noqa: ANN401 - of fields of different types
         self.facts = replace(self.facts, **changes)
-
-    def _session(self, cwd: str) -> None:
-        cwds = self.facts.cwds
-        if cwd and cwd not in cwds and len(cwds) < MAX_CWDS:
-            self._set(cwds=(*cwds, cwd))
 
     def _message(self, message: Mapping[str, object]) -> None:
         facts = self.facts

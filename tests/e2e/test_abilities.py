@@ -17,7 +17,7 @@ from pinchbench.authoring.template import PARTS, write_skeleton
 from pinchbench.cli.selected_tasks import with_solutions
 from pinchbench.defaults import Network, Sandbox
 from pinchbench.model.task import GradingType
-from pinchbench.openclaw.homes.abilities import OF_ABILITY, tools_of, tools_of_all
+from pinchbench.openclaw.homes.home_config import OF_ABILITY, tools_of, tools_of_all
 from pinchbench.openclaw.install import install
 from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.results.evidence_files import Evidence

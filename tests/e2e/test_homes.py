@@ -10,9 +10,8 @@ import pytest
 
 from pinchbench.config.served import ServedModel
 from pinchbench.openclaw.command import OpenClaw
-from pinchbench.openclaw.homes.added_agents import MADE_AGAIN
 from pinchbench.openclaw.homes.credentials import UserState
-from pinchbench.openclaw.homes.home_template import make_template
+from pinchbench.openclaw.homes.home_template import MADE_AGAIN, make_template
 from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.runner.setup.make_homes import endpoint
 

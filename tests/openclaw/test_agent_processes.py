@@ -1,5 +1,6 @@
 """The processes of a task's agent: what they are called with, and what they see."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from fakes import fake_openclaw, make_task
@@ -19,6 +20,7 @@ from pinchbench.openclaw.agent_processes import (
 )
 from pinchbench.openclaw.agent_progress import Progress
 from pinchbench.openclaw.homes.private import clone
+from pinchbench.openclaw.homes.shared import SharedHome
 from pinchbench.process.spec import Limits, StopSignal
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.sandbox.sandbox_spec import Mount
@@ -42,6 +44,30 @@ async def _execution(folder: Path) -> TaskExecution:
         thinking="high",
         limits=Limits(grace_s=1),
     )
+
+
+async def test_a_turn_goes_to_its_agent_and_session_with_openclaws_own_limit_beyond_ours(tmp_path: Path) -> None:
+    run = await _execution(tmp_path)
+    assert (await run.of_turn(Turn(prompt="Hi"), "s_1", 90.7)).argv == [
+        str(run.home.openclaw.program),
+        "agent",
+        "--local",
+        f"--agent={run.home.agent_id}",
+        "--session-id=s_1",
+        "--thinking=high",
+        "--timeout=3690",
+        "--message=Hi",
+    ]
+
+
+async def test_through_a_gateway_of_the_users_there_is_no_local(tmp_path: Path) -> None:
+    run = await _execution(tmp_path)
+    users = SharedHome(
+        agent_id="bench-x", openclaw=run.home.openclaw, base_env={}, user_state=tmp_path, link=tmp_path / "link"
+    )
+    spec = await replace(run, home=users).of_turn(Turn(prompt="Hi"), "s_1", 90.7)
+    assert "--local" not in spec.argv
+    assert "--agent=bench-x" in spec.argv
 
 
 async def test_a_gateway_gets_time_to_shut_down(tmp_path: Path) -> None:

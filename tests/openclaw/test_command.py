@@ -16,33 +16,7 @@ from pinchbench.openclaw.command import (
     agent_id,
     model_slug,
     preloaded,
-    turn_argv,
 )
-
-PROGRAM = Path("/opt/openclaw")
-
-
-def turn(*, local: bool = True, thinking: str | None = None) -> list[str]:
-    names = {"agent_id": "bench-x", "session_id": "s_1", "message": "Hi"}
-    return turn_argv(PROGRAM, **names, timeout_s=90.7, local=local, thinking=thinking)
-
-
-def test_a_turn_goes_to_its_agent_and_session_with_openclaws_own_limit_beyond_ours() -> None:
-    assert turn() == [
-        "/opt/openclaw",
-        "agent",
-        "--local",
-        "--agent=bench-x",
-        "--session-id=s_1",
-        "--timeout=3690",
-        "--message=Hi",
-    ]
-
-
-def test_through_a_gateway_there_is_no_local_and_thinking_is_passed_on() -> None:
-    argv = turn(local=False, thinking="high")
-    assert "--local" not in argv
-    assert "--thinking=high" in argv
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import pytest
 
 from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
-from pinchbench.openclaw.complaints import Complaints
 from pinchbench.openclaw.task_result import CAPTURE_BYTES, LastTurn, TaskResult, decide
-from pinchbench.openclaw.transcript import TranscriptFacts
+from pinchbench.openclaw.transcript import Complaints, TranscriptFacts
 from pinchbench.process.spec import EndReason, ProcessEnd
 from pinchbench.results.evidence_files import Evidence
 

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import time
-from contextlib import asynccontextmanager
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyio import Semaphore, move_on_after, to_thread
+from anyio import Semaphore, to_thread
 
 from pinchbench.defaults import OPENCLAW_JUDGE
-from pinchbench.files.folders import remove_folder
 from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Reply, Role
 from pinchbench.model.ending import Reason
-from pinchbench.model.task import GradingType, Task, Turn
+from pinchbench.openclaw.short_command import short_lived_folder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pinchbench.llm.openai_api import Message
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
 
 TIMEOUT_S = 600.0  # OpenClaw takes up to half a minute to start, and a model may reason for minutes
-CLEAN_UP_LIMIT_S = 10.0  # deleting an empty workspace, a transcript and two output files
 LAST_BYTES = 4096  # of stderr, searched for its last line
 MAX_NOTE = 500  # characters of OpenClaw's message about a failure
 # OpenClaw passes on only the provider's message, which is matched to detect a refused account
@@ -56,13 +51,9 @@ class OpenClawJudge:
         self._folder = folder
         self._timeout_s = timeout_s
         self._marker = marker
-        self._about = {
-            "kind": "openclaw",
-            "model": self.model,
-            "base_url": base_url,
-            "openclaw": agents[0].home.openclaw.version,
-            "thinking": agents[0].thinking,
-        }
+        version, thinking = agents[0].home.openclaw.version, agents[0].thinking
+        address = {"kind": "openclaw", "model": self.model, "base_url": base_url}
+        self._about = {**address, "openclaw": version, "thinking": thinking}
         self._free = list(agents)
         self._some_free = Semaphore(len(agents))
 
@@ -81,34 +72,18 @@ class OpenClawJudge:
         async with self._some_free:
             agent = self._free.pop()
             try:
-                async with self._fresh_folders() as (workspace, evidence):
-                    result = await agent.execute_task(
-                        _task(flatten(conversation)),
-                        workspace=workspace,
-                        evidence=evidence,
-                        timeout_s=self._timeout_s,
-                        marker=f"{self._marker}/{time.time_ns()}",
+                async with short_lived_folder(self._folder, "judge-") as folder:
+                    prompt, marker = flatten(conversation), f"{self._marker}/{time.time_ns()}"
+                    result = await agent.execute_prompt(
+                        prompt, folder, name="judge", timeout_s=self._timeout_s, marker=marker
                     )
-                    said = (
-                        "" if result.reason.is_valid else await to_thread.run_sync(_last_words, result.evidence.stderr)
-                    )
+                    failed = not result.reason.is_valid
+                    said = await to_thread.run_sync(_last_words, result.evidence.stderr) if failed else ""
             except OSError as error:
                 raise ChatUnreachableError(f"OpenClaw could not be started as a judge: {error}.") from error
             finally:
                 self._free.append(agent)
         return read_result(result, said=said)
-
-    @asynccontextmanager
-    async def _fresh_folders(self) -> AsyncGenerator[tuple[Path, Path]]:
-        folder = Path(await to_thread.run_sync(partial(tempfile.mkdtemp, prefix="judge-", dir=self._folder)))
-        workspace, evidence = folder / "workspace", folder / "evidence"
-        try:
-            for one in (workspace, evidence):
-                await to_thread.run_sync(partial(one.mkdir, mode=0o700))
-            yield workspace, evidence
-        finally:
-            with move_on_after(CLEAN_UP_LIMIT_S, shield=True):
-                await to_thread.run_sync(remove_folder, folder, abandon_on_cancel=True)
 
 
 def flatten(conversation: Sequence[Message]) -> str:
@@ -150,14 +125,3 @@ def read_result(result: TaskResult, *, said: str = "") -> Reply:
     if result.reason is Reason.MODEL_ERROR:  # this question is too long, or was blocked by a filter
         raise ChatRefusedError(sentence, lasting=False, calls=usage.requests, usage=usage, cost_usd=cost_usd)
     raise ChatUnreachableError(sentence, calls=usage.requests, usage=usage, cost_usd=cost_usd)
-
-
-def _task(prompt: str) -> Task:
-    return Task(
-        task_id="judge",
-        name="judge",
-        category="",
-        grading_type=GradingType.AUTOMATED,
-        prompt=prompt,
-        turns=(Turn(prompt=prompt),),
-    )

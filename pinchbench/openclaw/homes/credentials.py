@@ -246,8 +246,10 @@ def places_of_key(provider: str, names: tuple[str, ...], *, env: Mapping[str, st
 
 
 def stored_names(user: UserState) -> set[str]:
-    """The variables that the user's OpenClaw sets for itself, in its `.env` or its settings."""
-    return {match[1] for match in ASSIGNMENT.finditer(user.dotenv)} | _config_names(user.config.get("env"))
+    """The variables that the user's OpenClaw sets for itself, in its `.env` or its settings, directly or in `vars`."""
+    section = object_at(user.config, "env")
+    direct = {name for name, value in section.items() if isinstance(value, str)}
+    return {match[1] for match in ASSIGNMENT.finditer(user.dotenv)} | direct | {*object_at(section, "vars")}
 
 
 def login_providers(user: UserState) -> tuple[str, ...]:
@@ -256,19 +258,13 @@ def login_providers(user: UserState) -> tuple[str, ...]:
     return tuple(sorted(str(one["provider"]) for one in found if isinstance(one, dict) and "provider" in one))
 
 
-def _config_names(section: object) -> set[str]:
-    """The variables that the section `env` of openclaw.json sets, directly or below `vars`."""
-    direct = {name for name, value in object_at(section).items() if isinstance(value, str)}
-    return direct | {*object_at(section, "vars")}
-
-
 # Below the state folder, OpenClaw looks for skills that all agents have. They go before those that it brings, and, as
 # part of the state, are the same for each slot and in a sandbox.
 SKILLS = "skills"
 
 
 # By default, OpenClaw ends a call that is silent for 120 s (300 s for self-hosted models) and retries it with another
-# prompt. Its limits on whole turns are set higher than ours as well (`command.turn_argv`).
+# prompt. Its limits on whole turns are set higher than ours as well (`OWN_LIMIT_MARGIN_S`).
 MARGIN_S = 60
 LONGEST_S = 172_800.0  # OpenClaw's own limit of a turn, for trials without a known time limit
 # OpenClaw's error for an entry without an address if its provider is not built in (measured on 2026.6.5 and 2026.9.6)

@@ -1,21 +1,24 @@
-"""The home that all slots are cloned from: created once for a run, with `openclaw agents add`."""
+"""The home that all slots are cloned from, made once for a run, and a cache of what `openclaw agents add` changes."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from shutil import copytree
 from typing import TYPE_CHECKING
 
+import msgspec
 from anyio import to_thread
 
+from pinchbench.decoding import decode_json
 from pinchbench.errors import OpenClawError
+from pinchbench.files.folders import replaced_file
 from pinchbench.files.user_data import cache_dir
 from pinchbench.openclaw.command import agent_id as make_agent_id
-from pinchbench.openclaw.homes.abilities import FILES_AND_SHELL, with_settings
-from pinchbench.openclaw.homes.added_agents import AddedCache, added_sections
 from pinchbench.openclaw.homes.credentials import (
     NO_OVERLAY,
     SKILLS,
@@ -24,10 +27,17 @@ from pinchbench.openclaw.homes.credentials import (
     with_model_timeout,
     without_overlay,
 )
-from pinchbench.openclaw.homes.home_config import CONFIG, agent_entry, private_config, write_private
+from pinchbench.openclaw.homes.home_config import (
+    CONFIG,
+    FILES_AND_SHELL,
+    agent_entry,
+    private_config,
+    with_settings,
+    write_private,
+)
 from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.openclaw.short_command import run_short
-from pinchbench.redaction import known_secrets, mask
+from pinchbench.redaction import known_secrets, mask, secrets_in
 
 if TYPE_CHECKING:
     import subprocess
@@ -35,6 +45,93 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.openclaw.command import OpenClaw
+
+FORMAT = 2  # version of the entries and of the data that their names are computed from
+FOLDER = "agents-added"
+ROOT = "<root>"  # stands for the home's own folder
+MAX_ENTRY_BYTES = 1024 * 1024
+# Files that a release writes into a new state folder and recreates if they are missing: databases, backups of its
+# config, the key of its config journal, and logs. A home with any other file, such as a plugin's, is not cached.
+MADE_AGAIN = re.compile(
+    r"state/openclaw\.log|tmp/node-compile-cache|state/openclaw\.json(\.bak(\.\d+)?)?|state/config-journal-fingerprint\.key"
+    r"|state/logs/[^/]+\.jsonl?|state/(.*/)?[^/]+\.sqlite(-\w+)?"
+)
+# the parts of an address on this machine that change with each run: the port and, through the wire, the slot's token
+RUN_PART = re.compile(r"(?<=://127\.0\.0\.1:)\d+(/s/[^/\"]+)?")
+
+
+class Added(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The sections that OpenClaw added to a config, and the folders that it created."""
+
+    sections: dict[str, object]
+    folders: list[str]
+
+
+def added_sections(given: Json, written: Json) -> Json:
+    """Return the sections written by OpenClaw that a home keeps: the agents, and those missing from `given` (pure)."""
+    return {name: one for name, one in written.items() if name == "agents" or name not in given}
+
+
+class AddedCache:
+    """A folder with one file for each release, model and config. All methods block.
+
+    Entries contain no keys. An entry that is damaged or can't be read is treated as missing.
+    """
+
+    def __init__(self, home: PrivateHome, model: str) -> None:
+        """Use the cache for a home to which the agent of a model is added."""
+        self._home = home
+        self._model = model
+        self._root = json.dumps(str(home.root))[1:-1]  # as JSON writes it
+
+    def read(self, config: Json) -> Added | None:
+        """Return the changes that OpenClaw made to this config before; None if they are not cached."""
+        if (path := self._path(config)) is None:
+            return None
+        try:
+            with path.open("rb") as file:
+                added = decode_json(file.read(MAX_ENTRY_BYTES), Added)
+        except (OSError, ValueError, RecursionError):
+            return None
+        if "agents" not in added.sections:
+            return None
+        text = json.dumps(added.sections).replace(ROOT, self._root)
+        return Added(sections=json.loads(text), folders=added.folders)
+
+    def write(self, config: Json, written: Json) -> None:
+        """Store the changes that OpenClaw made to `config`, unless it wrote keys or files that it does not recreate."""
+        path = self._path(config)
+        root = self._home.root
+        below = {str(one.relative_to(root)): one for one in sorted(root.rglob("*"))}
+        folders = [name for name, one in below.items() if one.is_dir() and not one.is_symlink()]
+        if path is None or not all(MADE_AGAIN.fullmatch(name) for name in below.keys() - set(folders)):
+            return
+        text = json.dumps(added_sections(config, written)).replace(self._root, ROOT)
+        if mask(text, self._secrets(config)) != text:
+            return
+        added = Added(sections=json.loads(text), folders=folders)
+        with suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with replaced_file(path, mode=0o600) as file:
+                file.write(msgspec.json.encode(added))
+
+    def _path(self, config: Json) -> Path | None:
+        if not self._home.openclaw.is_managed:  # other programs may be replaced in place
+            return None
+        text = json.dumps(config, sort_keys=True).replace(self._root, ROOT)
+        parts = {
+            "format": FORMAT,
+            "release": self._home.openclaw.version,
+            "model": self._model,
+            "config": RUN_PART.sub("", mask(text, self._secrets(config))),
+            "variables": sorted(self._home.env),
+        }
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        return cache_dir() / FOLDER / f"{digest}.json"
+
+    def _secrets(self, config: Json) -> tuple[str, ...]:
+        return (*known_secrets(self._home.env), *secrets_in(config))
+
 
 PLACEHOLDER_KEY = "pinchbench-placeholder"
 
@@ -65,7 +162,7 @@ async def make_template(
         config = with_settings(config, settings)
     if trial_s is not None:
         config = with_model_timeout(config, model, trial_s)
-    cache = None if user.logins else AddedCache(openclaw, home.env, root, model=model)  # logins need the databases
+    cache = None if user.logins else AddedCache(home, model)  # logins need the databases
     add = partial(_add_or_copy, home, model, cache=cache)
     try:
         await add(config)

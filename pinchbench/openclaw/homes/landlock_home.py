@@ -95,21 +95,12 @@ class LandlockSandbox(TurnSandbox):
         ]
         programs = filter(None, (self.install_folder, self.node_folder, *roots))
         compiled = [] if self.compiled is None else [str(self.compiled)]
+        readable = (*SYSTEM_DIRS, *SYSTEM_FILES, *READABLE, *self.certificate_files, str(LONG_MESSAGE), *compiled)
+        writable = (*self.own_dirs(spec.cwd), str(LOCKS), *DEVICES, *(compiled if self.fills_compiled else ()))
         plan: dict[str, object] = {
             "level": "landlock",
-            "readable": [
-                *(*SYSTEM_DIRS, *SYSTEM_FILES, *READABLE, *self.certificate_files, str(LONG_MESSAGE)),
-                *map(str, programs),
-                *compiled,
-                *(one.source for one in self.allowed if not one.writable),
-            ],
-            "writable": [
-                *self.own_dirs(spec.cwd),
-                str(LOCKS),
-                *DEVICES,
-                *(compiled if self.fills_compiled else ()),
-                *(one.source for one in self.allowed if one.writable),
-            ],
+            "readable": [*readable, *map(str, programs), *(one.source for one in self.allowed if not one.writable)],
+            "writable": [*writable, *(one.source for one in self.allowed if one.writable)],
             "network": self.network.value,
             "port": self.port if self.network is Network.MODEL else None,
             "cwd": str(spec.cwd),

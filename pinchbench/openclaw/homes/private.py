@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, ClassVar
 from anyio import to_thread
 
 from pinchbench.files.folders import copy_folder, has_content, overwrite_file, remove, remove_folder, restore_copy
-from pinchbench.openclaw.homes.abilities import with_abilities, with_tools
 from pinchbench.openclaw.homes.credentials import Json, merge
-from pinchbench.openclaw.homes.home_config import CONFIG, SETTINGS, STATE, agent_entry, moved_config, write_private
+from pinchbench.openclaw.homes.home_config import (
+    CONFIG,
+    SETTINGS,
+    STATE,
+    agent_entry,
+    moved_config,
+    with_abilities,
+    with_tools,
+    write_private,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -213,20 +213,14 @@ class HomeSandbox(TurnSandbox):
             found = next((place for place in moved if word.endswith(place) or f"{place}/" in word), None)
             return word if found is None else word.replace(found, moved[found])
 
+        shown = (message_program, *self._certificates(), *self._compiled())
         sandbox = make_spec(
             state=state,
             workspace=spec.cwd,
             openclaw=installed,
             node=self.node_folder,
             path_dirs=self.path_dirs,
-            allowed=(
-                message_program,
-                *self._certificates(),
-                *self._compiled(),
-                *settings(state),
-                *extras.places,
-                *self.allowed,
-            ),
+            allowed=(*shown, *settings(state), *extras.places, *self.allowed),
             network=self.network,
             forward=Forward(port=MODEL_PORT, socket=self.socket) if self.network is Network.MODEL else None,
             hidden=(str(bundled_tasks_dir()),),  # it may be in a folder of the system's Python

@@ -81,13 +81,9 @@ class SharedHome(Home):
         fresh.unlink(missing_ok=True)
         fresh.symlink_to(workspace)
         fresh.replace(self.link)
-        self._attestation.unlink(missing_ok=True)
-
-    @property
-    def _attestation(self) -> Path:
-        """The file in which OpenClaw records that this home's workspace had files."""
+        # where OpenClaw records that this home's workspace had files
         name = hashlib.sha256(str(self.link.absolute()).encode()).hexdigest()
-        return self.state_dir / ATTESTATIONS / f"{name}.attested"
+        (self.state_dir / ATTESTATIONS / f"{name}.attested").unlink(missing_ok=True)
 
     async def _name_in_config(self, workspace: Path) -> None:
         path = f"agents.entries.{self.agent_id}.workspace"

@@ -34,6 +34,8 @@ CLOUDS = {
     "google-vertex": ("GOOGLE_CLOUD_", "GOOGLE_APPLICATION_", "GCLOUD_", "CLOUDSDK_"),
     "microsoft-foundry": ("AZURE_",),
 }
+# A provider's address is not secret, but without these variables the run would use another endpoint.
+ADDRESSES = ("BASE_URL", "API_BASE", "API_BASE_URL", "HOST")
 # The logins of subscriptions are stored under another provider name than that of the models.
 LOGINS = {"openai": ("openai-codex",), "anthropic": ("claude-cli",)}
 PLUGIN_SWITCHES = ("enabled", "allow", "deny", "load", "installs", "slots")
@@ -74,7 +76,8 @@ def needed_for(
         stored = _logins_of(user.logins, logins)
         kept = UserState(config=_config_of(user.config, provider, logins, stored), logins=stored)
         for one in logins & {provider, known.login_as if known else provider}:
-            names |= set(catalogue.key_names(one)) | set(_addresses(one))
+            stem = re.sub(r"[^A-Za-z0-9]", "_", one).upper()
+            names |= {*catalogue.key_names(one), *(f"{stem}_{name}" for name in ADDRESSES)}
         names |= set(known.further_names) if known else set()
         names |= set(_references([kept.config, kept.logins]))
         prefixes = CLOUDS.get(provider, ())
@@ -94,12 +97,6 @@ def needed_for(
             dotenv=kept_dotenv(user.dotenv, is_credential),
         ),
     )
-
-
-def _addresses(provider: str) -> Iterator[str]:
-    """Yield the variables for a provider's address: not secret, but without them the run would use another endpoint."""
-    stem = re.sub(r"[^A-Za-z0-9]", "_", provider).upper()
-    yield from (f"{stem}_{name}" for name in ("BASE_URL", "API_BASE", "API_BASE_URL", "HOST"))
 
 
 def _config_of(config: Json, provider: str, logins: set[str], stored: Json) -> Json:

@@ -10,8 +10,8 @@ from pinchbench.defaults import Isolation
 from pinchbench.model.timeline import NEED_GATEWAY, Ability
 from pinchbench.openclaw.command import release_key
 from pinchbench.openclaw.find import identify_openclaw, locate_openclaw
-from pinchbench.openclaw.homes.abilities import allowed_by, tool_settings, tools_of_all, with_settings
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
+from pinchbench.openclaw.homes.home_config import allowed_by, tool_settings, tools_of_all, with_settings
 from pinchbench.openclaw.install import managed
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
 from pinchbench.runner.plan.prerequisites import BROWSER, find_browser

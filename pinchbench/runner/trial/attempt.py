@@ -55,6 +55,11 @@ if TYPE_CHECKING:
 
 MAX_NOTE = 4000  # characters of a note in the journal
 FINISH_LIMIT_S = 60.0  # half a gigabyte on a busy machine
+# What an outcome has from the result of the agent's task as it is.
+OF_RESULT = (
+    *("reason", "timed_out", "exit_code", "execution_time_s", "session_ids", "store", "usage", "cpu_s"),
+    *("peak_rss_bytes", "leftovers", "asleep_s", "rate_limits", "level", "load"),
+)
 MAX_NOT_KEPT = 100  # files that are named in the journal
 
 
@@ -415,26 +420,13 @@ def _redact_evidence(evidence: Evidence, redactor: Redactor) -> None:
 def _outcome(blank: Outcome, result: TaskResult, *, setup_s: float) -> Outcome:
     return replace(
         blank,
-        reason=result.reason,
-        timed_out=result.timed_out,
-        exit_code=result.exit_code,
-        execution_time_s=result.execution_time_s,
+        **{name: getattr(result, name) for name in OF_RESULT},
         setup_s=round(setup_s, 3),
-        session_ids=result.session_ids,
-        store=result.store,
         transcript_length=result.facts.events,
         damaged_lines=result.facts.damaged,
         tool_calls=result.facts.tool_calls,
         models=result.facts.models,
-        usage=result.usage,
-        cpu_s=result.cpu_s,
-        peak_rss_bytes=result.peak_rss_bytes,
-        leftovers=result.leftovers,
-        asleep_s=result.asleep_s,
-        rate_limits=result.rate_limits,
-        level=result.level,
         findings=tuple(Finding(kind=FindingKind.SETTINGS, said=name) for name in result.changed),
         witnessed=False,  # until the wire's recording is read
-        load=result.load,
         note=result.note[:MAX_NOTE],
     )

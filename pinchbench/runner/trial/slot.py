@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent_processes import gateway_settings
-from pinchbench.openclaw.homes.abilities import tools_of
+from pinchbench.openclaw.homes.home_config import tools_of
 from pinchbench.openclaw.homes.private import Home, PrivateHome
 from pinchbench.process.spec import StopSignal
 from pinchbench.results.evidence_files import Evidence

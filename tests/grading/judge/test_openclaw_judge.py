@@ -15,7 +15,6 @@ from fakes import fake_openclaw, until
 from pinchbench.grading.judge.openclaw_judge import OpenClawJudge, read_result
 from pinchbench.llm.openai_api import ChatError, ChatRefusedError, ChatUnreachableError, Message, Reply, Role
 from pinchbench.model.ending import Reason
-from pinchbench.model.task import Task
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.command import OpenClaw
@@ -136,7 +135,7 @@ class Agent:
     at_once: int = 0
     most: int = 0
 
-    async def execute_task(self, _: Task, *, timeout_s: float, **__: object) -> TaskResult:
+    async def execute_prompt(self, *_: object, timeout_s: float, **__: object) -> TaskResult:
         self.limits.append(timeout_s)
         self.at_once += 1
         self.most = max(self.most, self.at_once)
