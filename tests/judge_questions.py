@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from made_tasks import made_task
 from pinchbench.grading.judge.prompt import Question
-from pinchbench.grading.judge.shown_files import FileView
+from pinchbench.grading.judge.question_blocks import FileView
 from pinchbench.model.task import GradingType, Task
 
 Event = dict[str, object]

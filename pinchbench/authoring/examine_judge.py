@@ -16,7 +16,7 @@ from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.errors import EndpointError, SuiteError
 from pinchbench.files.archive_write import keep_workspace
 from pinchbench.grading.judge.prompt import PROMPT_VERSION, ask, files_of
-from pinchbench.grading.judge.shown_files import FileView
+from pinchbench.grading.judge.question_blocks import FileView
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.task import GradingType
 from pinchbench.results.evidence_files import Evidence

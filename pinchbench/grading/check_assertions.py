@@ -134,17 +134,12 @@ def _run(one: Mapping[str, Any], workspace: Path) -> subprocess.CompletedProcess
         argv = ["sh", "-c", one["command"].replace(WORKSPACE_MARK, shlex.quote(str(workspace)))]
     else:
         argv = [_filled(word, workspace) for word in shlex.split(one["command"])]
+    env = _environment(one, cwd, workspace)
     outputs = [Path(os.environ["TMPDIR"], name) for name in ("stdout", "stderr")]
     with outputs[0].open("wb") as stdout, outputs[1].open("wb") as stderr:
         try:
             process = subprocess.Popen(
-                argv,
-                cwd=cwd,
-                env=_environment(one, cwd, workspace),
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                start_new_session=True,
+                argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, start_new_session=True
             )
         except OSError as error:
             raise _NotSoError(f"the command can't be started: {error.strerror}") from None

@@ -73,9 +73,8 @@ class Answer:
     events: Mapping[FailureEvent, tuple[int, int]] = field(default_factory=dict)
 
 
-def read_transcript(path: str, *, workspaces: list[str], copy: str) -> Iterator[dict[str, object]]:
+def read_transcript(path: str, localise: Callable[[object], None]) -> Iterator[dict[str, object]]:
     """Yield the events in the form that checks expect. Raises OSError if the file is missing or unreadable."""
-    localise = _localiser(workspaces, copy)
     with open(path, "rb") as file:  # noqa: PTH123
         for line in file:
             for event in parse_line(line).events:
@@ -86,18 +85,17 @@ def read_transcript(path: str, *, workspaces: list[str], copy: str) -> Iterator[
                 yield event
 
 
-def read_chat(path: str, *, workspaces: list[str], copy: str) -> list[dict[str, object]]:
+def read_chat(path: str, localise: Callable[[object], None]) -> list[dict[str, object]]:
     """Return the messages of a chat; none if there was no chat. Raises OSError if the file is unreadable."""
     if not os.path.exists(path):  # noqa: PTH110
         return []
-    localise = _localiser(workspaces, copy)
     with open(path, "rb") as file:  # noqa: PTH123
         chat = list(chat_messages(file))
     localise(chat)
     return chat
 
 
-def _localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
+def localiser(workspaces: list[str], copy: str) -> Callable[[object], None]:
     """Return a function that replaces each of `workspaces` by `copy` in all texts of a value, as whole paths only."""
     if not workspaces:
         return lambda _: None
@@ -425,8 +423,9 @@ def _send(channel: int, answer: Answer) -> None:
 def _answer(spec: Mapping[str, Any], travel: Callable[..., AbstractContextManager[object]]) -> Answer:
     copy = spec["copy"]
     try:
-        transcript = list(read_transcript(spec["transcript"], workspaces=spec["workspace"], copy=copy))
-        chat = read_chat(spec["chat"], workspaces=spec["workspace"], copy=copy)
+        localise = localiser(spec["workspace"], copy)
+        transcript = list(read_transcript(spec["transcript"], localise))
+        chat = read_chat(spec["chat"], localise)
     except OSError as error:
         what = "chat" if error.filename == spec["chat"] else "transcript"
         return Answer(kind="lost", message=f"the {what} can't be read: {error.strerror}")

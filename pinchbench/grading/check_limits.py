@@ -21,11 +21,10 @@ import struct
 import sys
 import tempfile
 from random import Random
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import TracebackType
 
 
 SEED = 0
@@ -55,7 +54,7 @@ def _sorted_names(path: str | int | os.PathLike[str] | None = None) -> list[str]
     return sorted(listdir(path))
 
 
-class _SortedEntries:
+class _SortedEntries(contextlib.AbstractContextManager["_SortedEntries"]):
     """The entries that `os.scandir` returns, sorted by name."""
 
     def __init__(self, path: str | int | os.PathLike[str] | None = None) -> None:
@@ -68,12 +67,7 @@ class _SortedEntries:
     def __next__(self) -> os.DirEntry[str]:
         return next(self._entries)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import signal
 import sys
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from shutil import copytree
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,9 @@ from pinchbench.files.workspace import replace_files
 from pinchbench.grading.check_child import read_events
 from pinchbench.grading.check_sandbox import REMOVE_LIMIT_S, open_place
 from pinchbench.model.grade import CheckGrade, Ungraded
-from pinchbench.model.task import HOME_FOLDERS, WorkspaceFile
+from pinchbench.model.task import WorkspaceFile
 from pinchbench.model.task_programs import AssertionsVerifier, PytestVerifier, RewardVerifier
+from pinchbench.openclaw.agent_processes import task_places
 from pinchbench.process.capacity import find_full, is_disk_full
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec
 from pinchbench.process.supervise import supervise
@@ -31,7 +33,6 @@ from pinchbench.transcript_lines import writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from msgspec import UnsetType
 
@@ -50,6 +51,8 @@ PYTHON = (os.path.normpath(sys.executable), "-s", "-P", "-X", "utf8", "-c")
 FIXED = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 MAX_PROCESSES = 512  # and threads, of one check at a time
 OUTPUT_BYTES = 32 * 1024 * 1024  # what a check may print
+# Neither a check nor the programs it started have anything to save when they are ended.
+LIMITS = Limits(grace_s=0, sweep_s=0, output_limit_bytes=OUTPUT_BYTES, max_processes=MAX_PROCESSES)
 SERVICE_LOGS = ".services"  # in the check's copy of the workspace
 LOG_BYTES = 1024 * 1024  # of a check's log that is kept
 TESTS, LOGS = "/tests", "/logs"  # where the script of a `RewardVerifier` finds its folder and leaves its reward
@@ -86,6 +89,11 @@ class GradeJob:
     timezone: str = ""
     attempt: int = 1
 
+    @property
+    def now(self) -> float:
+        """The current time that a check sees."""
+        return self.ended_at if self.task.starts_at is None else self.task.starts_at
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckJob:
@@ -101,30 +109,6 @@ class CheckJob:
     timeout_s: float
     sandbox: CheckSandbox | None = None
 
-    @property
-    def task(self) -> Task:
-        """The task of the trial."""
-        return self.trial.task
-
-    @property
-    def log(self) -> Path:
-        """The check's log."""
-        return self.trial.evidence.check_log
-
-    @property
-    def now(self) -> float:
-        """The current time that the check sees."""
-        return self.trial.ended_at if self.task.starts_at is None else self.task.starts_at
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Found:
-    """The results of a check's process: its answer if any, whether it began at all, how much it printed."""
-
-    answer: Mapping[str, object] | None
-    began: bool
-    printed_bytes: int
-
 
 async def run_check(job: CheckJob) -> CheckGrade:
     """Run a check; every outcome is a grade, or a reason why there is none.
@@ -137,7 +121,7 @@ async def run_check(job: CheckJob) -> CheckGrade:
         async with open_place(job.scratch, str(job.trial.key), wait_s=job.timeout_s + REMOVE_LIMIT_S) as place:
             grade = await _run(job, place)
             # a full disk may explain the result of a check that could not write, even if it scored
-            if full := await to_thread.run_sync(find_full, (job.scratch, job.log.parent)):
+            if full := await to_thread.run_sync(find_full, (job.scratch, job.trial.evidence.check_log.parent)):
                 grade = _ungraded(Ungraded.DISK_FULL, f"the check had no room: {full}")
     except ArchiveLostError as error:
         grade = _ungraded(Ungraded.EVIDENCE_LOST, str(error))
@@ -150,7 +134,7 @@ async def run_check(job: CheckJob) -> CheckGrade:
 
 
 async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
-    task, trial = job.task, job.trial
+    task, trial, log = job.trial.task, job.trial, job.trial.evidence.check_log
     stated = task.workspace_path or task.shown or task.transcript_path or task.home_folders
     if job.sandbox is None and (stated or isinstance(task.verifier, RewardVerifier)):
         return _ungraded(Ungraded.CHECK_NOT_STARTED, NEEDS_NAMESPACES)
@@ -173,20 +157,15 @@ async def _run(job: CheckJob, place: CheckFolder) -> CheckGrade:
         input=_spec(job, place, env),
         cwd=place.copy,
         env=FIXED,
-        stdout=job.log,
-        stderr=job.log,
+        stdout=log,
+        stderr=log,
         marker=trial.marker,
-        limits=Limits(
-            grace_s=0,  # neither a check nor the programs it started have anything to save
-            sweep_s=0,
-            output_limit_bytes=OUTPUT_BYTES,
-            max_processes=MAX_PROCESSES,
-        ),
+        limits=LIMITS,
         sandbox=plan,
     )
     end = await supervise(spec, timeout_s=job.timeout_s)
-    found = await to_thread.run_sync(_collect, job, end.answer)
-    grade = _grade(end, found, timeout_s=job.timeout_s)
+    answer, printed_bytes = await to_thread.run_sync(_collect, log, end.answer)
+    grade = _grade(end, answer, printed_bytes=printed_bytes, timeout_s=job.timeout_s)
     if grade.ungraded in _FAILED and task.rule.failed_is_zero:
         grade = CheckGrade(score=0.0, notes=(*grade.notes, "which is a score of 0 by the suite's rule"))
     notes = [*grade.notes, *(f"not in the check's copy: {one}" for one in left_out)]
@@ -208,11 +187,9 @@ def _visible(trial: GradeJob) -> tuple[Path, ...]:
 def _places(trial: GradeJob, place: CheckFolder) -> Iterator[Mount]:
     """Yield what the check sees at paths that the task or its verifier states."""
     task, transcript = trial.task, trial.evidence.transcript
-    if task.workspace_path:
-        yield Mount(source=str(place.copy), target=task.workspace_path, writable=True)
-    yield from (Mount(source=str(one.source), target=one.path) for one in task.shown)
-    kept = ((place.copy / HOME_FOLDERS / name, place.home / name) for name in task.home_folders)
-    yield from (Mount(source=str(one), target=str(at), writable=True) for one, at in kept if one.is_dir())
+    for mount in task_places(task, place.copy, str(place.home)):
+        if not mount.writable or Path(mount.source).is_dir():  # an agent can remove a folder of its home
+            yield mount
     if task.transcript_path and transcript.exists():
         yield Mount(source=str(transcript.absolute()), target=task.transcript_path)
     if isinstance(task.verifier, RewardVerifier):
@@ -228,17 +205,17 @@ def _environment(ours: Mapping[str, str], place: CheckFolder, *, timezone: str) 
 
 
 def _prepare(job: CheckJob, place: CheckFolder) -> tuple[str, ...]:
-    archive, verifier = job.trial.evidence.workspace, job.task.verifier
+    archive, verifier = job.trial.evidence.workspace, job.trial.task.verifier
     left_out = restore_workspace(archive, place.copy, before_each=from_thread.check_cancelled)
-    replace_files(place.copy, (*job.task.check_files, *_service_files(job.trial)))
+    replace_files(place.copy, (*job.trial.task.check_files, *_service_files(job.trial)))
     for folder in (place.home, place.temporary):
         folder.mkdir(mode=0o700)
     if isinstance(verifier, RewardVerifier):
         copytree(verifier.folder, place.folder / "tests", symlinks=True)
         (place.folder / "logs" / "verifier").mkdir(parents=True, mode=0o700)
     for folder in (place.home, place.temporary, place.copy, place.folder):
-        os.utime(folder, (job.now, job.now))
-    job.log.unlink(missing_ok=True)
+        os.utime(folder, (job.trial.now, job.trial.now))
+    job.trial.evidence.check_log.unlink(missing_ok=True)
     return left_out
 
 
@@ -250,7 +227,9 @@ def _service_files(trial: GradeJob) -> Iterator[WorkspaceFile]:
 
 
 def _spec(job: CheckJob, place: CheckFolder, env: Mapping[str, str]) -> str:
-    task, trial = job.task, job.trial
+    task, trial = job.trial.task, job.trial
+    # programs may use the real path, which differs below a link such as /tmp on macOS
+    paths = {trial.workspace, os.path.realpath(trial.workspace)} if trial.workspace else ()
     spec = {
         "env": dict(env),
         "code": task.automated_checks or "",
@@ -260,12 +239,9 @@ def _spec(job: CheckJob, place: CheckFolder, env: Mapping[str, str]) -> str:
         "transcript": trial.evidence.transcript.absolute(),
         "chat": trial.evidence.chat.absolute(),
         "transcript_length": trial.transcript_length,
-        # programs may use the real path, which differs below a link such as /tmp on macOS
-        "workspace": sorted({trial.workspace, os.path.realpath(trial.workspace)}, reverse=True)
-        if trial.workspace
-        else [],
+        "workspace": sorted(paths, reverse=True),
         "copy": task.workspace_path or str(place.copy),
-        "now": job.now,
+        "now": job.trial.now,
         "timeout_s": job.timeout_s,
     }
     return json.dumps(spec, default=str)  # of a path
@@ -279,19 +255,15 @@ def _verifier_spec(verifier: Verifier) -> dict[str, object]:
             return asdict(verifier)
 
 
-def _collect(job: CheckJob, said: str) -> _Found:
-    """Parse an answer and tidy up the check's log. An unreadable answer or log counts as missing."""
-    begun, _, text = said.partition("\n")
-    answer = None
+def _collect(log: Path, said: str) -> tuple[Mapping[str, object] | None, int]:
+    """Return a check's answer and how many bytes it printed, and tidy up its log. What is unreadable is missing."""
+    answer, printed = None, 0
     with suppress(ValueError, RecursionError):
-        answer = json.loads(text)
-    if not isinstance(answer, dict):
-        answer = None
-    try:
-        printed = _tidy_log(job.log, str(answer.get("trace", "")) if answer else "")
-    except OSError:
-        printed = 0
-    return _Found(answer=answer, began=bool(begun), printed_bytes=printed)
+        answer = json.loads(said.partition("\n")[2])
+    answer = answer if isinstance(answer, dict) else None
+    with suppress(OSError):
+        printed = _tidy_log(log, str(answer.get("trace", "")) if answer else "")
+    return answer, printed
 
 
 def _tidy_log(log: Path, trace: str) -> int:
@@ -311,13 +283,13 @@ def _tidy_log(log: Path, trace: str) -> int:
     return printed
 
 
-def _grade(end: ProcessEnd, found: _Found, *, timeout_s: float) -> CheckGrade:
-    """Return the grade from the end of a check's processes and its answer."""
+def _grade(end: ProcessEnd, answer: Mapping[str, object] | None, *, printed_bytes: int, timeout_s: float) -> CheckGrade:
+    """Return the grade from the end of a check's processes and its answer, before which it says that it has begun."""
     why, note = Ungraded.CHECK_DIED, f"the check {_manner(end, timeout_s)} and gave no answer"
     match end.reason:
         case EndReason.NOT_STARTED:
             why, note = Ungraded.CHECK_NOT_STARTED, f"the check's process could not be started: {end.error}"
-        case _ if found.printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # also afterwards
+        case _ if printed_bytes > OUTPUT_BYTES or end.reason is EndReason.OUTPUT_LIMIT:  # also afterwards
             why, note = Ungraded.CHECK_LIMIT, f"the check printed more than {OUTPUT_BYTES // 1024**2} MiB"
         case EndReason.RESOURCE_LIMIT:
             why, note = Ungraded.CHECK_LIMIT, f"the check had more than {MAX_PROCESSES} processes and threads at once"
@@ -325,10 +297,10 @@ def _grade(end: ProcessEnd, found: _Found, *, timeout_s: float) -> CheckGrade:
             why, note = Ungraded.CHECK_TIMED_OUT, f"the check took longer than {timeout_s:g} s"
         case EndReason.GUARDIAN_LOST:
             note = "the process that watches over the check died with it"
-        case EndReason.EXITED if not found.began:
+        case EndReason.EXITED if not end.answer:
             why, note = Ungraded.CHECK_NOT_STARTED, f"the check's process {_manner(end, timeout_s)} at its start"
-        case EndReason.EXITED if end.exit_code == 0 and found.answer is not None:
-            return _read_grade(found.answer)
+        case EndReason.EXITED if end.exit_code == 0 and answer is not None:
+            return _read_grade(answer)
     return _ungraded(why, note)
 
 

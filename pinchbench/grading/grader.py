@@ -6,11 +6,11 @@ import os
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from anyio import CapacityLimiter, create_task_group, move_on_after, to_thread
+from anyio import CapacityLimiter, amap, gather, move_on_after, to_thread
 
 from pinchbench.grading.checks import CheckJob, run_check
 from pinchbench.grading.judge.kept_replies import keep_replies
@@ -144,19 +144,20 @@ class Grader:
 
         Only a cancellation raises, after all processes are dead.
         """
-        parts = _Parts()
         wants = job.task.grading_type
+        check: CheckGrade | None = None
+        judge: JudgeGrade | None = None
         try:
             if wants is GradingType.HYBRID and job.task.rule.judge_gate:
-                await self._check(job, parts)
-                if parts.check is not None and parts.check.score is not None and not is_gated(job.task, parts.check):
-                    await self._ask_judges(job, parts)
+                check = await self._check(job)
+                if check.score is not None and not is_gated(job.task, check):
+                    judge = await self._ask_judges(job)
+            elif wants is GradingType.HYBRID:
+                check, judge = await gather(self._check(job), self._ask_judges(job))
+            elif wants is GradingType.LLM_JUDGE:
+                judge = await self._ask_judges(job)
             else:
-                async with create_task_group() as group:
-                    if wants is not GradingType.LLM_JUDGE:
-                        group.start_soon(self._check, job, parts)
-                    if wants is not GradingType.AUTOMATED:
-                        group.start_soon(self._ask_judges, job, parts)
+                check = await self._check(job)
         except Exception:  # noqa: BLE001 - a bug in the grader must not affect other trials
             note = traceback.format_exc()[-MAX_NOTE:]
             return Grade(
@@ -168,36 +169,26 @@ class Grader:
                 digest=job.task.digest,
                 graded_at=time.time(),
             )
-        grade = combine(job.key, job.task, check=parts.check, judge=parts.judge, graded_at=time.time())
+        grade = combine(job.key, job.task, check=check, judge=judge, graded_at=time.time())
         missing = tuple(f"not in the kept workspace: {one}" for one in job.not_kept)
         return replace(grade, attempt=job.attempt, notes=(*grade.notes, *missing))
 
-    async def _check(self, job: GradeJob, parts: _Parts) -> None:
+    async def _check(self, job: GradeJob) -> CheckGrade:
         limit_s = job.task.verifier.limit_s if job.task.verifier is not None else 0.0
         timeout_s = max(job.timeout_s, MIN_CHECK_S, limit_s)
         check = CheckJob(trial=job, scratch=self._scratch, timeout_s=timeout_s, sandbox=self._sandbox)
         async with self._checks:
-            parts.check = await run_check(check)
+            return await run_check(check)
 
-    async def _ask_judges(self, job: GradeJob, parts: _Parts) -> None:
+    async def _ask_judges(self, job: GradeJob) -> JudgeGrade:
         if not self._judges:
-            parts.judge = NO_JUDGE
-            return
+            return NO_JUDGE
         try:
             ask = partial(make_question, job.task, job.evidence, transcript_length=job.transcript_length)
             question = await to_thread.run_sync(ask)
         except OSError as error:
-            parts.judge = JudgeGrade(ungraded=Ungraded.EVIDENCE_LOST, notes=(f"the evidence can't be read: {error}",))
-            return
-        grades: dict[int, JudgeGrade] = {}
-
-        async def ask_one(number: int, judge: Judge) -> None:
-            grades[number] = await self._ask_judge(judge, question, job.evidence)
-
-        async with create_task_group() as group:
-            for number, judge in enumerate(self._judges):
-                group.start_soon(ask_one, number, judge)
-        parts.judge = mean_grade([grades[number] for number in sorted(grades)])
+            return JudgeGrade(ungraded=Ungraded.EVIDENCE_LOST, notes=(f"the evidence can't be read: {error}",))
+        return mean_grade(await amap(lambda judge: self._ask_judge(judge, question, job.evidence), self._judges))
 
     async def _ask_judge(self, judge: Judge, question: Question, evidence: Evidence) -> JudgeGrade:
         judgement = await judge.grade(question)
@@ -212,11 +203,3 @@ class Grader:
 def _finish_log(evidence: Evidence, secrets: tuple[str, ...]) -> dict[str, str]:
     mask_file(evidence.check_log, secrets)
     return digests_of([evidence.check_log])
-
-
-@dataclass(slots=True)
-class _Parts:
-    """The results of the check and the judge."""
-
-    check: CheckGrade | None = None
-    judge: JudgeGrade | None = None

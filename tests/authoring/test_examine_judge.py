@@ -19,7 +19,7 @@ from pinchbench.authoring.examine_judge import PLANTED_FILE, Material, probe_que
 from pinchbench.authoring.template import write_skeleton
 from pinchbench.cli.selected_tasks import with_solutions
 from pinchbench.grading.judge.prompt import PROMPT_VERSION, Question
-from pinchbench.grading.judge.shown_files import FileView
+from pinchbench.grading.judge.question_blocks import FileView
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.timeline import Ability
 from pinchbench.results.judge_certificate import Probe, certificate_path

@@ -232,7 +232,7 @@ class TestPaths:
     )
     def test_only_whole_paths_are_put_right(self, text: str, reported: str) -> None:
         event = {"a": text, "b": [{"c": [text, 1, None]}]}
-        check_child._localiser(["/ws/task", "/private/ws/task"], "/copy")(event)
+        check_child.localiser(["/ws/task", "/private/ws/task"], "/copy")(event)
         assert event == {"a": reported, "b": [{"c": [reported, 1, None]}]}
 
 
@@ -443,7 +443,7 @@ class TestTheSameEvidenceGetsTheSameGrade:
             job = replace(first, trial=trial)
             with fail_after(60):
                 grade = await run_check(job)
-            said = job.log.read_text("utf-8")
+            said = job.trial.evidence.check_log.read_text("utf-8")
             assert grade.ungraded is None, (grade, said)
             seen.add((repr(replace(grade, cpu_s=0, duration_s=0)), said))
         [(_, said)] = [*seen]
@@ -474,7 +474,7 @@ class TestTheSameEvidenceGetsTheSameGrade:
                 for job in jobs:
                     group.start_soon(one, job)
         assert [grade.score for grade in grades] == [1, 1, 1]
-        assert len({job.log.read_text("utf-8") for job in jobs}) == 1
+        assert len({job.trial.evidence.check_log.read_text("utf-8") for job in jobs}) == 1
 
     async def test_a_place_that_somebody_keeps_is_named(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(checks, "REMOVE_LIMIT_S", 0.1)

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -493,8 +494,8 @@ for number in range(3, 5000):
 )
 def test_no_end_but_a_clean_one_brings_an_answer(end: ProcessEnd, why: Ungraded) -> None:
     answer = {"kind": "scored", "score": 1.0, "breakdown": {}, "notes": []}
-    found = checks._Found(answer=answer, began=True, printed_bytes=0)
-    assert checks._grade(end, found, timeout_s=1).ungraded is why
+    end = replace(end, answer="begun\n")
+    assert checks._grade(end, answer, printed_bytes=0, timeout_s=1).ungraded is why
 
 
 @pytest.mark.parametrize(

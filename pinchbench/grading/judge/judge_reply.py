@@ -89,10 +89,8 @@ def median_verdict(verdicts: Sequence[Verdict]) -> tuple[Verdict, float]:
     """Merge votes: return the median of the totals, and the difference between the largest and the smallest.
 
     Each criterion gets the median of the votes that score it. The notes are those of the vote nearest to the median,
-    the remarks those of all votes. Raises ValueError if there are no votes.
+    the remarks those of all votes. There must be at least one.
     """
-    if not verdicts:
-        raise ValueError("there is no verdict to merge")
     totals = [verdict.total for verdict in verdicts]
     total = statistics.median(totals)
     names = dict.fromkeys(name for verdict in verdicts for name in verdict.scores)

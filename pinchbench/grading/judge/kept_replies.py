@@ -84,14 +84,8 @@ class KeptReply(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def cache_key(question: Question, schema: Mapping[str, object], *, endpoint: Mapping[str, object], vote: int) -> str:
     """Return a SHA-256 over everything that shapes a reply: endpoint, schema, question and the vote's number."""
-    parts = {
-        "prompt_version": PROMPT_VERSION,
-        "endpoint": endpoint,
-        "schema": schema,
-        "system": question.system,
-        "message": question.message,
-        "vote": vote,
-    }
+    asked = {"system": question.system, "message": question.message, "vote": vote}
+    parts = {"prompt_version": PROMPT_VERSION, "endpoint": endpoint, "schema": schema, **asked}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING
 
 from pinchbench.files.archive import KeptFile, NoText, kept_texts, text_of
 from pinchbench.grading.judge.criteria import Criterion, read_criteria
-from pinchbench.grading.judge.question_blocks import Block, BlockPart, choose_mark, one_line, render
-from pinchbench.grading.judge.shown_files import FileView, is_others_work, view_files
+from pinchbench.grading.judge.question_blocks import (
+    Block,
+    BlockPart,
+    FileView,
+    choose_mark,
+    is_others_work,
+    one_line,
+    render,
+    view_files,
+)
 from pinchbench.grading.judge.shown_transcript import view_chat, view_transcript
 from pinchbench.model.task import Turn
 from pinchbench.openclaw.sessions import read_lines

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import CapacityLimiter, create_task_group, to_thread
+from anyio import CapacityLimiter, amap, to_thread
 from msgspec import UNSET
 
 from pinchbench.grading.judge.judge_reply import UnreadableReplyError, median_verdict, read_reply
@@ -65,15 +65,8 @@ class Judge:
         Failures are reported in the grade. Only a cancellation raises, after the endpoint has ended its calls.
         """
         schema = response_schema(question)
-        cast: dict[int, Vote] = {}
-
-        async def vote(number: int) -> None:
-            cast[number] = await self._vote(question, schema, number)
-
-        async with create_task_group() as group:
-            for number in range(1, (votes or self._votes) + 1):
-                group.start_soon(vote, number)
-        in_order = tuple(cast[number] for number in sorted(cast))
+        numbers = range(1, (votes or self._votes) + 1)
+        in_order = tuple(await amap(partial(self._vote, question, schema), numbers))
         grade = count_votes(in_order, model=self._endpoint.model, cut=question.cut)
         return Judgement(grade=replace(grade, certificate=self._certificate or UNSET), votes=in_order)
 

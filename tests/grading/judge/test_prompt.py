@@ -13,7 +13,7 @@ from judge_questions import USAGE, Event, blocks_of, called, file, mark_of, mess
 from pinchbench.grading.judge.criteria import Criterion
 from pinchbench.grading.judge.judge_reply import UnreadableReplyError, read_reply
 from pinchbench.grading.judge.prompt import Question, ask, ask_again, response_schema
-from pinchbench.grading.judge.shown_files import FileView
+from pinchbench.grading.judge.question_blocks import FileView
 from pinchbench.grading.judge.shown_transcript import CHAT_CHARS
 from pinchbench.model.task import Turn, WorkspaceFile
 from pinchbench.model.timeline import Ability, Advance, ChatMessage

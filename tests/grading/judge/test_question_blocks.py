@@ -4,7 +4,7 @@ import pytest
 
 from judge_questions import blocks_of, file, task
 from pinchbench.grading.judge.prompt import ask
-from pinchbench.grading.judge.shown_files import FILE_CHARS, FILE_NAMES, FILES_CHARS, is_others_work
+from pinchbench.grading.judge.question_blocks import FILE_CHARS, FILE_NAMES, FILES_CHARS, is_others_work
 
 
 def test_words_and_lines_of_the_agents_files_are_counted_where_their_end_is_known() -> None:
