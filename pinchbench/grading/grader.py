@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
 
 
-AUTOMATED = "automated"
-LLM_JUDGE = "llm_judge"
-
-
 def combine(
     key: TrialKey, task: Task, *, check: CheckGrade | None, judge: JudgeGrade | None, graded_at: float
 ) -> Grade:
@@ -87,7 +83,7 @@ def _parts(
     if is_gated(task, check):
         note = f"the judge counts as 0: the check gives less than {task.rule.judge_gate:g}"
         judge = JudgeGrade(score=0.0, notes=(note,))
-    for name, part in ((AUTOMATED, check), (LLM_JUDGE, judge)):
+    for name, part in ((GradingType.AUTOMATED, check), (GradingType.LLM_JUDGE, judge)):
         if part is not None:
             yield name, task.grading_weights[name] if task.grading_type is GradingType.HYBRID else 1.0, part
 

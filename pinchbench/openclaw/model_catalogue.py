@@ -97,7 +97,7 @@ class Catalogue:
         if known is None:
             what = f"this OpenClaw has no provider {provider}"
             if close := difflib.get_close_matches(provider, self.providers, MOST_SUGGESTIONS, 0.7):
-                return f"{what}; did you mean {_either(close)}?"
+                return f"{what}; did you mean {' or '.join(close)}?"
             return (
                 f"{what}; if {provider} is a server of yours, say where it is with --base-url http://HOST:PORT/v1, or"
                 " name it under `endpoints` in pinchbench.yaml."
@@ -105,7 +105,7 @@ class Catalogue:
         if not known.models or name in known.models:
             return ""
         close = difflib.get_close_matches(name, sorted(known.models), MOST_SUGGESTIONS, 0.6) or sorted(known.models)
-        meant = _either([f"{provider}/{one}" for one in close[:MOST_SUGGESTIONS]])
+        meant = " or ".join(f"{provider}/{one}" for one in close[:MOST_SUGGESTIONS])
         return f"this OpenClaw knows no model {name} of {provider}; did you mean {meant}?"
 
     def _without_provider(self, name: str, endpoints: Mapping[str, Endpoint]) -> str:
@@ -114,7 +114,7 @@ class Catalogue:
         having = [f"{one}/{name}" for one, at in endpoints.items() if not at.models or name in at.models]
         having += [one for one in known if name in one.split("/", 1)]
         having = having or [names[one] for one in difflib.get_close_matches(name, names, MOST_SUGGESTIONS, 0.8)]
-        meant = _either(having[:MOST_SUGGESTIONS] or ["anthropic/claude-sonnet-4-6"])
+        meant = " or ".join(having[:MOST_SUGGESTIONS] or ["anthropic/claude-sonnet-4-6"])
         what = "model" if name in self.providers else "provider"
         return (
             f"it names no {what}; write PROVIDER/MODEL, such as {meant}, or ENDPOINT/MODEL with an endpoint of"
@@ -126,10 +126,6 @@ def names_provider(model: str) -> bool:
     """Return whether a model is written as `provider/name`."""
     provider, _, name = model.partition("/")
     return bool(provider and name)
-
-
-def _either(names: list[str]) -> str:
-    return " or ".join(names)
 
 
 def read_catalogue(program: Path | None) -> Catalogue:

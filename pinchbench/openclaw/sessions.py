@@ -1,4 +1,7 @@
-"""OpenClaw's session stores, JSONL files and SQLite, behind one Protocol."""
+"""OpenClaw's session stores, JSONL files and SQLite, and one for sessions that are in either.
+
+The methods of all three are the same, as `AnyStore` describes them. An event is a raw JSON line without its newline.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import os
 import sqlite3
 import stat
 from contextlib import ExitStack, closing, suppress
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import zstandard
 from anyio import current_time, to_thread
@@ -56,23 +59,7 @@ class TranscriptLimitError(OSError):
 
 
 Copy: TypeAlias = "Callable[[bytes], object]"
-
-
-class SessionStore(Protocol):
-    """The store of one session's events. An event is a raw JSON line without its newline."""
-
-    async def poll(self) -> list[bytes]:
-        """Return the events added since the last poll. No event is lost on cancellation."""
-
-    def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
-        """Iterate over all events from the beginning; None if the session is not in this store. Blocks.
-
-        `copy` is called with each event in full, and with a newline. Of an event longer than `MAX_EVENT_BYTES`, only
-        the first `HEAD_BYTES` are yielded, so that memory use stays bounded.
-        """
-
-    async def close(self) -> None:
-        """Close open files."""
+SessionStore: TypeAlias = "JsonlStore | SqliteStore | AnyStore"
 
 
 class JsonlStore:
@@ -105,7 +92,7 @@ class JsonlStore:
 
 
 def read_lines(path: Path, copy: Copy | None = None, *, within: Path | None = None) -> Iterator[bytes]:
-    """Iterate over the lines of a transcript file, as in `SessionStore.lines`. Blocks. Raises OSError."""
+    """Iterate over the lines of a transcript file, as in `AnyStore.lines`. Blocks. Raises OSError."""
     splitter = _splitter()
     with open_regular(path, within=within) as file:
         while chunk := file.read(READ_BYTES):
@@ -357,7 +344,7 @@ class AnyStore:
         agent = state_dir / "agents" / agent_id
         self.kind = ""  # `jsonl` or `sqlite`, once `lines` has found the session
         self._lock = agent / "sessions" / f"{session_id}.jsonl.lock"
-        self._stores: dict[str, SessionStore] = {
+        self._stores: dict[str, JsonlStore | SqliteStore] = {
             "jsonl": JsonlStore(agent / "sessions" / f"{session_id}.jsonl", within=state_dir),
             "sqlite": SqliteStore(
                 agent / "agent" / "openclaw-agent.sqlite",
@@ -366,10 +353,13 @@ class AnyStore:
                 links=None if links is None else links / hashlib.sha256(session_id.encode()).hexdigest()[:32],
             ),
         }
-        self._followed: tuple[SessionStore, ...] = tuple(self._stores.values())
+        self._followed: tuple[JsonlStore | SqliteStore, ...] = tuple(self._stores.values())
 
     async def poll(self) -> list[bytes]:
-        """Return the new events of either store. After the first events, only their store is polled."""
+        """Return the events added since the last poll; no event is lost on cancellation.
+
+        After the first events, only their store is polled.
+        """
         for store in self._followed:
             if lines := await store.poll():
                 self._followed = (store,)
@@ -385,7 +375,11 @@ class AnyStore:
         return _stat(self._lock)[0] != 0
 
     def lines(self, copy: Copy | None = None) -> Iterator[bytes] | None:
-        """Iterate over all events, and set `kind`; None if neither store contains the session. Blocks."""
+        """Iterate over all events from the beginning, and set `kind`; None if neither store has the session. Blocks.
+
+        `copy` is called with each event in full, and with a newline. Of an event longer than `MAX_EVENT_BYTES`, only
+        the first `HEAD_BYTES` are yielded, so that memory use stays bounded.
+        """
         for kind, store in self._stores.items():
             if (lines := store.lines(copy)) is not None:
                 self.kind = kind
