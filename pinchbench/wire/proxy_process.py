@@ -27,7 +27,6 @@ from pinchbench.wire.playback import Playback
 from pinchbench.wire.proxy import Proxy
 from pinchbench.wire.recording import RecordingWriter
 from pinchbench.wire.transport import serve_clients
-from pinchbench.wire.tunnel import Tunnel
 from pinchbench.wire.wire_messages import (
     LOST,
     Answered,
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from anyio.abc import SocketListener, SocketStream, TaskGroup
     from anyio.streams.stapled import MultiListener
 
-    from pinchbench.wire.tunnel import Certificate
+    from pinchbench.wire.tunnel import Tunnel
 
 
 LOG = logging.getLogger(__name__)
@@ -111,7 +110,9 @@ class _Server:
         """Listen for clients that ask the provider at its own address, if it has one."""
         if not (host := self._configure.provider.host):
             return ready
-        certificate = await to_thread.run_sync(_certificate, host)
+        from pinchbench.wire.tunnel import Certificate, Tunnel  # noqa: PLC0415 - with a library that few runs need
+
+        certificate = await to_thread.run_sync(Certificate, host)
         listener = await create_tcp_listener(local_host="127.0.0.1")
         group.start_soon(_listen, listener, Tunnel(proxy, certificate))
         # The way out of an empty network leads here, so that nothing else can be reached through it.
@@ -175,12 +176,6 @@ class _Server:
                 for token in proxy.tokens:
                     group.start_soon(partial(proxy.release, token))
         await proxy.close()
-
-
-def _certificate(host: str) -> Certificate:
-    from pinchbench.wire.tunnel import Certificate  # noqa: PLC0415 - a library that few runs need
-
-    return Certificate(host)
 
 
 async def _listen(listener: SocketListener | MultiListener[SocketStream], tunnel: Tunnel) -> None:
