@@ -354,11 +354,8 @@ def _name(key: object) -> str:
 
 def _free(name: str, taken: Mapping[str, float]) -> str:
     """Return the name, with a number appended if another key has the same text by now."""
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name} ({number})"
-    return free
+    names = (f"{name} ({number})" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(one for one in names if one not in taken)
 
 
 def _import_clock() -> Callable[..., AbstractContextManager[object]]:

@@ -133,20 +133,15 @@ class Progress:
         self.complaints = ComplaintReader()
 
     def output(self, path: Path, line: str) -> None:
-        """Process a line of stdout or stderr."""
+        """Process a line of stdout or stderr, and report a rate limit or a retry that stderr is about."""
         if path.stem == "stderr":
-            self._read_stderr(line)
+            reader, retry = self.complaints, self.complaints.retry
+            reader.feed(line, time.time())
+            self._report_limits()
+            if reader.retry is not None and reader.retry is not retry:
+                self.events.waits(str(reader.retry), reader.retry.delay_s)
         if self.events.wants_output:
             self.events.output(path.stem, line)
-
-    def _read_stderr(self, line: str) -> None:
-        """Process a line of stderr, and report a rate limit or a retry that it is about."""
-        reader = self.complaints
-        retry = reader.retry
-        reader.feed(line, time.time())
-        self._report_limits()
-        if reader.retry is not None and reader.retry is not retry:
-            self.events.waits(str(reader.retry), reader.retry.delay_s)
 
     def event(self, session: Session, line: bytes) -> None:
         """Process a line of the transcript."""

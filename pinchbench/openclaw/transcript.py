@@ -155,7 +155,11 @@ class ComplaintReader:
 
     def _feed_call(self, line: str, at: float) -> None:
         if call := _FAILED_CALL.search(line):
-            self._failed_call((call[2] or call[1]).strip())
+            words = (call[2] or call[1]).strip()
+            cause = f" ({self._connection})" if self._connection and self._connection not in words else ""
+            rate_limits = self.complaints.rate_limits + is_rate_limit(words)
+            self._set(provider=f"{words[:MAX_WORDS]}{cause}", rate_limits=rate_limits)
+            self._connection = ""
             self._failed_at = math.floor(at * 1000) / 1000  # in milliseconds, like OpenClaw's timestamps
         elif connection := _NO_CONNECTION.search(line):
             self._connection = connection[1]
@@ -172,12 +176,6 @@ class ComplaintReader:
         if at >= self._failed_at:
             self._connection, self.retry = "", None
             self._set(provider="")
-
-    def _failed_call(self, words: str) -> None:
-        cause = f" ({self._connection})" if self._connection and self._connection not in words else ""
-        rate_limits = self.complaints.rate_limits + is_rate_limit(words)
-        self._set(provider=f"{words[:MAX_WORDS]}{cause}", rate_limits=rate_limits)
-        self._connection = ""
 
 
 MAX_CWDS = 20

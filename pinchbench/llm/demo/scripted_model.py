@@ -8,6 +8,8 @@ from collections import Counter
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from itertools import takewhile
+from operator import eq
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -118,11 +120,7 @@ def count_tokens(value: object) -> int:
 
 def count_cached_tokens(messages: Sequence[object], previous: Sequence[object]) -> int:
     """Return the tokens of the messages with which both conversations begin, like a provider's prompt cache."""
-    shared = 0
-    for message, earlier in zip(messages, previous, strict=False):
-        if message != earlier:
-            break
-        shared += 1
+    shared = sum(1 for _ in takewhile(bool, map(eq, messages, previous)))
     return count_tokens(list(messages[:shared]))
 
 

@@ -120,20 +120,15 @@ async def ensure_shared(
         await add_agent(openclaw, home.env, home.agent_id, model, link)
         await to_thread.run_sync(_make_room, link)
         return home
-    _check_model(existing, home, model)
-    if not remembers and existing.get("workspace") != str(link):
-        await _set_workspace(openclaw, home, agents)
-    return home
-
-
-def _check_model(agent: Json, home: SharedHome, model: str) -> None:
-    """Reject an agent with another model, since the results would name a model that never ran."""
-    listed = agent.get("model")
-    if isinstance(listed, str) and listed and listed != model:
+    listed = existing.get("model")
+    if isinstance(listed, str) and listed and listed != model:  # the results would name a model that never ran
         raise OpenClawError(
             f"The agent {home.agent_id} exists in your OpenClaw with the model {listed}, not {model}."
             f" Remove it with `{home.openclaw.by_hand('agents', 'delete', home.agent_id)}` and run this again."
         )
+    if not remembers and existing.get("workspace") != str(link):
+        await _set_workspace(openclaw, home, agents)
+    return home
 
 
 def _make_room(link: Path) -> None:
