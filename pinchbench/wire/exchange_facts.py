@@ -180,7 +180,8 @@ def _read_stream(protocol: Protocol, chunks: Sequence[Chunk], reply: ReplyBuilde
             return data
         reply.at_s, data = event.at_s, event.data
         value = parse(data)
-        is_broken = value is None and data.strip() not in (b"", b"null")
+        # proxies end streams of other protocols with the mark of chat completions, too
+        is_broken = value is None and data != OpenAIChat.end_mark and data.strip() not in (b"", b"null")
         if isinstance(value, dict):
             reply.error = error_in(value) or reply.error
             protocol.read_event(value, reply)

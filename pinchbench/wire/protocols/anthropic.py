@@ -60,6 +60,8 @@ class AnthropicMessages(Protocol):
                 reply.add_reasoning(piece_at(delta, "thinking"))
                 if text_at(delta, "type") == "input_json_delta":
                     reply.call(index).update(arguments=piece_at(delta, "partial_json"))
+            case "content_block_stop":
+                reply.end_call(index)
             case "message_delta":
                 _stop(object_at(event, "delta"), reply)
                 _report_usage(object_at(event, "usage"), reply)
@@ -107,7 +109,9 @@ def _read_block(block: Object, index: object, reply: ReplyBuilder, *, is_start: 
     elif kind in CALLS:
         # At the start of a streamed call the input is an empty object, which is no part of the arguments.
         said = "" if is_start and not block.get("input") else json_text(block.get("input"))
-        reply.call(index).update(call_id=text_at(block, "id"), name=text_at(block, "name"), arguments=said)
+        call = reply.call(index)
+        call.update(call_id=text_at(block, "id"), name=text_at(block, "name"), arguments=said)
+        call.is_open = is_start
     elif kind and kind not in THINKING:
         reply.attachments.append(attachment_of(block))
 

@@ -10,7 +10,7 @@ import msgspec
 from pinchbench.wire.exchange import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 # What can be read here, and so what the wire lets OpenClaw ask for; others are not in the standard library.
 READABLE = frozenset({"gzip", "x-gzip", "deflate"})
@@ -89,24 +89,31 @@ MAX_LINE_BYTES = 64 * 1024 * 1024  # a longer line is no event of a model
 def events(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
     """Split a reply into the data of its events, each with the time of the chunk that completed it.
 
-    Comments and fields other than `data` are left out.
+    Comments and other fields are left out, but what an event named `error` says is one, whatever its form.
 
     Lines end in LF, CRLF or CR. Unlike the standard says, an event at the end counts without its blank line: some
     servers leave it out, and cut JSON differs from whole JSON anyway.
     """
     data: list[bytes] = []
-    at_s = 0.0
+    at_s, is_error = 0.0, False
     for at_s, line in _lines(chunks):
         if not line:
             if data:
-                yield Chunk(at_s=at_s, data=b"\n".join(data))
-                data = []
+                yield _event(at_s, data, is_error=is_error)
+            data, is_error = [], False
             continue
         name, _, value = line.partition(b":")
         if name == b"data":
             data.append(value.removeprefix(b" "))
+        elif name == b"event":
+            is_error = value.strip() == b"error"
     if data:
-        yield Chunk(at_s=at_s, data=b"\n".join(data))
+        yield _event(at_s, data, is_error=is_error)
+
+
+def _event(at_s: float, data: Sequence[bytes], *, is_error: bool) -> Chunk:
+    said = b"\n".join(data)
+    return Chunk(at_s=at_s, data=b'{"error": %b}' % said if is_error and b'"error"' not in said else said)
 
 
 def json_lines(chunks: Iterable[Chunk]) -> Iterator[Chunk]:

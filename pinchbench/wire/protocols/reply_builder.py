@@ -25,10 +25,14 @@ BAD_CALL = "the form of a tool call is not that of the API"  # the server's doin
 
 @dataclass(kw_only=True, slots=True)
 class CallBuilder:
-    """A tool call whose arguments come in pieces. `name` is None until a server gives one, even if it is empty."""
+    """A tool call whose arguments come in pieces.
+
+    `name` is None until a server gives one, even if it is empty. `is_open` if the server has to say that it is whole.
+    """
 
     id: str = ""
     name: str | None = None
+    is_open: bool = False
     arguments: list[str] = field(default_factory=list)
 
     def update(self, *, call_id: str = "", name: str | None = None, arguments: str = "") -> None:
@@ -94,6 +98,12 @@ class ReplyBuilder:
         found = (one for one in self._calls.values() if call_id and one.id == call_id)
         return next(found, None) or self.call(object())
 
+    def end_call(self, key: object) -> None:
+        """End the tool call of this key, if there is one; some servers begin another one with the same key."""
+        if call := self._calls.get(key):
+            call.is_open = False
+            self._calls = {object() if one is call else place: one for place, one in self._calls.items()}
+
     def name(self, *, model: str, response_id: str) -> None:
         """Take the names that a provider gives its reply; empty ones change nothing."""
         self.model = model or self.model
@@ -112,7 +122,7 @@ class ReplyBuilder:
             ToolCall(id=one.id, name=one.name or "", arguments=writable("".join(one.arguments)))
             for one in self._calls.values()
         )
-        is_bad = self.complete and any(one.name is None for one in self._calls.values())
+        is_bad = self.complete and any(one.name is None or one.is_open for one in self._calls.values())
         error = self.error or (BAD_CALL if is_bad else "")
         message = Message(
             role=Role.ASSISTANT,

@@ -5,6 +5,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.protocols.call_facts import Message, Role, Tool, ToolCall
+from pinchbench.wire.provider_fault import situation_of
 from wire.exchanges import MESSAGES, cut, exchange, sse
 
 REQUEST = {
@@ -122,3 +123,29 @@ def test_a_stream_without_its_last_event_is_complete_by_its_stop_reason() -> Non
 
     assert facts_of(exchange(MESSAGES, REQUEST, begin)).reply.complete
     assert not facts_of(exchange(MESSAGES, REQUEST, begin, end=ExchangeEnd.CUT)).reply.complete
+
+
+def blocks(*, indexes: tuple[int, ...], has_stops: bool = True) -> bytes:
+    events: list[object] = []
+    for number, index in enumerate(indexes):
+        block = {"type": "tool_use", "id": f"t{number}", "name": "x", "input": {}}
+        events.append({"type": "content_block_start", "index": index, "content_block": block})
+        delta = {"type": "input_json_delta", "partial_json": f'{{"a":{number}}}'}
+        events.append({"type": "content_block_delta", "index": index, "delta": delta})
+        events += [{"type": "content_block_stop", "index": index}] * has_stops
+    return sse(*events, {"type": "message_delta", "delta": {"stop_reason": "tool_use"}}, {"type": "message_stop"})
+
+
+def test_calls_of_one_index_are_kept_apart_and_need_an_end() -> None:
+    reply = facts_of(exchange(MESSAGES, REQUEST, blocks(indexes=(0, 0, 1)))).reply
+    assert reply.message is not None
+    assert [call.arguments for call in reply.message.tool_calls] == ['{"a":0}', '{"a":1}', '{"a":2}']
+    assert reply.complete
+
+    reply = facts_of(exchange(MESSAGES, REQUEST, blocks(indexes=(0,), has_stops=False))).reply
+    assert (reply.complete, situation_of(reply.error).is_models) == (False, False)
+
+
+def test_the_mark_of_chat_completions_changes_nothing() -> None:
+    reply = facts_of(exchange(MESSAGES, REQUEST, STREAM + sse(end="[DONE]"))).reply
+    assert (reply.complete, reply.error) == (True, "")

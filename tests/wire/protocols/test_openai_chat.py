@@ -227,6 +227,7 @@ def test_reasoning_is_read_in_the_forms_of_each_provider(said: object) -> None:
         (sse(delta({"content": "a"}), end="{oops") + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", False),
         (sse(delta({"content": "a"}), float("nan")) + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", False),
         (sse(delta({"content": "a"}), {"choices": [{"finish_reason": 1}]}, end="[DONE]"), "a", False),
+        (sse(delta({"content": "a"}, "stop")) + b"event: error\n" + sse({"message": "m"}, end="[DONE]"), "a", False),
         (sse(delta({"content": "a"}), end="null") + sse(delta({"content": "b"}, "stop"), end="[DONE]"), "ab", True),
     ],
 )
