@@ -97,11 +97,14 @@ def read_thread(read: Iterable[ReadExchange], session_ids: Collection[str]) -> T
     own = {_signature(facts) for facts, name in zip(every, named, strict=True) if name in session_ids}
     if not own and (first := next((facts for facts in every if facts.request.tools), None)):
         own = {_signature(first)}
-    steps = [
-        _step(one, name)
-        for one, name in zip(known, named, strict=True)
-        if name in session_ids or RUN in name or (not name and (not own or _signature(one.facts) in own))
-    ]
+    steps: list[Step] = []
+    for one, name in zip(known, named, strict=True):
+        step = _step(one, name)
+        if name in session_ids or RUN in name or (not name and (not own or _signature(one.facts) in own)):
+            steps.append(step)
+        elif not name and not step.tools:
+            last = {before.session: before for before in steps}
+            steps += [replace(step, session=key) for key, empty in last.items() if _replaces(step, empty)][:1]
     messages = [message for facts in every for message in facts.request.messages]
     texts = {message.text for message in messages if message.role is not Role.TOOL}
     replies = [facts.reply.message for facts in every if facts.reply.message is not None]
@@ -185,6 +188,17 @@ def _step(call: ReadExchange, session: str) -> Step:
         tools=frozenset(tool.name for tool in facts.request.tools),
         reply=facts.reply,
     )
+
+
+def _replaces(step: Step, empty: Step) -> bool:
+    """Return whether a step asks for a final answer in place of an empty one, without tools, as OpenClaw 2026.9.6 does.
+
+    Such a request does not name its session.
+    """
+    message = empty.reply.message
+    is_empty = message is None or not (message.text.strip() or message.tool_calls)
+    same = (step.turn, step.brought, step.replayed) == (empty.turn, empty.brought, empty.replayed)
+    return same and is_empty and step.replayed is not None
 
 
 def _of_gemini(text: str) -> str:

@@ -56,6 +56,9 @@ EVENT_KEYS = frozenset({"type", "id", "parentId", "timestamp", "version", "cwd",
 MESSAGE_KEYS = frozenset({"role", "content", "timestamp", "api", "provider", "model", "usage", "stopReason"}) | {
     *("responseId", "responseModel", "errorMessage", "toolCallId", "toolName", "details", "isError")
 }
+NO_ANSWER = flat(
+    "The tool run finished, but no final summary was produced. I did not repeat any completed actions."
+)  # what OpenClaw 2026.9.6 writes where a model's last replies are empty
 KNOWN_EVENTS = frozenset({"session", "model_change", "thinking_level_change", "compaction", "message"})
 PART_KEYS = {
     "text": frozenset({"type", "text", "textSignature"}),
@@ -324,6 +327,8 @@ class _Builder:
         """Keep what OpenClaw writes itself only where it repeats the model's words."""
         message = message_of(event)
         text = flat(text_of(message))
+        if text == NO_ANSWER:
+            return
         is_known = len(self.findings) < MAX_FINDINGS and any(text in flat(one) for one in self.thread.said)
         if not calls_of(message) and is_known:
             texts = [part for part in parts_of(message) if part.get("type") == "text"]

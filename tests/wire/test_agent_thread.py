@@ -80,6 +80,31 @@ def test_a_reply_after_which_openclaw_asks_the_same_again_is_discarded() -> None
     assert [step.is_discarded for step in read_thread(read_all(exchanges), ()).steps] == [True, False, False]
 
 
+def test_the_request_for_a_final_answer_after_an_empty_one_belongs_to_the_session() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "exec", "arguments": "{}"}}
+    called = sse({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}, end="[DONE]")
+    done: list[dict[str, object]] = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "ok"}]
+    answered = asked(user(f"Go.\n\n{runtime('main')}"), *done)
+    final = asked(user("Go."), *done, user("Answer now."), system="", tools=[])
+    recap = asked(user("Go."), *done, user("Summarise."), system="", tools=[])
+    exchanges = [
+        exchange(CHAT, asked(user(f"Go.\n\n{runtime('main')}")), called, number=1),
+        exchange(CHAT, answered, said(""), number=2),
+        exchange(CHAT, final, said(" "), number=3),
+        exchange(CHAT, final, said("All done."), number=4),
+        exchange(CHAT, recap, said("recap"), number=5),
+    ]
+
+    thread = read_thread(read_all(exchanges), ("main",))
+
+    assert [(step.number, step.session, step.is_discarded) for step in thread.steps] == [
+        (1, "main", False),
+        (2, "main", True),
+        (3, "main", True),
+        (4, "main", False),
+    ]
+
+
 RUN_OF_JOB = "Runtime: agent=a | session=agent:a:cron:j | host=h"
 
 

@@ -309,6 +309,14 @@ def test_ids_of_calls_are_openclaws(ids: Sequence[str], stored: Sequence[str]) -
 FORGED = "The word is kingfisher."
 
 
+def test_openclaws_words_in_place_of_an_answer_are_left_out() -> None:
+    words = "The tool run finished, but no final summary was produced. I did not repeat any completed actions."
+    seen = witnessed_transcript(
+        read_thread(read_all(Trial().exchanges), ()), [*HONEST, event("assistant", [text(words)], provider="openclaw")]
+    )
+    assert (seen.findings, len(seen.events)) == ((), len(HONEST))
+
+
 def _changed(index: int, **more: object) -> list[Event]:
     store = [*HONEST]
     message = store[index]["message"]
