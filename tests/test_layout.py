@@ -26,7 +26,7 @@ WITHOUT_A_FILE: Mapping[str, str] = {
     "openclaw/homes": "shared user_state",
     "process": "guardian_link spec",
     "process/guardian": "job_guard line process_tree resource_usage",
-    "publish/leaderboard": "leaderboard_api public_names",
+    "publish/leaderboard": "public_names",
     "report/export": "trial_rows",
     "report/html": "document task_rows trial_page",
     "results": "finished_run records task_trials totals",

@@ -131,7 +131,7 @@ def upload(*, run: str | None, register: bool, force: bool, dry_run: bool, outpu
     """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.files.user_data import bundled_tasks_dir
     from pinchbench.publish.leaderboard.account import read_account
-    from pinchbench.publish.leaderboard.sending import no_token, pack
+    from pinchbench.publish.leaderboard.sending import pack
     from pinchbench.results.finished_run import read_run
     from pinchbench.results.paths import find_run
     from pinchbench.results.verification import refuse_altered
@@ -150,7 +150,10 @@ def upload(*, run: str | None, register: bool, force: bool, dry_run: bool, outpu
     refuse_altered(files)
     account = read_account(os.environ)
     if not account.token and not dry_run:
-        say(no_token(past))
+        say(
+            "Not uploaded: there is no token for the leaderboard; get one with `pinchbench-async upload --register`,"
+            f" then: pinchbench-async upload {files.argument}"
+        )
         return
     parcel = pack(past, load_suite(bundled_tasks_dir()).suite, os.environ)
     if dry_run:
@@ -175,7 +178,7 @@ def _register(*, force: bool) -> None:
 
 
 def _show(parcel: PreparedUpload, account: Account) -> None:
-    from pinchbench.publish.leaderboard.leaderboard_api import common_headers, key_headers
+    from pinchbench.publish.leaderboard.sending import common_headers, key_headers
 
     names = ", ".join({**common_headers(), **key_headers(account)})
     say(f"POST {account.server}/api/results, {len(parcel.body)} bytes; headers: {names}.")
@@ -186,11 +189,11 @@ def _show(parcel: PreparedUpload, account: Account) -> None:
 
 
 def _send(parcel: PreparedUpload, account: Account, *, as_json: bool) -> None:
-    from pinchbench.publish.leaderboard.sending import outcome_words, send
+    from pinchbench.publish.leaderboard.sending import send
 
     say(f"Sending the result to the leaderboard at {account.server}.")  # takes up to two minutes
     taken = anyio.run(partial(send, parcel, account))
-    say(outcome_words(taken))
+    say(str(taken))
     if as_json:
         said = ("is_new", "status", "official", "rank", "percentile", "leaderboard_url")
         record = {name: getattr(taken, name) for name in said}

@@ -18,10 +18,10 @@ from pinchbench.errors import ConfigError, LeaderboardError, NotForTheLeaderboar
 from pinchbench.http_client import RetryPolicy
 from pinchbench.model.task import Suite
 from pinchbench.publish.leaderboard.account import Account, account_file, read_account
-from pinchbench.publish.leaderboard.leaderboard_api import MAX_ANSWER_BYTES, StoredResult
 from pinchbench.publish.leaderboard.sending import (
+    MAX_ANSWER_BYTES,
     PreparedUpload,
-    outcome_words,
+    StoredResult,
     pack,
     register,
     send,
@@ -61,7 +61,7 @@ async def test_a_result_is_sent_once_with_its_keys_in_headers(parcel: PreparedUp
     assert asked.headers["x-pinchbench-version"]
     assert (sent.is_new, sent.rank, sent.official) == (True, 3, True)
     assert sent.leaderboard_url == f"{server.url}/r/{parcel.submission_id}"
-    assert outcome_words(sent) == "The result is on the leaderboard as an official result, on rank 3 (percentile 87.5)."
+    assert str(sent) == "The result is on the leaderboard as an official result, on rank 3 (percentile 87.5)."
 
 
 FAULTS = [
@@ -171,7 +171,7 @@ async def test_a_run_that_was_sent_before_keeps_its_entry_whatever_has_been_grad
         again = await deliver(server, pack(read_run(run.files), suite, {}))
 
     assert [one.is_new for one in (first, again)] == [True, False]
-    assert "was on the leaderboard already" in outcome_words(again)
+    assert "was on the leaderboard already" in str(again)
     assert len(server.entries) == 1
 
 
