@@ -183,8 +183,7 @@ def unpacked(run: str, output_dir: Path) -> RunFiles | None:
     Raises AlteredRunError if the bundle is not as it was written, and ResultsError if it can't be unpacked or its run
     is there already.
     """
-    from pinchbench.publish.bundle.bundle_file import is_bundle, unpack_bundle
-    from pinchbench.publish.bundle.check_bundle import run_in
+    from pinchbench.publish.bundle.bundle_file import is_bundle, run_in, unpack_bundle
     from pinchbench.results.paths import RunFiles
 
     bundle = Path(run)

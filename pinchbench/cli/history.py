@@ -117,8 +117,7 @@ def verify(*, runs: tuple[str, ...], output_dir: Path, as_json: bool) -> None:
     taken_out    how many places of a bundle's files were overwritten before it was published
     problem      why the run can't be read; it has no other keys than run and state then
     """  # noqa: D301 - click keeps the lines after a \b as they are
-    from pinchbench.publish.bundle.bundle_file import is_bundle
-    from pinchbench.publish.bundle.check_bundle import check_bundle
+    from pinchbench.publish.bundle.bundle_file import check_bundle, is_bundle
     from pinchbench.results.paths import find_run, no_folder, runs_of
     from pinchbench.results.verification import State, check_run
 

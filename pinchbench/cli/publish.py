@@ -23,8 +23,7 @@ from pinchbench.report.text import many
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinchbench.publish.bundle.public_copy import Published
-    from pinchbench.publish.bundle.taken_out import TextRemover
+    from pinchbench.publish.bundle.public_copy import Published, TextRemover
     from pinchbench.publish.leaderboard.account import Account
     from pinchbench.publish.leaderboard.sending import PreparedUpload
     from pinchbench.results.finished_run import PastRun
@@ -81,7 +80,7 @@ def publish(
 def _remover(past: PastRun, take_out: tuple[str, ...], keep: tuple[str, ...]) -> TextRemover:
     from pinchbench.openclaw.homes.credentials import read_user_state
     from pinchbench.openclaw.homes.user_state import secrets_of
-    from pinchbench.publish.bundle.taken_out import TextRemover
+    from pinchbench.publish.bundle.public_copy import TextRemover
     from pinchbench.publish.leaderboard.public_names import private_names
 
     private = private_names(past, os.environ)

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from pinchbench.cli.again import unpacked
 from pinchbench.publish.bundle.bundle_file import write_bundle
-from pinchbench.publish.bundle.public_copy import copy_publicly
-from pinchbench.publish.bundle.taken_out import TextRemover
+from pinchbench.publish.bundle.public_copy import TextRemover, copy_publicly
 from pinchbench.results.finished_run import read_run
 from published_runs import published_run
 

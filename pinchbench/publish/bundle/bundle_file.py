@@ -1,4 +1,4 @@
-"""The file of a bundle: a plain tar in which every byte follows from the files in it."""
+"""The file of a bundle, a plain tar in which every byte follows from the files in it; checking it and the run in it."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ import io
 import os
 import re
 import tarfile
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
 
+from pinchbench.decoding import decode_json
 from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
+from pinchbench.publish.bundle.public_copy import PUBLISHED, Published
 from pinchbench.results.evidence_files import file_digest
+from pinchbench.results.paths import RunFiles
+from pinchbench.results.verification import Verified, check_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from typing import BinaryIO
 
 SUFFIX = ".tar"
@@ -133,3 +139,36 @@ def _copied(file: BinaryIO, size: int, copy: IO[bytes]) -> str:
 def _is_padded(file: BinaryIO, size: int) -> bool:
     padding = bytes(-size % BLOCK)
     return file.read(len(padding)) == padding
+
+
+def check_bundle(bundle: Path) -> Verified:
+    """Compare a bundle with its digests, and the run in it with those of its journal. Blocks. Raises nothing."""
+    try:
+        with TemporaryDirectory(prefix="pinchbench-") as folder:
+            target = Path(folder) / "bundle"
+            if differences := unpack_bundle(bundle, target):
+                return Verified(run=str(bundle), differences=differences)
+            files, published = run_in(target)
+            found = check_run(files)
+            return replace(
+                found,
+                differences=tuple(one.replace(f"{target}/", "") for one in found.differences),
+                problem=found.problem.replace(f"{target}/", ""),
+                bundle=file_digest(bundle),
+                taken_out=sum(one.places for one in published.taken_out),
+            )
+    except (ResultsError, OSError) as error:
+        return Verified(run=str(bundle), problem=str(error))
+
+
+def run_in(folder: Path) -> tuple[RunFiles, Published]:
+    """Return the run that was unpacked into a folder. Blocks. Raises ResultsError if it holds anything else."""
+    names = {path.name for path in folder.iterdir()}
+    for path in folder.glob(f"*/{PUBLISHED}"):
+        files = RunFiles(output_dir=folder, name=path.parent.name)
+        if names == {files.folder.name, files.aggregate.name}:
+            try:
+                return files, decode_json(path.read_bytes(), Published)
+            except (OSError, ValueError, RecursionError) as error:
+                raise ResultsError(f"{PUBLISHED} can't be read: {error}.") from error
+    raise ResultsError("It holds no published run.")

@@ -1,4 +1,4 @@
-"""A bundle's file: the same files give the same bytes, and each byte counts."""
+"""A bundle's file: the same files give the same bytes, and each byte counts; it is checked as a file and as a run."""
 
 import io
 import tarfile
@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 
 from pinchbench.errors import ResultsError
-from pinchbench.publish.bundle.bundle_file import is_bundle, unpack_bundle, write_bundle
+from pinchbench.publish.bundle.bundle_file import check_bundle, is_bundle, unpack_bundle, write_bundle
+from pinchbench.publish.bundle.public_copy import TextRemover, copy_publicly
+from pinchbench.results.evidence_files import file_digest
+from pinchbench.results.verification import State
+from published_runs import published_run
 
 LONG = f"run/{'long' * 30}/text"  # more than the hundred characters of a header
 CONTENTS = {LONG: b"a long name", "run/empty": b"", "run/run.json": b"{}" * 300, "run.json": b"1"}
@@ -94,3 +98,42 @@ def test_names_that_exclude_each_other_are_refused(bundle: Path, tmp_path: Path)
     (tmp_path / "new").mkdir()
     with pytest.raises(ResultsError, match="can't be unpacked"):
         unpack_bundle(bundle, tmp_path / "new")
+
+
+def _bundle(tmp_path: Path, folder: str = "copy") -> Path:
+    with (tmp_path / "run.tar").open("wb") as file:
+        write_bundle(tmp_path / folder, file)
+    return tmp_path / "run.tar"
+
+
+def test_a_bundle_is_verified_and_named_by_its_digest(tmp_path: Path) -> None:
+    copy_publicly(published_run(tmp_path), tmp_path / "copy", TextRemover(names=["zelda"], keys=[]))
+    bundle = _bundle(tmp_path)
+    found = check_bundle(bundle)
+    assert found.state is State.VERIFIED
+    assert (found.bundle, found.taken_out) == (file_digest(bundle), 11)
+
+
+def test_a_file_that_was_edited_and_packed_again_is_named(tmp_path: Path) -> None:
+    files, _ = copy_publicly(published_run(tmp_path), tmp_path / "copy", TextRemover(names=[], keys=[]))
+    transcript = files.folder / "trials/task_a/1/transcript.jsonl"
+    transcript.write_bytes(b"{}\n")
+    found = check_bundle(_bundle(tmp_path))
+    assert found.differences == (f"{files.name}/trials/task_a/1/transcript.jsonl is not as it was written",)
+
+
+def test_an_altered_byte_is_named(tmp_path: Path) -> None:
+    copy_publicly(published_run(tmp_path), tmp_path / "copy", TextRemover(names=[], keys=[]))
+    bundle = _bundle(tmp_path)
+    bundle.write_bytes(bundle.read_bytes().replace(b"Done.", b"Gone."))
+    found = check_bundle(bundle)
+    assert found.state is State.ALTERED
+    assert "stdout.log" in found.differences[0]
+
+
+def test_another_archive_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/file").write_text("x", encoding="utf-8")
+    found = check_bundle(_bundle(tmp_path, "other"))
+    assert (found.state, found.problem) == (State.UNREADABLE, "It holds no published run.")
+    assert check_bundle(tmp_path / "none.tar").state is State.UNREADABLE

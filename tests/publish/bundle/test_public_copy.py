@@ -7,8 +7,7 @@ import pytest
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.files.archive import unpacked
 from pinchbench.files.archive_restore import restore_workspace
-from pinchbench.publish.bundle.public_copy import copy_publicly
-from pinchbench.publish.bundle.taken_out import TextRemover
+from pinchbench.publish.bundle.public_copy import TextRemover, copy_publicly
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.verification import State, check_run
@@ -101,3 +100,44 @@ def test_a_name_that_the_files_need_is_no_silent_damage(tmp_path: Path) -> None:
     past = published_run(tmp_path)
     with pytest.raises(ResultsError, match="--keep"):
         copy_publicly(past, tmp_path / "copy", TextRemover(names=["hybrid"], keys=[]))
+
+
+SIGNED_KEY = "sk-Abc123+/x"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("/home/zelda/results", "/home/*****/results"),
+        ("Zelda's ZELDA-box", "*****'s *****-box"),
+        (r"{\"a\": \"x\nzelda\"}", r"{\"a\": \"x\n*****\"}"),
+        ("\\u001bzelda", "\\u001b*****"),
+        ("grizelda, zeldas, zélda", "grizelda, zeldas, zélda"),
+        (f"Bearer{SIGNED_KEY}x", f"Bearer{'*' * len(SIGNED_KEY)}x"),
+        (SIGNED_KEY.upper(), SIGNED_KEY.upper()),
+        ("ruf-ex.local:8080", "************:8080"),
+    ],
+)
+def test_a_name_is_taken_out_as_a_word_and_a_key_everywhere(text: str, left: str) -> None:
+    remove = TextRemover(names=["zelda", "ruf-ex.local"], keys=[SIGNED_KEY])
+    assert remove(text.encode()) == left.encode()
+
+
+def test_a_short_name_is_taken_out_only_where_it_names_a_home() -> None:
+    remove = TextRemover(names=["pi"], keys=[])
+    assert remove(b"pi is 3.14; /home/pi/x, /Users/pi, pi@box") == b"pi is 3.14; /home/**/x, /Users/**, pi@box"
+
+
+def test_a_name_beyond_ascii_is_found_as_json_writes_it_too() -> None:
+    remove = TextRemover(names=["zoë"], keys=[])
+    assert remove(rb"/home/zo\u00eb/") == b"/home/" + b"*" * 8 + b"/"
+    assert remove("/home/zoë/".encode()) == b"/home/" + b"*" * 4 + b"/"
+
+
+def test_what_was_taken_out_is_counted_without_saying_it() -> None:
+    remove = TextRemover(names=["zelda", "hyrule.example"], keys=[SIGNED_KEY])
+    remove(f"zelda@hyrule.example zelda {SIGNED_KEY}".encode())
+    assert remove.text("zelda") == "*****"  # and is not counted
+    assert remove.take_found() == {"key": 1, "name 1": 1, "name 2": 2}
+    assert remove.take_found() == {}
+    assert remove.labels == {"name 1": "hyrule.example", "name 2": "zelda"}
