@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.decoding import decode_json
-from pinchbench.errors import ResultsError
 from pinchbench.experiment.sequential import ALPHA, METHOD, SOURCE, Design
 from pinchbench.results.compare.verdict import SequentialComparison  # noqa: TC001 - msgspec reads the annotations
-from pinchbench.results.paths import RunFiles, write_json
+from pinchbench.results.paths import RunFiles, read_json, write_json
 from pinchbench.runner.scheduling.meter import NO_LIMITS, BudgetLimits
 
 if TYPE_CHECKING:
@@ -113,12 +111,7 @@ def write_record(
 
 def read_record(files: ExperimentFiles) -> RecordedExperiment:
     """Read an experiment's record. Blocks. Raises ResultsError."""
-    try:
-        return decode_json(files.record.read_bytes(), RecordedExperiment)
-    except OSError as error:
-        raise ResultsError(f"{files.record} can't be read: {error.strerror}.") from error
-    except msgspec.MsgspecError as error:
-        raise ResultsError(f"{files.record} is damaged: {error}. Put back a copy of that file.") from error
+    return read_json(files.record, RecordedExperiment, advice="Put back a copy of that file.")
 
 
 def find_experiment(name: str, output_dir: Path) -> ExperimentFiles | None:

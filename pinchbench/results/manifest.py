@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -10,12 +9,12 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.decoding import Maybe, convert, decode_json, doc
+from pinchbench.decoding import Maybe, convert, doc
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD, SuiteFormat
 from pinchbench.errors import ResultsError
-from pinchbench.files.beneath import open_regular
 from pinchbench.model.task import GradingType  # noqa: TC001 - msgspec reads the annotations at run time
 from pinchbench.model.trial import TrialKey
+from pinchbench.results.paths import read_json
 
 
 class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,27 +157,8 @@ def read_facts(path: Path) -> RunFacts:
 
     Raises ResultsError if it is not a valid run.json, naming the line.
     """
-    try:
-        with open_regular(path) as file:
-            data = file.read()
-    except OSError as error:
-        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
-    try:
-        return decode_json(data, RunFacts)
-    except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
-        what = f"{json_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
-        raise ResultsError(
-            f"{path}{what}. This file is written once, when a run begins, and describes the run: put back a copy of it,"
-            f" or remove the run: rm -r {shlex.quote(str(path.parent))}"
-        ) from error
-
-
-def json_place(data: bytes, said: str) -> str:
-    """Return `:` and the line at which msgspec's decoder failed with this message; empty if it names a key."""
-    if "truncated" in said:
-        before = data.rstrip()
-    elif at := re.search(r"\(byte (\d+)\)", said):
-        before = data[: int(at[1])]
-    else:
-        return ""
-    return f":{before.count(10) + 1}"
+    advice = (
+        "This file is written once, when a run begins, and describes the run: put back a copy of it, or remove the run:"
+        f" rm -r {shlex.quote(str(path.parent))}"
+    )
+    return read_json(path, RunFacts, advice=advice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import shlex
 import stat
@@ -10,12 +11,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from pinchbench.decoding import decode_json
 from pinchbench.defaults import DEFAULT_OUTPUT_DIR
 from pinchbench.errors import ResultsError
+from pinchbench.files.beneath import open_regular
 from pinchbench.files.folders import (
     folder_error,
     make_private,
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model.trial import TrialKey
 
+T = TypeVar("T")
 
 RUN_JSON = "run.json"
 JOURNAL = "journal.jsonl"
@@ -170,6 +174,34 @@ def write_json(path: Path, value: object, *, mode: int = 0o666) -> None:
             file.write(data + b"\n")
     except OSError as error:
         raise ResultsError(f"{path} can't be written: {error.strerror}.") from error
+
+
+def read_json(path: Path, kind: type[T], *, advice: str) -> T:
+    """Read a JSON file as a value of a type; other keys are ignored. Blocks.
+
+    Raises ResultsError, with the line or the key and `advice` on what to do, if it can't be read or is no such value.
+    """
+    try:
+        with open_regular(path) as file:
+            data = file.read()
+    except OSError as error:
+        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
+    try:
+        return decode_json(data, kind)
+    except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
+        what = f"{_line_of(data, str(error))}: {error}" if data.strip() else ": it is empty"
+        raise ResultsError(f"{path}{what}. {advice}") from error
+
+
+def _line_of(data: bytes, said: str) -> str:
+    """Return `:` and the line at which msgspec's decoder failed with this message; empty if it names a key."""
+    if "truncated" in said:
+        before = data.rstrip()
+    elif at := re.search(r"\(byte (\d+)\)", said):
+        before = data[: int(at[1])]
+    else:
+        return ""
+    return f":{before.count(10) + 1}"
 
 
 RECORDS = frozenset((JOURNAL, RUN_JSON))  # the sources of everything else

@@ -8,10 +8,8 @@ import msgspec
 from msgspec import UNSET
 
 # msgspec reads the annotations at run time
-from pinchbench.decoding import Maybe, doc, json_decoder
+from pinchbench.decoding import Maybe, doc
 from pinchbench.defaults import FailureEvent
-from pinchbench.errors import ResultsError
-from pinchbench.files.beneath import open_regular
 from pinchbench.model.ending import Reason, Status, Stop  # noqa: TC001
 from pinchbench.model.facts import Finding, LoadFacts, ReplayFacts, SandboxFacts, UserFacts, WireFacts  # noqa: TC001
 from pinchbench.model.grade import CheckGrade, JudgeGrade, Ungraded  # noqa: TC001
@@ -22,6 +20,7 @@ from pinchbench.results.control_state import ControlEntry  # noqa: TC001
 from pinchbench.results.failure_sheet import EventTotal
 from pinchbench.results.judge_agreement import JudgeAgreement  # noqa: TC001
 from pinchbench.results.node_times import NodeTimes  # noqa: TC001
+from pinchbench.results.paths import read_json
 from pinchbench.results.records import ProbeFacts  # noqa: TC001
 from pinchbench.results.statistics import FRACTION, Estimate, PassRate, ScoreSummary
 
@@ -411,18 +410,10 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
         return tuple(trial for task in self.tasks for trial in task.runs)
 
 
-_decoder = json_decoder(Aggregate)
-
-
 def read_aggregate(path: Path) -> Aggregate:
     """Read a result file. Blocks. Raises ResultsError if it can't be read or is not a result of this runner."""
-    try:
-        with open_regular(path) as file:
-            return _decoder.decode(file.read())
-    except OSError as error:
-        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
-    except (ValueError, RecursionError) as error:
-        raise ResultsError(
-            f"{path} is not a result of this release: {error}. Where the run's folder is next to it, "
-            f"`pinchbench-async resume {path.with_suffix('')}` writes it anew."
-        ) from error
+    advice = (
+        "This is not a result of this release. Where the run's folder is next to it,"
+        f" `pinchbench-async resume {path.with_suffix('')}` writes it anew."
+    )
+    return read_json(path, Aggregate, advice=advice)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import fsum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from pinchbench.model.ending import Ending, Reason, Status
 from pinchbench.model.grade import Grade, Ungraded
@@ -28,23 +28,8 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
 
 NOT_GRADED = "not_graded"  # in addition to the names in `Ungraded`: the trial has not been graded yet
-# The key is the entry's key in its parent, the files' digests belong to the journal, and the others may be missing.
-ELSEWHERE = (
-    "key",
-    "files",
-    "wire",
-    "replay",
-    "sandbox",
-    "load",
-    "node",
-    "services",
-    "user",
-    "findings",
-    "witnessed",
-    "reused_from",
-)
-OF_OUTCOME = tuple(field.name for field in fields(Outcome) if field.name not in ELSEWHERE)
-OF_GRADE = tuple(field.name for field in fields(Grade) if field.name not in ELSEWHERE)
+OF_OUTCOME = {one.name: one.default is UNSET for one in structs.fields(TrialEntry) if hasattr(Outcome, one.name)}
+"""The keys of an entry that are those of an outcome, and whether a key is missing where there is nothing to say."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -189,24 +174,19 @@ def task_entry(task: TaskTrials, *, says_known: bool) -> TaskEntry:
 
 def _trial_entry(trial: GradedTrial, *, says_known: bool) -> TrialEntry:
     outcome, grade = trial.outcome, trial.grade
+    stated: dict[str, Any] = {name: getattr(outcome, name) for name in OF_OUTCOME}
+    stated |= {name: UNSET for name, value in stated.items() if OF_OUTCOME[name] and not value}
+    graded: dict[str, Any] = (
+        {name: getattr(grade, name) for name in GradeEntry.__struct_fields__} if grade is not None else {}
+    )
     return TrialEntry(
         repetition=outcome.key.repetition,
-        status=outcome.status,
         counts=outcome.reason.is_valid,
         possibly_caused_by_agent=trial.caused_by_agent,
         cost_known=cost_known_of(outcome.usage) if says_known else UNSET,
-        wire=UNSET if outcome.wire is None else outcome.wire,
-        node=outcome.node or UNSET,
-        replay=UNSET if outcome.replay is None else outcome.replay,
-        sandbox=UNSET if outcome.sandbox is None else outcome.sandbox,
-        load=UNSET if outcome.load is None else outcome.load,
-        services=outcome.services or UNSET,
-        user=UNSET if outcome.user is None else outcome.user,
-        findings=outcome.findings or UNSET,
         unwitnessed=outcome.is_unwitnessed or UNSET,
-        reused_from=outcome.reused_from or UNSET,
-        grade=None if grade is None else GradeEntry(**{name: getattr(grade, name) for name in OF_GRADE}),
-        **{name: getattr(outcome, name) for name in OF_OUTCOME},
+        grade=GradeEntry(**graded) if grade is not None else None,
+        **stated,
     )
 
 

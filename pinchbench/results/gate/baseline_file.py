@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from pinchbench.decoding import decode_json
 from pinchbench.defaults import DEFAULT_MAX_SPREAD, DEFAULT_MIN_TRIALS
 from pinchbench.errors import ConfigError, ResultsError
 from pinchbench.results.compare.samples import Sample, TaskTrials, find_side, side_of, unlike_runs
-from pinchbench.results.manifest import json_place
-from pinchbench.results.paths import RUN_JSON
+from pinchbench.results.paths import RUN_JSON, read_json
 from pinchbench.results.statistics import ROUNDING
 
 if TYPE_CHECKING:
@@ -165,18 +163,11 @@ def read_baseline(path: Path) -> Baseline:
 
     Raises ResultsError, naming the line or the key, if it can't be read or no task in it is stable.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ResultsError(f"{path} can't be read: {error.strerror}.") from error
-    try:
-        baseline = decode_json(data, Baseline)
-    except (ValueError, RecursionError) as error:  # includes UnicodeDecodeError
-        what = f"{json_place(data, str(error))}: {error}" if data.strip() else ": it is empty"
-        raise ResultsError(
-            f"{path}{what}. This is no baseline that can be used: put back a copy of it, or write it again with"
-            f" `pinchbench-async baseline RUN… -o {path.name}`."
-        ) from error
+    advice = (
+        "This is no baseline that can be used: put back a copy of it, or write it again with"
+        f" `pinchbench-async baseline RUN… -o {path.name}`."
+    )
+    baseline = read_json(path, Baseline, advice=advice)
     if len(baseline.quarantined) == len(baseline.tasks):
         raise ResultsError(f"{path}: {_none_stable(baseline.tasks, baseline.stability)}")
     return baseline
