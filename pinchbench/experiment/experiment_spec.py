@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+from msgspec import Meta
 
 from pinchbench.config.asked_models import JudgeConfig, UserModelConfig, several_judges
 from pinchbench.config.run_config import RunConfig
@@ -13,7 +15,7 @@ from pinchbench.config.served import chat_at, run_at
 from pinchbench.config.settings import SETTINGS, Scope
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.errors import ConfigError, ExperimentError
-from pinchbench.experiment.file_reader import FileReader, number
+from pinchbench.experiment.file_reader import FileReader
 from pinchbench.runner.scheduling.meter import NO_LIMITS, BudgetLimits
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ MOST_VARIANTS = 20
 OWN_KEYS = ("name", "variants", "baseline", "budget", "until", "margin", "endpoints")
 DECIDED = "decided"
 BUDGET = MappingProxyType({field.name.replace("_", "-"): field.name for field in fields(BudgetLimits)})
+MARGIN = ("a number from 0 to 1", Annotated[float, Meta(ge=0, le=1)])
 DEFAULT_SEED = 1  # an order that is shuffled the same way each time
 
 
@@ -230,9 +233,7 @@ class _Reader(FileReader):
             return None if until is None else DEFAULT_MARGIN
         if until is None:
             self.problem(margin, f"`margin` needs `until: {DECIDED}`")
-        size = number(margin)
-        if size is None or not 0 <= size <= 1:
-            self.problem(margin, "`margin` takes a number from 0 to 1")
+        size: float | None = self.converted("margin", margin, MARGIN)
         return size
 
     def _section(self, fields: Mapping[str, YamlNode], *, is_top: bool) -> _Section:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import Meta
 
 from pinchbench.config.served import INPUTS, Endpoint, EndpointModel, ServedModel
 from pinchbench.config.settings import Kind, check_url
+from pinchbench.decoding import convert
 from pinchbench.defaults import APIS, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.runner.plan.check_additions import WHOLE
 from pinchbench.suite.yaml_nodes import YamlTextError, misspelt, read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from pinchbench.config.settings import Setting
     from pinchbench.suite.yaml_nodes import YamlNode
@@ -24,7 +28,48 @@ ENUMS: Mapping[str, type[Isolation | Sandbox | Network]] = {
     "sandbox": Sandbox,
     "network": Network,
 }
-ENDPOINT_KEYS = ("base-url", "api", "api-key-env", "models")
+Text = Annotated[str, Meta(min_length=1)]
+Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
+Expected: TypeAlias = tuple[str, Any]
+# What a value has to be, in words and as a type. Of text, it is what is written, whatever YAML takes it for.
+KINDS: Mapping[Kind, Expected] = MappingProxyType(
+    {
+        Kind.TEXT: ("text", str),
+        Kind.PATH: ("a path", Text),
+        Kind.INTEGER: ("a whole number", int),
+        Kind.NUMBER: ("a number", float),
+        Kind.FLAG: ("true or false", bool),
+        Kind.LIST: ("a list of texts", Texts),
+        Kind.TEXTS: ("text, or a list of texts", Text | Texts),
+        Kind.FILES: ("a folder, or files by their places in the workspace", Text | dict[str, str]),
+        Kind.VARIABLES: ("values by name", dict[str, str]),
+        Kind.OBJECT: ("settings by name", dict[str, object]),
+    }
+)
+TOKENS = ("a number of tokens", Annotated[int, Meta(gt=0)])
+PRICE = ("USD for a million tokens", Annotated[float, Meta(ge=0)])
+OF_OPENCLAW = ("settings of OpenClaw by name", dict[str, object])
+Input = Annotated[str, Meta(pattern=f"^({'|'.join(INPUTS)})$")]
+MODEL_KEYS: Mapping[str, Expected] = MappingProxyType(
+    {
+        "context-window": TOKENS,
+        "max-tokens": TOKENS,
+        "reasoning": KINDS[Kind.FLAG],
+        "input": (f"a list of {' and '.join(INPUTS)}", Annotated[tuple[Input, ...], Meta(min_length=1)]),
+        "price-in": PRICE,
+        "price-out": PRICE,
+        "price-cached": PRICE,
+        "price-written": PRICE,
+        "compat": OF_OPENCLAW,
+        "params": OF_OPENCLAW,
+    }
+)
+AS_WRITTEN = (Kind.TEXT, Kind.PATH, Kind.LIST, Kind.TEXTS, Kind.FILES, Kind.VARIABLES)
+ENDPOINT_TEXTS: Mapping[str, Expected] = {
+    "api": (", ".join(APIS), Annotated[str, Meta(pattern=f"^({'|'.join(APIS)})$")]),
+    "api-key-env": ("the name of a variable", str),
+}
+ENDPOINT_KEYS = ("base-url", *ENDPOINT_TEXTS, "models")
 
 
 class FileReader:
@@ -56,26 +101,37 @@ class FileReader:
 
     def value(self, setting: Setting, node: YamlNode) -> object | None:
         """Return the value of a setting, None for a problem."""
-        key = setting.name
-        expected, read = READERS[setting.kind]
-        value = read(node)
-        if value is None:
-            self.problem(node, f"`{key}` takes {expected}")
-            return None
+        kind = setting.kind
+        value = self.converted(setting.name, node, KINDS[kind], as_written=kind in AS_WRITTEN)
         try:
-            if setting.kind in (Kind.TEXT, Kind.INTEGER, Kind.NUMBER):
-                setting.check(value, named=f"`{key}`")
+            if value is not None and kind in (Kind.TEXT, Kind.INTEGER, Kind.NUMBER):
+                setting.check(value, named=f"`{setting.name}`")
         except ConfigError as error:
             self.problem(node, str(error).rstrip("."))
+            value = None
+        match kind:
+            case _ if value is None:
+                return None
+            case Kind.FLAG:
+                return value is not setting.negates
+            case Kind.PATH:
+                return self.place(value)
+            case Kind.FILES:
+                places = {WHOLE: value} if isinstance(value, str) else value
+                return {place: str(self.place(source)) for place, source in places.items()}
+            case Kind.TEXTS if isinstance(value, str):
+                return (value,)
+            case _:
+                return ENUMS[setting.field](value) if setting.field in ENUMS else value
+
+    def converted(self, key: str, node: YamlNode, expected: Expected, *, as_written: bool = False) -> Any:  # noqa: ANN401
+        """Return the value of a key, None for a problem. `as_written`: as text, whatever YAML takes it for."""
+        said, kind = expected
+        try:
+            return convert(_written(node) if as_written else node.value, kind)
+        except msgspec.ValidationError:
+            self.problem(node, f"`{key}` takes {said}")
             return None
-        if setting.kind is Kind.FLAG:
-            return value is not setting.negates
-        if setting.kind is Kind.PATH:
-            return self.place(str(value))
-        if isinstance(value, dict) and setting.kind is Kind.FILES:
-            return {place: str(self.place(str(source))) for place, source in value.items()}
-        kind = ENUMS.get(setting.field)
-        return value if kind is None else kind(str(value))
 
     def place(self, text: str) -> Path:
         """Return a path of the file, which is relative to its folder."""
@@ -100,15 +156,9 @@ class FileReader:
             check_url("`base-url`", url.text, key_option="`api-key-env`")
         except ConfigError as error:
             self.problem(url, str(error).rstrip("."))
-        given: dict[str, str] = {}
-        for key in ("api", "api-key-env"):
-            if (child := fields.get(key)) is not None:
-                if child.text is None or (key == "api" and child.text not in APIS):
-                    self.problem(
-                        child, f"`{key}` takes {', '.join(APIS) if key == 'api' else 'the name of a variable'}"
-                    )
-                else:
-                    given[key.replace("-", "_")] = child.text
+        texts = {key: fields[key] for key in ENDPOINT_TEXTS if key in fields}
+        read = {key: self.converted(key, child, ENDPOINT_TEXTS[key], as_written=True) for key, child in texts.items()}
+        given = {key.replace("-", "_"): value for key, value in read.items() if value is not None}
         models = fields.get("models")
         if models is not None and models.fields is None:
             self.problem(models, "`models` maps the name of each model to what is known of it, or to nothing")
@@ -118,17 +168,13 @@ class FileReader:
     def _model(self, name: str, node: YamlNode) -> EndpointModel:
         if node.is_null:
             return EndpointModel()
-        found: dict[str, object] = {}
-        for key, child in self._fields(node, tuple(MODEL_KEYS), of=f"the model {name}").items():
-            expected, read = MODEL_KEYS[key]
-            if (value := read(child)) is None:
-                self.problem(child, f"`{key}` takes {expected}")
-            else:
-                found[key.replace("-", "_")] = value
+        fields = self._fields(node, tuple(MODEL_KEYS), of=f"the model {name}")
+        read = {key: self.converted(key, child, MODEL_KEYS[key]) for key, child in fields.items()}
+        found = {key.replace("-", "_"): value for key, value in read.items() if value is not None}
         prices = {key: found.pop(key) for key in ("price_in", "price_out") if key in found}
         if len(prices) == 1:
             self.problem(node, "`price-in` and `price-out` go together: state both")
-        return EndpointModel(served=ServedModel(**cast("Any", found)), **cast("Any", prices))
+        return EndpointModel(served=ServedModel(**found), **prices)
 
     def _fields(self, node: YamlNode, known: tuple[str, ...], *, of: str) -> Mapping[str, YamlNode]:
         if node.fields is None:
@@ -146,80 +192,8 @@ class FileReader:
                 self.problem(node, f"`{key}` is not a setting of {of}{hint}")
 
 
-def _integer(node: YamlNode) -> int | None:
-    return node.value if isinstance(node.value, int) and not isinstance(node.value, bool) else None
-
-
-def number(node: YamlNode) -> float | None:
-    """Return a number; None for anything else."""
-    return float(node.value) if isinstance(node.value, int | float) and not isinstance(node.value, bool) else None
-
-
-def _flag(node: YamlNode) -> bool | None:
-    return node.value if isinstance(node.value, bool) else None
-
-
-def _texts(node: YamlNode) -> tuple[str, ...] | None:
-    texts = [item.text for item in node.items or ()]
-    return tuple(text for text in texts if text is not None) if node.items and None not in texts else None
-
-
-def _object(node: YamlNode) -> dict[str, object] | None:
-    return {key: child.value for key, child in node.fields.items()} if node.fields is not None else None
-
-
-def _members(node: YamlNode) -> dict[str, str] | None:
-    texts = {key: child.text for key, child in (node.fields or {}).items()}
-    found = {key: text for key, text in texts.items() if text is not None}
-    return found if node.fields is not None and len(found) == len(texts) else None
-
-
-def _files(node: YamlNode) -> dict[str, str] | None:
-    return {WHOLE: node.text} if node.text else _members(node)
-
-
-READERS: Mapping[Kind, tuple[str, Callable[[YamlNode], object | None]]] = MappingProxyType(
-    {
-        Kind.TEXT: ("text", lambda node: node.text),
-        Kind.PATH: ("a path", lambda node: node.text or None),
-        Kind.INTEGER: ("a whole number", _integer),
-        Kind.NUMBER: ("a number", number),
-        Kind.FLAG: ("true or false", _flag),
-        Kind.LIST: ("a list of texts", _texts),
-        Kind.TEXTS: ("text, or a list of texts", lambda node: (node.text,) if node.text else _texts(node)),
-        Kind.FILES: ("a folder, or files by their places in the workspace", _files),
-        Kind.VARIABLES: ("values by name", _members),
-        Kind.OBJECT: ("settings by name", _object),
-    }
-)
-
-
-def _tokens(node: YamlNode) -> int | None:
-    number = _integer(node)
-    return number if number is not None and number > 0 else None
-
-
-def _price(node: YamlNode) -> float | None:
-    price = number(node)
-    return price if price is not None and price >= 0 else None
-
-
-def _inputs(node: YamlNode) -> tuple[str, ...] | None:
-    texts = _texts(node)
-    return texts if texts and set(texts) <= set(INPUTS) else None
-
-
-MODEL_KEYS: Mapping[str, tuple[str, Callable[[YamlNode], object | None]]] = MappingProxyType(
-    {
-        "context-window": ("a number of tokens", _tokens),
-        "max-tokens": ("a number of tokens", _tokens),
-        "reasoning": ("true or false", _flag),
-        "input": (f"a list of {' and '.join(INPUTS)}", _inputs),
-        "price-in": ("USD for a million tokens", _price),
-        "price-out": ("USD for a million tokens", _price),
-        "price-cached": ("USD for a million tokens", _price),
-        "price-written": ("USD for a million tokens", _price),
-        "compat": ("settings of OpenClaw by name", _object),
-        "params": ("settings of OpenClaw by name", _object),
-    }
-)
+def _written(node: YamlNode) -> object:
+    """Return what is written: text, a list of texts or texts by name; None in place of what is no text."""
+    if node.fields is not None:
+        return {key: child.text for key, child in node.fields.items()}
+    return node.text if node.items is None else [item.text for item in node.items]
