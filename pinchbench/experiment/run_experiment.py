@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import msgspec
 from anyio import create_task_group, current_time, to_thread
@@ -72,38 +72,35 @@ class ExperimentResult:
     interrupted: str | None = None
 
 
-async def run_experiment(
-    experiment: Experiment,
-    *,
-    observe: Callable[[str], Observer] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
-    decided: Callable[[Sequence[SequentialComparison]], None] = lambda _: None,
-    handle_signals: bool = False,
-    pools: Callable[[], SlotPool] | None = None,
-) -> ExperimentResult:
+class Listening(TypedDict, total=False):
+    """How the start of an experiment, or of the rest of one, is attended.
+
+    `observe` returns the observer of the run of the variant with this name; `tell` gets sentences for the user about
+    the experiment as a whole, and `decided` the comparisons, whenever they may have changed, of one that ends when it
+    is decided. `handle_signals` is as for `run_benchmark`. `pools` returns the other machines for the slots of one run,
+    which those of the others share.
+    """
+
+    observe: Callable[[str], Observer]
+    tell: Callable[[str], None]
+    decided: Callable[[Sequence[SequentialComparison]], None]
+    handle_signals: bool
+    pools: Callable[[], SlotPool]
+
+
+async def run_experiment(experiment: Experiment, **listening: Unpack[Listening]) -> ExperimentResult:
     """Run an experiment to its result.
 
     Each variant is a run of its own, which `resume`, `regrade`, `report`, `export` and `verify` take; the experiment's
-    folder links them. A variant whose run fails does not stop the others.
-
-    Args:
-        experiment: What to compare.
-        observe: Returns the observer of the run of the variant with this name.
-        tell: Gets sentences for the user about the experiment as a whole.
-        decided: Gets the comparisons, whenever they may have changed, of an experiment that ends when it is decided.
-        handle_signals: As for `run_benchmark`.
-        pools: Returns the other machines for the slots of one run, which those of the others share.
-
-    Raises:
-        PinchBenchError: The suite or the output folder can not be used, or no variant could begin.
+    folder links them. A variant whose run fails does not stop the others. Raises PinchBenchError if the suite or the
+    output folder can't be used, or no variant could begin.
     """
     experiment, prepared = await to_thread.run_sync(prepare_all, experiment)
     files, record = _record(experiment, [one.key for one in prepared[experiment.variants[0].name].trials])
     await to_thread.run_sync(_create, files, record)
     begin = {name: partial(run_prepared, one) for name, one in prepared.items()}
     coordinator = None if record.design is None else BlockCoordinator(record.design, {})
-    variants = _Variants(files, record, begin, observe=observe, coordinator=coordinator, pools=pools)
-    return await variants.run(tell=tell, decided=decided, handle_signals=handle_signals)
+    return await _Variants(files=files, record=record, begin=begin, coordinator=coordinator, **listening).run()
 
 
 async def resume_experiment(
@@ -111,16 +108,12 @@ async def resume_experiment(
     *,
     settings: Mapping[str, object] = MappingProxyType({}),
     accept_changes: bool = False,
-    observe: Callable[[str], Observer] | None = None,
-    tell: Callable[[str], None] = lambda _: None,
-    decided: Callable[[Sequence[SequentialComparison]], None] = lambda _: None,
-    handle_signals: bool = False,
-    pools: Callable[[], SlotPool] | None = None,
+    **listening: Unpack[Listening],
 ) -> ExperimentResult:
     """Go on with an experiment, whatever has ended it: with the rest of each run, and with runs that did not begin.
 
     `settings` and `accept_changes` are those of `ResumeConfig`, for each run, but limits replace those of the
-    experiment's budget, if it has one. The other arguments and errors are those of `run_experiment`.
+    experiment's budget, if it has one. Errors are those of `run_experiment`.
     """
     record = await to_thread.run_sync(read_record, files)
     if "concurrency" in settings:
@@ -139,8 +132,7 @@ async def resume_experiment(
             again = await to_thread.run_sync(partial(stored_config, variant.config, settings, run))
             begin[variant.name] = partial(run_prepared, await to_thread.run_sync(prepare, again))
     await to_thread.run_sync(partial(write_record, files, record))
-    variants = _Variants(files, record, begin, observe=observe, coordinator=coordinator, pools=pools)
-    return await variants.run(tell=tell, decided=decided, handle_signals=handle_signals)
+    return await _Variants(files=files, record=record, begin=begin, coordinator=coordinator, **listening).run()
 
 
 def resumed_budget(budget: BudgetLimits, settings: Mapping[str, object]) -> tuple[BudgetLimits, dict[str, object]]:
@@ -248,60 +240,50 @@ def _count_spent(files: ExperimentFiles, record: RecordedExperiment, budget: Sha
             budget.spent(variant.name, own)
 
 
+@dataclass(kw_only=True)
 class _Variants:
-    """The runs of an experiment while they run."""
+    """The runs of an experiment while they run; `begin` holds what makes each, or the rest of it, by variant."""
 
-    def __init__(
-        self,
-        files: ExperimentFiles,
-        record: RecordedExperiment,
-        begin: Mapping[str, Callable[..., Awaitable[Result]]],
-        *,
-        observe: Callable[[str], Observer] | None,
-        coordinator: BlockCoordinator | None,
-        pools: Callable[[], SlotPool] | None,
-    ) -> None:
-        """`begin` holds what makes each run, or the rest of it, by the variant's name."""
-        self._files = files
-        self._record = record
-        self._begin = begin
-        self._observe = observe
-        self._coordinator = coordinator
-        self._pools = pools
+    files: ExperimentFiles
+    record: RecordedExperiment
+    begin: Mapping[str, Callable[..., Awaitable[Result]]]
+    coordinator: BlockCoordinator | None
+    observe: Callable[[str], Observer | None] = lambda _: None
+    tell: Callable[[str], None] = lambda _: None
+    decided: Callable[[Sequence[SequentialComparison]], None] = lambda _: None
+    handle_signals: bool = False
+    pools: Callable[[], SlotPool | None] = lambda: None
+
+    def __post_init__(self) -> None:
+        record = self.record
         self._slots = SharedSlots(
-            Rotation(begin, slots=record.concurrency, seed=record.seed),
+            Rotation(self.begin, slots=record.concurrency, seed=record.seed),
             SharedBudget(record.budget, began=current_time()) if record.budget != NO_LIMITS else None,
         )
-        self._interrupts = {name: Interrupt() for name in begin}
+        self._interrupts = {name: Interrupt() for name in self.begin}
         self._interrupt = Interrupt(first=FIRST)
         self._results: dict[str, Result] = {}
         self._failed: dict[str, str] = {}
 
-    async def run(
-        self,
-        *,
-        tell: Callable[[str], None],
-        decided: Callable[[Sequence[SequentialComparison]], None],
-        handle_signals: bool,
-    ) -> ExperimentResult:
+    async def run(self) -> ExperimentResult:
         """Run all of them to their results."""
-        files, coordinator = self._files, self._coordinator
+        files, record, coordinator = self.files, self.record, self.coordinator
         if coordinator is not None:
-            self._follow(coordinator, decided)
+            coordinator.on_change(self._changed)
+            self.decided(coordinator.comparisons)
             if coordinator.sequential.is_over:
-                tell(DECIDED)
+                self.tell(DECIDED)
         self._interrupt.last_words = f"`pinchbench-async resume {files.folder}` goes on with the rest."
         if self._slots.budget is not None:
-            await to_thread.run_sync(_count_spent, files, self._record, self._slots.budget, current_time())
+            await to_thread.run_sync(_count_spent, files, record, self._slots.budget, current_time())
         async with create_task_group() as root:
-            if handle_signals:
-                root.start_soon(self._interrupt.listen, tell, self._forward)
+            if self.handle_signals:
+                root.start_soon(self._interrupt.listen, self.tell, self._forward)
             async with create_task_group() as group:
-                for variant in self._record.variants:
-                    if variant.name in self._begin:
+                for variant in record.variants:
+                    if variant.name in self.begin:
                         group.start_soon(self._run, variant)
             self._interrupt.close()
-        record = self._record
         if record.sequential is not None and coordinator is not None:
             told = msgspec.structs.replace(record.sequential, comparisons=coordinator.comparisons)
             record = msgspec.structs.replace(record, sequential=told)
@@ -319,15 +301,10 @@ class _Variants:
             interrupted=self._interrupt.signal_name,
         )
 
-    def _follow(self, coordinator: BlockCoordinator, decided: Callable[[Sequence[SequentialComparison]], None]) -> None:
-        """Tell the comparisons now and whenever they may have changed, and what may be started then."""
-
-        def changed(comparisons: Sequence[SequentialComparison]) -> None:
-            decided(comparisons)
-            self._slots.admitted()
-
-        coordinator.on_change(changed)
-        decided(coordinator.comparisons)
+    def _changed(self, comparisons: Sequence[SequentialComparison]) -> None:
+        """Pass the comparisons on whenever they may have changed, and let the runs look at what they may start then."""
+        self.decided(comparisons)
+        self._slots.admitted()
 
     def _forward(self, number: Signals) -> None:
         """Pass a signal on to the runs; each one acts on it as if it were alone."""
@@ -341,22 +318,21 @@ class _Variants:
             run_id=variant.run.rpartition("_")[2],
             slots=self._slots,
             interrupt=self._interrupts[name],
-            arrange=partial(in_order, seed=self._record.seed),
-            coordinator=None if self._coordinator is None else self._coordinator.of(name),
+            arrange=partial(in_order, seed=self.record.seed),
+            coordinator=None if self.coordinator is None else self.coordinator.of(name),
         )
-        observer = self._observe(name) if self._observe is not None else None
+        observer = self.observe(name)
         try:
-            pool = self._pools() if self._pools is not None else None
-            self._results[name] = await self._begin[name](observer=observer, share=share, pool=pool)
+            self._results[name] = await self.begin[name](observer=observer, share=share, pool=self.pools())
         except* RunInterruptedError:
             pass  # before its first trial: said once, for all
         except* PinchBenchError as errors:
             self._failed[name] = " ".join(dict.fromkeys(map(str, _leaves(errors))))
         finally:
             self._slots.leave(name)
-            if self._coordinator is not None and self._interrupt.signal is None:
+            if self.coordinator is not None and self._interrupt.signal is None:
                 stop = self._results[name].stop if name in self._results else None
-                self._coordinator.leave(name, by_budget=stop is Stop.BUDGET)
+                self.coordinator.leave(name, by_budget=stop is Stop.BUDGET)
 
 
 def _leaves(group: BaseExceptionGroup[PinchBenchError]) -> Sequence[PinchBenchError]:
