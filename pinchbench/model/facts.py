@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from msgspec import UNSET, UnsetType, structs
 
 from pinchbench.model.usage import Usage
 
+TIMES = ("cpu_stalled_s", "memory_stalled_s", "io_stalled_s", "cpu_wait_s")  # of `LoadFacts`, None if not measured
 HIGH_LOAD = 0.2  # of an agent's time: see `LoadFacts.is_high`
 
 
@@ -128,14 +130,8 @@ class LoadFacts:
 
     def __add__(self, other: LoadFacts) -> LoadFacts:
         """Sum the times of two turns of one attempt."""
-        return LoadFacts(
-            measured_s=round(self.measured_s + other.measured_s, 3),
-            cpu_stalled_s=_sum(self.cpu_stalled_s, other.cpu_stalled_s),
-            memory_stalled_s=_sum(self.memory_stalled_s, other.memory_stalled_s),
-            io_stalled_s=_sum(self.io_stalled_s, other.io_stalled_s),
-            cpu_wait_s=_sum(self.cpu_wait_s, other.cpu_wait_s),
-            is_alone=self.is_alone,
-        )
+        times: dict[str, Any] = {name: _sum(getattr(self, name), getattr(other, name)) for name in TIMES}
+        return replace(self, measured_s=round(self.measured_s + other.measured_s, 3), **times)
 
     @property
     def shares(self) -> dict[str, float]:

@@ -15,6 +15,7 @@ from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason, Status, Stop
 from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
+from pinchbench.results import totals
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.control_state import control_entry
 from pinchbench.results.failure_sheet import failure_sheet
@@ -39,26 +40,15 @@ from pinchbench.results.task_trials import (
     sum_usage,
     task_entry,
 )
-from pinchbench.results.totals import (
-    automated_only_of,
-    category_totals,
-    caused_by_agent_of,
-    pass_rates_of,
-    probe_totals,
-    suite_totals,
-    totals_of,
-    user_totals,
-    without_means,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from msgspec import UnsetType
 
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.control_state import ControlEntry, ControlState
+    from pinchbench.results.control_state import ControlEntry
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.records import RunFinished
     from pinchbench.results.run_state import RunState, TrialState
@@ -97,7 +87,7 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
     tasks = by_task(plan, graded_trials, state.skipped, categories)
     trials = [trial for task in tasks for trial in task.trials]
     named = dict.fromkeys(task.category for task in tasks if task.category is not None)
-    totals = totals_of(tasks)
+    whole = totals.totals_of(tasks)
     usage = sum_usage(trial.outcome.usage for trial in trials)
     foreign = None if facts.suite_format is SuiteFormat.PINCHBENCH else facts.suite_format
     says_known = journal is not UNSET  # result files of older releases keep their bytes
@@ -123,28 +113,28 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
         run=run,
         journal=journal,
         not_needed=(len(facts.plan) - len(plan)) or UNSET,
-        control=_control(state.control, tasks, attempts, state.attempt_grades) or UNSET,
+        control=_control(tasks, state) or UNSET,
         counts=counts(plan, outcomes),
         usage=usage,
         cost_known=cost_known_of(usage) if says_known else UNSET,
         execution_time=_seconds(trial.outcome.execution_time_s for trial in trials),
-        score=totals.score,
-        left_out=totals.left_out,
-        possibly_caused_by_agent=caused_by_agent_of(tasks, attempts),
+        score=whole.score,
+        left_out=whole.left_out,
+        possibly_caused_by_agent=totals.caused_by_agent_of(tasks, attempts),
         categories={
-            name: category_totals([task for task in tasks if task.category == name], attempts) for name in named
+            name: totals.category_totals([task for task in tasks if task.category == name], attempts) for name in named
         },
-        passing=pass_rates_of(tasks, facts.pass_threshold),
+        passing=totals.pass_rates_of(tasks, facts.pass_threshold),
         events=failure_sheet(one for task in tasks for one in task.events) or UNSET,
-        parts=Parts(automated_only=automated_only_of(tasks)),
-        retries=_retries(tasks, attempts, state.attempt_grades),
+        parts=Parts(automated_only=totals.automated_only_of(tasks)),
+        retries=_retries(tasks, state),
         judge=_judge([trial.grade for trial in trials if trial.grade is not None], state.given),
-        user=user_totals(one for trial in attempts.values() for one in trial.outcomes) or UNSET,
+        user=totals.user_totals(one for trial in attempts.values() for one in trial.outcomes) or UNSET,
         nodes=node_times(outcomes, state.hardware) or UNSET,
-        probes=probe_totals(state.probes) or UNSET,
-        suites=suite_totals(facts, tasks, attempts) or UNSET,
+        probes=totals.probe_totals(state.probes) or UNSET,
+        suites=totals.suite_totals(facts, tasks, attempts) or UNSET,
     )
-    return result if facts.has_mean else without_means(result)
+    return result if facts.has_mean else totals.without_means(result)
 
 
 def attempted(state: RunState) -> dict[TrialKey, TrialState]:
@@ -186,61 +176,48 @@ def counts(plan: Sequence[TrialKey], outcomes: Sequence[Outcome]) -> Counts:
     )
 
 
-def _retries(
-    tasks: Sequence[TaskTrials],
-    attempts: Mapping[TrialKey, TrialState],
-    grades: Mapping[tuple[TrialKey, int], Grade],
-) -> Retries:
+def _retries(tasks: Sequence[TaskTrials], state: RunState) -> Retries:
     """Compare the score of the first attempts alone with the score of the attempts that count.
 
     `recovered` are trials whose first attempt was invalid and a later one valid.
     """
-    ended = {key: trial.ended for key, trial in attempts.items()}
+    attempts = attempted(state)
+    ended = [trial.ended for trial in attempts.values()]
     counted = {trial.outcome.key: trial.outcome for task in tasks for trial in task.trials}
     others = [one for key, trial in attempts.items() for one in trial.outcomes if one is not counted.get(key)]
-    first = _with_attempts(tasks, attempts, grades, lambda trial: trial.first)
     return Retries(
-        trials=sum(len(trial) > 1 for trial in ended.values()),
-        attempts=sum(max(0, len(trial) - 1) for trial in ended.values()),
+        trials=sum(len(trial) > 1 for trial in ended),
+        attempts=sum(max(0, len(trial) - 1) for trial in ended),
         recovered=sum(
             trial.counting.reason.is_valid and not trial.first.reason.is_valid for trial in attempts.values()
         ),
-        first_attempts=totals_of(first),
+        first_attempts=totals.totals_of(_with_attempts(tasks, state, lambda trial: trial.first)),
         other_attempts_usage=sum_usage(one.usage for one in others),
     )
 
 
 def _with_attempts(
-    tasks: Sequence[TaskTrials],
-    attempts: Mapping[TrialKey, TrialState],
-    grades: Mapping[tuple[TrialKey, int], Grade],
-    choose: Callable[[TrialState], Outcome | None],
+    tasks: Sequence[TaskTrials], state: RunState, choose: Callable[[TrialState], Outcome | None]
 ) -> list[TaskTrials]:
     """Return the tasks with other attempts than those that count; trials of which none is chosen are dropped."""
-    chosen = {key: choose(trial) for key, trial in attempts.items()}
     return [
         replace(
             task,
             trials=tuple(
-                GradedTrial(outcome=one, grade=grades.get((one.key, one.attempt)))
+                GradedTrial(outcome=one, grade=state.attempt_grades.get((one.key, one.attempt)))
                 for trial in task.trials
-                if (one := chosen.get(trial.outcome.key)) is not None
+                if (one := choose(state.trials[trial.outcome.key])) is not None
             ),
         )
         for task in tasks
     ]
 
 
-def _control(
-    control: ControlState,
-    tasks: Sequence[TaskTrials],
-    attempts: Mapping[TrialKey, TrialState],
-    grades: Mapping[tuple[TrialKey, int], Grade],
-) -> ControlEntry | None:
+def _control(tasks: Sequence[TaskTrials], state: RunState) -> ControlEntry | None:
     """Return what the user has asked for, and the scores without retries by hand and with grades by hand."""
-    without = None
+    control, without = state.control, None
     if control.requeued:
-        without = totals_of(_with_attempts(tasks, attempts, grades, lambda trial: trial.counting_before)).score
+        without = totals.totals_of(_with_attempts(tasks, state, lambda trial: trial.counting_before)).score
     overridden = [
         (own, trial.score)
         for task in tasks

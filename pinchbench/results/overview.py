@@ -132,12 +132,11 @@ def _sum(name: str, rows: Sequence[Row]) -> Row:
     return Row(
         name=name,
         score=mean_of(scores) if scores else None,
-        trials=sum(row.trials for row in rows),
-        scored=sum(row.scored for row in rows),
-        passed=sum(row.passed for row in rows),
-        ungraded=sum(row.ungraded for row in rows),
-        time_s=sum(row.time_s for row in rows),
         usage=sum((row.usage for row in rows), Usage()),
+        **{
+            name: sum(getattr(row, name) for row in rows)
+            for name in ("trials", "scored", "passed", "ungraded", "time_s")
+        },
     )
 
 

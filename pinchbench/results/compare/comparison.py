@@ -15,7 +15,7 @@ from pinchbench.results.compare.paired_difference import (
     holm,
     needed,
 )
-from pinchbench.results.compare.samples import LeftOut, Spent
+from pinchbench.results.compare.samples import NONE_LEFT_OUT, LeftOut, Spent
 from pinchbench.results.statistics import ROUNDING, Estimate, estimate
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ def _told(tasks: Sequence[TaskTrials], threshold: float) -> PairedSample:
     return PairedSample(
         score=estimate([task.scores for task in tasks]),
         passed=sum(task.mean >= threshold - ROUNDING for task in tasks),
-        left_out=sum((task.left_out for task in tasks), LeftOut()),
+        left_out=sum((task.left_out for task in tasks), NONE_LEFT_OUT),
         spent=Spent.of([outcome for task in tasks for outcome in task.valid]),
     )
 

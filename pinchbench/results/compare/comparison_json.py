@@ -81,13 +81,7 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
 
 
 def _side(side: Sample) -> dict[str, object]:
-    return {
-        "label": side.label,
-        "model": side.model,
-        "runs": list(side.runs),
-        "settings": dict(side.settings),
-        "unfinished": side.unfinished,
-    }
+    return {name: getattr(side, name) for name in ("label", "model", "runs", "settings", "unfinished")}
 
 
 def _events(tasks: Sequence[TaskTrials]) -> dict[str, object]:

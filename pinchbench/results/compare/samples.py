@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from msgspec import UNSET, structs
 from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
 from pinchbench.errors import AlteredRunError, ConfigError, ResultsError
 from pinchbench.model.ending import Ending
+from pinchbench.results import result_json
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
@@ -39,34 +40,24 @@ PUBLIC_FORM = "public"  # of a suite's tasks, as a side's setting; that of a fre
 DIGEST_SHOWN = 12  # hexadecimal digits: no two folders of a user share them by chance
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LeftOut:
+class LeftOut(result_json.LeftOut, frozen=True, kw_only=True, omit_defaults=False):
     """How many trials are excluded from a mean, by reason.
 
     `possibly_caused_by_agent` are those of `infrastructure` that the agent may have caused, and the `untrusted`.
     """
 
-    ungraded: int = 0
-    infrastructure: int = 0
-    untrusted: int = 0
-    prerequisite_missing: int = 0
-    skipped: int = 0
-    not_run: int = 0
     possibly_caused_by_agent: int = 0
 
     def __add__(self, other: LeftOut) -> LeftOut:
         """Return the sum of each count."""
-        return LeftOut(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
-
-    @property
-    def total(self) -> int:
-        """The sum over all reasons."""
-        every: int = sum(getattr(self, one.name) for one in fields(self))
-        return every - self.possibly_caused_by_agent
+        return LeftOut(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
 
     def __bool__(self) -> bool:
         """Whether any trial was excluded."""
         return bool(self.total)
+
+
+NONE_LEFT_OUT = LeftOut(ungraded=0, infrastructure=0, not_run=0)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +95,7 @@ class TaskTrials:
     suite: str = ""
     version: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     scores: tuple[float, ...] = ()
-    left_out: LeftOut = LeftOut()
+    left_out: LeftOut = NONE_LEFT_OUT
     valid: tuple[Outcome, ...] = field(default=(), repr=False)
     events: tuple[Mapping[FailureEvent, tuple[int, int]], ...] = ()
 
@@ -142,7 +133,7 @@ class Sample:
     @property
     def left_out(self) -> LeftOut:
         """How many of its trials have no score."""
-        return sum((task.left_out for task in self.tasks.values()), LeftOut())
+        return sum((task.left_out for task in self.tasks.values()), NONE_LEFT_OUT)
 
     @property
     def mean_if_zero(self) -> float:

@@ -225,16 +225,7 @@ class SequentialVerdict(StrEnum):
     @property
     def is_final(self) -> bool:
         """Whether further trials would not change it."""
-        match self:
-            case (
-                SequentialVerdict.BETTER
-                | SequentialVerdict.WORSE
-                | SequentialVerdict.EQUAL
-                | SequentialVerdict.UNDECIDABLE
-            ):
-                return True
-            case SequentialVerdict.BUDGET | SequentialVerdict.STOPPED | SequentialVerdict.OPEN:
-                return False
+        return self not in (SequentialVerdict.BUDGET, SequentialVerdict.STOPPED, SequentialVerdict.OPEN)
 
 
 class SequentialComparison(msgspec.Struct, frozen=True, kw_only=True):

@@ -13,7 +13,7 @@ from pinchbench.experiment.experiment_page import read_experiment_runs, write_ex
 from pinchbench.experiment.experiment_record import RecordedSequential, read_record, write_record
 from pinchbench.report.html.report_page import write_report
 from pinchbench.report.html.verdicts import matrix_rows, verdicts_of
-from pinchbench.results.compare.samples import LeftOut, Sample, TaskTrials, side_of
+from pinchbench.results.compare.samples import NONE_LEFT_OUT, Sample, TaskTrials, side_of
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
 from pinchbench.results.gate.baseline_file import Stability
 from pinchbench.results.gate.gate_record import write_gate
@@ -109,7 +109,10 @@ def test_each_rule_of_a_gate_is_shown_with_its_verdict_and_why_tasks_were_not_co
 def _side(**scores: tuple[float, ...] | None) -> Sample:
     tasks = {
         task_id: TaskTrials(
-            task_id=task_id, category="c", scores=own or (), left_out=LeftOut(infrastructure=int(own is None))
+            task_id=task_id,
+            category="c",
+            scores=own or (),
+            left_out=msgspec.structs.replace(NONE_LEFT_OUT, infrastructure=int(own is None)),
         )
         for task_id, own in scores.items()
     }
