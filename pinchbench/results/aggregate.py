@@ -18,7 +18,6 @@ from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
 from pinchbench.results import totals
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.control_state import control_entry
-from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.judge_agreement import agreement_of
 from pinchbench.results.node_times import node_times
 from pinchbench.results.result_json import (
@@ -30,7 +29,7 @@ from pinchbench.results.result_json import (
     Parts,
     Retries,
 )
-from pinchbench.results.statistics import estimate
+from pinchbench.results.statistics import estimate, failure_sheet
 from pinchbench.results.task_trials import (
     GradedTrial,
     TaskTrials,

@@ -17,12 +17,11 @@ from pinchbench.model.task import GradingType  # noqa: TC001
 from pinchbench.model.trial import TrialKey
 from pinchbench.model.usage import Usage
 from pinchbench.results.control_state import ControlEntry  # noqa: TC001
-from pinchbench.results.failure_sheet import EventTotal
 from pinchbench.results.judge_agreement import JudgeAgreement  # noqa: TC001
 from pinchbench.results.node_times import NodeTimes  # noqa: TC001
 from pinchbench.results.paths import read_json
 from pinchbench.results.records import ProbeFacts  # noqa: TC001
-from pinchbench.results.statistics import FRACTION, Estimate, PassRate, ScoreSummary
+from pinchbench.results.statistics import FRACTION, Estimate, EventTotal, PassRate, ScoreSummary
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,9 @@ from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.usage import Usage
-from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.overview import trial_score
 from pinchbench.results.result_json import GradeEntry, LeftOut, TaskEntry, TrialEntry
-from pinchbench.results.statistics import summarise
+from pinchbench.results.statistics import failure_sheet, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -10,8 +10,7 @@ import msgspec
 from msgspec import UNSET
 
 from pinchbench.results import result_json
-from pinchbench.results.failure_sheet import failure_sheet
-from pinchbench.results.statistics import estimate, pass_ks, pass_rates, summarise
+from pinchbench.results.statistics import estimate, failure_sheet, pass_ks, pass_rates, summarise
 from pinchbench.results.task_trials import known_sum, sum_usage
 
 if TYPE_CHECKING:

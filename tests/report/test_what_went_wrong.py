@@ -7,8 +7,8 @@ from pinchbench.defaults import FailureEvent
 from pinchbench.model.ending import Reason
 from pinchbench.report.what_went_wrong import PHRASES, sheet_of, sheet_rows, sheet_sentence, sheet_table, worst_words
 from pinchbench.results.compare.samples import find_sides
-from pinchbench.results.failure_sheet import failure_sheet
 from pinchbench.results.finished_run import read_run
+from pinchbench.results.statistics import failure_sheet
 
 LIE, HARM = FailureEvent.FALSE_CLAIM, FailureEvent.HARMED
 COUNTED = {

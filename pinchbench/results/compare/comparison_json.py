@@ -9,8 +9,7 @@ import msgspec
 from pinchbench.results.compare.paired_difference import ALPHA, POWER
 from pinchbench.results.compare.samples import Spent
 from pinchbench.results.compare.verdict import notes, outlook, verdict, warnings
-from pinchbench.results.failure_sheet import failure_sheet
-from pinchbench.results.statistics import SEED
+from pinchbench.results.statistics import SEED, failure_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
