@@ -19,15 +19,12 @@ from pinchbench.suite.yaml_nodes import YamlTextError, misspelt, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from enum import StrEnum
 
     from pinchbench.config.settings import Setting
     from pinchbench.suite.yaml_nodes import YamlNode
 
-ENUMS: Mapping[str, type[Isolation | Sandbox | Network]] = {
-    "isolation": Isolation,
-    "sandbox": Sandbox,
-    "network": Network,
-}
+ENUMS: Mapping[str, type[StrEnum]] = {"isolation": Isolation, "sandbox": Sandbox, "network": Network}
 Text = Annotated[str, Meta(min_length=1)]
 Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
 Expected: TypeAlias = tuple[str, Any]

@@ -40,17 +40,14 @@ class BlockCoordinator:
         self._states = dict(states)
         self._makes: dict[str, Collection[TrialKey]] = {}
         self._left: dict[str, bool] = {}  # the runs that have ended, and whether a budget has ended them
-        self._changed: Callable[[Sequence[SequentialComparison]], None] = lambda _: None
+        # called with the comparisons whenever a trial is settled or a run has ended
+        self.changed: Callable[[Sequence[SequentialComparison]], None] = lambda _: None
         self.sequential = self._folded()  # the state of the experiment
 
     @property
     def comparisons(self) -> tuple[SequentialComparison, ...]:
         """Each variant against the baseline, as it now stands."""
         return self.sequential.comparisons
-
-    def on_change(self, changed: Callable[[Sequence[SequentialComparison]], None]) -> None:
-        """Call `changed` with the comparisons whenever a trial is settled or a run has ended."""
-        self._changed = changed
 
     def of(self, variant: str) -> VariantCoordinator:
         """Return what the run of a variant asks and tells."""
@@ -60,7 +57,7 @@ class BlockCoordinator:
         """Take note that the run of a variant begins, and can make these trials: no others are awaited."""
         self._makes[variant] = keys
         self._settle_not_made(self.sequential, variant)
-        self._changed(self.comparisons)
+        self.changed(self.comparisons)
 
     def follow(self, variant: str, record: Record) -> None:
         """Take a record from the journal of a variant's run."""
@@ -80,13 +77,13 @@ class BlockCoordinator:
                     self.sequential.settle(variant, key, score(state, key))
             case _:
                 return
-        self._changed(self.comparisons)
+        self.changed(self.comparisons)
 
     def leave(self, variant: str, *, by_budget: bool = False) -> None:
         """Take note that the run of a variant has ended."""
         self._left[variant] = by_budget
         self.sequential.leave(variant, by_budget=by_budget)
-        self._changed(self.comparisons)
+        self.changed(self.comparisons)
 
     def _folded(self) -> Sequential:
         """Return the state that follows from the journals; what a resumed run retries or grades again is awaited."""

@@ -206,9 +206,7 @@ def _record(experiment: Experiment, plan: Sequence[TrialKey]) -> tuple[Experimen
         sequential=None
         if experiment.margin is None
         else RecordedSequential(
-            tasks=tuple(dict.fromkeys(key.task_id for key in plan)),
-            runs=_repetitions(plan),
-            margin=experiment.margin,
+            tasks=tuple(dict.fromkeys(key.task_id for key in plan)), runs=_repetitions(plan), margin=experiment.margin
         ),
     )
     return ExperimentFiles(output_dir=config.output_dir, name=f"{experiment.name}_{own}"), record
@@ -269,7 +267,7 @@ class _Variants:
         """Run all of them to their results."""
         files, record, coordinator = self.files, self.record, self.coordinator
         if coordinator is not None:
-            coordinator.on_change(self._changed)
+            coordinator.changed = self._changed
             self.decided(coordinator.comparisons)
             if coordinator.sequential.is_over:
                 self.tell(DECIDED)

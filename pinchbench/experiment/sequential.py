@@ -212,8 +212,8 @@ class Sequential:
         self._absent: dict[str, SequentialVerdict] = {}  # what it is of variants whose runs have ended
         self._differed: set[str] = set()
         self._repetition = 0
-        self._blocks: list[Block] = []
-        self._planned: set[TrialKey] = set()
+        self.planned: list[Block] = []  # in their order
+        self._keys: set[TrialKey] = set()  # theirs
         self._counted = 0
         self._plan()
 
@@ -221,11 +221,6 @@ class Sequential:
     def is_over(self) -> bool:
         """Whether no comparison is open."""
         return not self._open
-
-    @property
-    def planned(self) -> Sequence[Block]:
-        """The blocks planned so far, in their order."""
-        return tuple(self._blocks)
 
     @property
     def comparisons(self) -> tuple[SequentialComparison, ...]:
@@ -242,7 +237,7 @@ class Sequential:
             return Admission.NEVER
         if key.repetition > self._repetition:
             return Admission.LATER
-        return Admission.NOW if key in self._planned else Admission.NEVER
+        return Admission.NOW if key in self._keys else Admission.NEVER
 
     def settle(self, variant: str, key: TrialKey, score: float | None) -> None:
         """Take the score of a trial, in 0-1; None if it has none and will get none: its block is excluded."""
@@ -264,8 +259,8 @@ class Sequential:
     def _advance(self) -> None:
         """Count the blocks that are complete, and plan what follows a complete repetition."""
         while not self.is_over:
-            if self._counted < len(self._blocks):
-                block = self._blocks[self._counted]
+            if self._counted < len(self.planned):
+                block = self.planned[self._counted]
                 missing = [one for one in (self._baseline, *self._open) if (one, block.key) not in self._scores]
                 if not missing:
                     self._count(block)
@@ -338,10 +333,10 @@ class Sequential:
         chosen = [key for key in keys if key not in agreed or key in drawn]
         share = len(chosen) / len(tasks)
         seldom = share * len(agreed) / made if made else share
-        self._planned.update(chosen)
+        self._keys.update(chosen)
         for key in sorted(chosen, key=lambda key: place(key, seed=seed)):
             weight = seldom if key in drawn else share
-            self._blocks.append(Block(key=key, weight=weight, bound=max(seldom, share)))
+            self.planned.append(Block(key=key, weight=weight, bound=max(seldom, share)))
 
     def _comparison(self, name: str) -> SequentialComparison:
         evidence = self._evidence[name]

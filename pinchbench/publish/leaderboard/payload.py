@@ -38,11 +38,7 @@ _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4,8}")
 
 
 def make_payload(
-    run: PastRun,
-    *,
-    submission_id: str,
-    known: Mapping[str, Task],
-    private: PrivateNames,
+    run: PastRun, *, submission_id: str, known: Mapping[str, Task], private: PrivateNames
 ) -> dict[str, object]:
     """Describe a run without `obstacles` to the leaderboard. `known` are the bundled tasks.
 
@@ -122,11 +118,7 @@ def _suite_digest(known: Mapping[str, Task]) -> str:
     return hashlib.sha256(together.encode()).hexdigest()[:12]
 
 
-def _metadata(
-    run: PastRun,
-    known: Mapping[str, Task],
-    private: PrivateNames,
-) -> dict[str, object]:
+def _metadata(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -> dict[str, object]:
     config = run.facts.config
     score = run.data.score
     return _without_nothing(
@@ -207,12 +199,8 @@ NAMED_TASKS = 3  # in a sentence
 ADDITIONS = ("skills", "workspace_files", "openclaw_config", "env")  # options that give agents more than others have
 
 
-def obstacles(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -> tuple[str, ...]:
-    """Return what keeps a run from the leaderboard, a clause each. `known` are the bundled tasks."""
-    return tuple(_obstacles(run, known, private))
-
-
-def _obstacles(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -> Iterator[str]:
+def obstacles(run: PastRun, known: Mapping[str, Task], private: PrivateNames) -> Iterator[str]:
+    """Yield what keeps a run from the leaderboard, a clause each. `known` are the bundled tasks."""
     if any(task.private is True for task in run.facts.tasks.values()):
         yield "it has private tasks, which are made of your own work"
     if run.model.startswith("demo/"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import getpass
 import os
 import platform
+import pwd
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,21 +26,7 @@ UNNAMED = "unnamed"
 MOST_PARTS = 3  # of a model's name, as in openrouter/meta-llama/llama-4
 NOBODY = frozenset({"", "root", "user", "admin", "home", "localhost", "ubuntu", "runner", "nobody", "127.0.0.1", "::1"})
 # Whose models have the same names for everybody.
-PUBLIC_PROVIDERS = frozenset(
-    {
-        "anthropic",
-        "openai",
-        "openrouter",
-        "google",
-        "xai",
-        "mistral",
-        "deepseek",
-        "groq",
-        "together",
-        "cerebras",
-        "demo",
-    }
-)
+PUBLIC_PROVIDER = re.compile("anthropic|openai|openrouter|google|xai|mistral|deepseek|groq|together|cerebras|demo")
 
 WHO = ("USER", "LOGNAME", "SUDO_USER", "USERNAME")
 SHORTEST_PART = 4  # letters of a part of a user's name: `dev` is in many names of models
@@ -93,17 +81,9 @@ def _names_in(env: Mapping[str, str]) -> Iterator[str]:
 def _own_names() -> Iterator[str]:
     yield from _host_names(platform.node(), is_own=True)
     yield Path(os.path.expanduser("~")).name  # noqa: PTH111 - `Path.home` raises where there is none
-    try:
+    with suppress(OSError, KeyError):  # a user without a name
         yield getpass.getuser()
-    except (OSError, KeyError):  # a user without a name
-        return
-    try:
-        import pwd  # noqa: PLC0415 - no other system than Unix has it
-
-        full_name = pwd.getpwuid(os.getuid()).pw_gecos.partition(",")[0]
-    except (ImportError, KeyError):
-        return
-    yield from full_name.split()
+        yield from pwd.getpwuid(os.getuid()).pw_gecos.partition(",")[0].split()
 
 
 def _names_of(run: PastRun) -> Iterator[str]:
@@ -148,7 +128,7 @@ def public_model(model: str, private: PrivateNames, *, own_endpoint: bool) -> st
     `own_endpoint`: the model's provider is no public one, whatever it is called.
     """
     parts = model.split("/")
-    is_public = parts[0] in PUBLIC_PROVIDERS and not own_endpoint
+    is_public = PUBLIC_PROVIDER.fullmatch(parts[0]) is not None and not own_endpoint
     # what is between a public provider and the model's own name is an account, which may be the user's
     accounts = range(1, len(parts) - 1) if is_public else range(len(parts))
     usable = [

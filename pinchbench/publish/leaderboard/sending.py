@@ -101,7 +101,7 @@ def pack(run: PastRun, bundled: Suite, env: Mapping[str, str]) -> PreparedUpload
     its run.json can't be read.
     """
     private = private_names(run, env)
-    if found := obstacles(run, bundled.by_id, private):
+    if found := [*obstacles(run, bundled.by_id, private)]:
         raise NotForTheLeaderboardError(f"{run.files.name} is not for the leaderboard: {'; '.join(found)}.")
     payload = make_payload(run, submission_id=submission_id(run.files), known=bundled.by_id, private=private)
     return PreparedUpload(submission_id=str(payload["submission_id"]), body=encode(payload))
