@@ -14,34 +14,16 @@ from pinchbench.decoding import convert
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason, Status, Stop
-from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
 from pinchbench.results import totals
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.control_state import control_entry
-from pinchbench.results.judge_agreement import agreement_of
 from pinchbench.results.node_times import node_times
-from pinchbench.results.result_json import (
-    Aggregate,
-    Counts,
-    JournalEnd,
-    JudgeTotals,
-    Limits,
-    Parts,
-    Retries,
-)
+from pinchbench.results.result_json import Aggregate, Counts, JournalEnd, Limits, Parts, Retries
 from pinchbench.results.statistics import estimate, failure_sheet
-from pinchbench.results.task_trials import (
-    GradedTrial,
-    TaskTrials,
-    by_task,
-    cost_known_of,
-    known_sum,
-    sum_usage,
-    task_entry,
-)
+from pinchbench.results.task_trials import GradedTrial, TaskTrials, by_task, cost_known_of, sum_usage, task_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from msgspec import UnsetType
 
@@ -51,8 +33,6 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.records import RunFinished
     from pinchbench.results.run_state import RunState, TrialState
-
-NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
 
 
 def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: JournalEnd | UnsetType = UNSET) -> Aggregate:
@@ -116,7 +96,7 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
         counts=counts(plan, outcomes),
         usage=usage,
         cost_known=cost_known_of(usage) if says_known else UNSET,
-        execution_time=_seconds(trial.outcome.execution_time_s for trial in trials),
+        execution_time=round(fsum(trial.outcome.execution_time_s for trial in trials), 3),
         score=whole.score,
         left_out=whole.left_out,
         possibly_caused_by_agent=totals.caused_by_agent_of(tasks, attempts),
@@ -127,7 +107,7 @@ def aggregate(facts: RunFacts, state: RunState, *, run: str = "", journal: Journ
         events=failure_sheet(one for task in tasks for one in task.events) or UNSET,
         parts=Parts(automated_only=totals.automated_only_of(tasks)),
         retries=_retries(tasks, state),
-        judge=_judge([trial.grade for trial in trials if trial.grade is not None], state.given),
+        judge=totals.judge_totals([trial.grade for trial in trials if trial.grade is not None], state.given),
         user=totals.user_totals(one for trial in attempts.values() for one in trial.outcomes) or UNSET,
         nodes=node_times(outcomes, state.hardware) or UNSET,
         probes=totals.probe_totals(state.probes) or UNSET,
@@ -228,45 +208,5 @@ def _control(tasks: Sequence[TaskTrials], state: RunState) -> ControlEntry | Non
         [score for trial in task.trials if (score := by_hand.get(trial.outcome.key, trial.score)) is not None]
         for task in tasks
     ]
-    return control_entry(
-        control,
-        without_requeued=without,
-        overridden=overridden,
-        with_overrides=estimate(scores) if overridden else None,
-    )
-
-
-def _judge(grades: Sequence[Grade], graded: Sequence[Grade]) -> JudgeTotals | None:
-    """Return what judging cost, apart from what the agents used; None if no judge was asked.
-
-    Whether a price is known is recorded per grade, not per call.
-    """
-    counting = _judged(grades)
-    asked = _judged(sorted(graded, key=lambda grade: (grade.key, grade.graded_at))) or counting
-    if not asked:
-        return None
-    each = [own for part in counting for own in part.each]
-    certificates = tuple(sorted({own.certificate or "" for own in each if own.score is not None}))
-    return JudgeTotals(
-        models=tuple(sorted({own.model for own in each if own.model})),
-        prompt_versions=tuple(sorted({own.prompt_version for own in each if own.prompt_version})),
-        trials=len(counting),
-        calls=sum(part.calls for part in asked),
-        cached=sum(part.cached for part in asked),
-        usage=sum_usage(part.usage for part in asked),
-        cost_usd=known_sum(part.cost_usd for part in asked),
-        calls_without_cost=sum(own.calls for part in asked for own in part.each if own.cost_usd is None),
-        latency_s=_seconds(part.latency_s for part in asked),
-        certificates=certificates if any(certificates) else UNSET,
-        agreement=agreement_of(counting) or UNSET,
-    )
-
-
-def _judged(grades: Iterable[Grade]) -> list[JudgeGrade]:
-    """Return the judges' parts of those grades for which a judge was asked."""
-    parts = (grade.judge for grade in grades)
-    return [part for part in parts if part is not None and part.ungraded not in NOBODY_WAS_ASKED]
-
-
-def _seconds(durations: Iterable[float]) -> float:
-    return round(fsum(durations), 3)
+    mean = estimate(scores) if overridden else None
+    return control_entry(control, without_requeued=without, overridden=overridden, with_overrides=mean)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 
 import msgspec
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from pinchbench.decoding import doc
 from pinchbench.results import records
@@ -85,36 +86,18 @@ def control_entry(
     `overridden` are the user's own grades that count, each with the measured score.
     """
     entry = ControlEntry(
-        skipped=tuple(
-            SkippedTrial(task_id=key.task_id, repetition=key.repetition, stopped=stopped)
-            for key, stopped in sorted(control.skipped.items())
-        ),
-        requeued=tuple(
-            RequeuedTrial(task_id=one.key.task_id, repetition=one.key.repetition, at=one.at, reason=one.why)
-            for one in control.requeued
-        ),
+        skipped=tuple(SkippedTrial(**asdict(key), stopped=stopped) for key, stopped in sorted(control.skipped.items())),
+        requeued=tuple(RequeuedTrial(**asdict(one.key), at=one.at, reason=one.why) for one in control.requeued),
         score_without_requeued=without_requeued,
         overridden=tuple(
             OverriddenGrade(
-                task_id=own.key.task_id,
-                repetition=own.key.repetition,
-                attempt=own.attempt,
-                score=own.score,
-                measured=measured,
-                at=own.at,
-                reason=own.why,
+                **asdict(own.key), attempt=own.attempt, score=own.score, measured=measured, at=own.at, reason=own.why
             )
             for own, measured in overridden
         ),
         score_with_overrides=with_overrides,
         notes=tuple(
-            NoteEntry(
-                at=one.at,
-                text=one.text,
-                tags=one.tags,
-                task_id=None if one.key is None else one.key.task_id,
-                repetition=None if one.key is None else one.key.repetition,
-            )
+            NoteEntry(at=one.at, text=one.text, tags=one.tags, **({} if one.key is None else asdict(one.key)))
             for one in control.notes
         ),
     )

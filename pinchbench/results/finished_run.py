@@ -158,11 +158,8 @@ class Result:
         if self.stop is Stop.DECIDED:
             return not self.unfinished
         ended = len(self.outcomes) == self.planned and all(one.reason.is_valid for one in self.outcomes)
-        return ended and not self.unfinished and all(self._is_graded(one.key) for one in self.outcomes)
-
-    def _is_graded(self, key: TrialKey) -> bool:
-        grade = self.grades.get(key)
-        return grade is not None and grade.ungraded in (None, Ungraded.NO_JUDGE)
+        graded = {key for key, grade in self.grades.items() if grade.ungraded in (None, Ungraded.NO_JUDGE)}
+        return ended and not self.unfinished and graded.issuperset(one.key for one in self.outcomes)
 
 
 def derive_result(files: RunFiles) -> Result:

@@ -179,26 +179,16 @@ def _measure(
     told: Callable[[float], float] = float,
 ) -> Measure:
     by_task: dict[str, list[float]] = defaultdict(list)
-    for task_id, value in values:
-        by_task[task_id].append(value)
-    means = [mean_of(own) for own in by_task.values()]
-    tasks = len(means)
-    if not means:
-        return Measure(aspect=aspect, value=None, low=None, high=None, tasks=0, tolerated=tolerated, perfect=perfect)
-    value = mean_of(means)
-    low = high = None
+    for task_id, one in values:
+        by_task[task_id].append(one)
+    means, tasks = [mean_of(own) for own in by_task.values()], len(by_task)
+    value = low = high = None
+    if means:
+        value = round(told(mean_of(means)), DIGITS)
     if tasks >= FEWEST_TASKS:
         half = student_t(tasks - 1) * sqrt(variance_of(means) / tasks)
-        low, high = (round(told(end), DIGITS) for end in (value - half, value + half))
-    return Measure(
-        aspect=aspect,
-        value=round(told(value), DIGITS),
-        low=low,
-        high=high,
-        tasks=tasks,
-        tolerated=tolerated,
-        perfect=perfect,
-    )
+        low, high = (round(told(mean_of(means) + end), DIGITS) for end in (-half, half))
+    return Measure(aspect=aspect, value=value, low=low, high=high, tasks=tasks, tolerated=tolerated, perfect=perfect)
 
 
 IDENTIFIER = 12  # hexadecimal digits of a certificate's digest

@@ -85,17 +85,8 @@ class GradeOverridden(msgspec.Struct, frozen=True, kw_only=True, tag="grade_over
     why: str
 
 
-Control = (
-    RunPaused
-    | RunContinued
-    | ConcurrencySet
-    | BudgetSet
-    | TrialStopped
-    | TrialsSkipped
-    | TrialRequeued
-    | NoteAdded
-    | GradeOverridden
-)
+AboutRun = RunPaused | RunContinued | ConcurrencySet | BudgetSet
+Control = AboutRun | TrialStopped | TrialsSkipped | TrialRequeued | NoteAdded | GradeOverridden
 
 
 SCHEMA_VERSION = 1
@@ -221,19 +212,8 @@ class RegradeStarted(msgspec.Struct, frozen=True, kw_only=True, tag="regrade_sta
     judge: dict[str, object] | None = None
 
 
-Record = (
-    RunStarted
-    | RunResumed
-    | NodeUsed
-    | TrialStarted
-    | TrialFinished
-    | GradeGiven
-    | PaceSet
-    | ProbeEnded
-    | RunFinished
-    | RegradeStarted
-    | Control
-)
+Sessions = RunStarted | RunResumed | RegradeStarted | NodeUsed | PaceSet | RunFinished
+Record = Sessions | TrialStarted | TrialFinished | GradeGiven | ProbeEnded | Control
 
 _encoder = msgspec.json.Encoder()
 _decoder = json_decoder(Record)

@@ -184,11 +184,8 @@ def _pending(run: PastRun) -> int:
     """Return how many trials have no score yet because a run goes on."""
     retried = run.journal.state.retried.keys()
     not_graded = sum(task.ungraded.get(NOT_GRADED, 0) for task in run.data.tasks)
-    return (
-        run.data.left_out.not_run
-        + not_graded
-        + sum(not one.reason.is_valid for one in run.outcomes if one.key in retried)
-    )
+    again = sum(not one.reason.is_valid for one in run.outcomes if one.key in retried)
+    return run.data.left_out.not_run + not_graded + again
 
 
 def state_of(end: RunFinished | None, *, unfinished: int, is_running: bool) -> State:

@@ -286,9 +286,5 @@ def _total(counts: Sequence[tuple[int, int]]) -> EventTotal:
     middle = (share + z**2 / (2 * independent)) / scale
     half = z * sqrt(share * (1 - share) / independent + z**2 / (4 * independent**2)) / scale
     return EventTotal(
-        n=n,
-        of=of,
-        trials=trials,
-        low=min(share, max(0.0, middle - half)),
-        high=max(share, min(1.0, middle + half)),
+        n=n, of=of, trials=trials, low=min(share, max(0.0, middle - half)), high=max(share, min(1.0, middle + half))
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.results.compare.samples import Origin, TaskTrials
+    from pinchbench.results.compare.samples import Origin
 
     ScoresByTask = Mapping[str, Sequence[float]]  # the scores of one subject's trials
 
@@ -60,7 +60,7 @@ def find_subjects(output_dir: Path, *, digests: Mapping[str, str]) -> FoundSubje
         side = side_of([run], seen=seen)
         excluded += side.left_aside
         tasks = [task for task in side.tasks.values() if task.scores and task.task_id in digests]
-        others = [task.task_id for task in tasks if not _is_version(task, digests[task.task_id])]
+        others = [task.task_id for task in tasks if task.version != ((digests[task.task_id],),) * 2]
         if others:
             excluded.append(f"{files.name} had other versions of {', '.join(others)}, which are not used.")
         settings = tuple((name, value) for name, value in settings_of(run).items() if name != "suite")
@@ -71,10 +71,6 @@ def find_subjects(output_dir: Path, *, digests: Mapping[str, str]) -> FoundSubje
     if built_in:
         excluded.append(f"Built-in models say nothing about others; their runs ({built_in}) are not used.")
     return FoundSubjects(subjects=tuple(pooled.values()), excluded=tuple(excluded))
-
-
-def _is_version(task: TaskTrials, digest: str) -> bool:
-    return task.version == ((digest,), (digest,))
 
 
 FEWEST_SUBJECTS = 4  # with three, the interval of a correlation is undefined

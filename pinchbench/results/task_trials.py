@@ -85,11 +85,6 @@ class TaskTrials:
         return [trial.score for trial in self.trials if trial.score is not None]
 
     @property
-    def scores_if_zero(self) -> list[float]:
-        """The scores, plus a 0 for each failure that the agent may have caused."""
-        return self.scores + [0.0 for trial in self.trials if trial.caused_by_agent]
-
-    @property
     def events(self) -> tuple[Mapping[FailureEvent, tuple[int, int]], ...]:
         """What went wrong in each valid trial whose check counts it."""
         return tuple(found for trial in self.trials if (found := trial.events))

@@ -1,4 +1,4 @@
-"""What the result says about several tasks, suites and simulated users: means and what they exclude (pure)."""
+"""What the result says about several tasks, suites, simulated users and judges: means and what they exclude (pure)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
+from pinchbench.model.grade import Ungraded
 from pinchbench.results import result_json
+from pinchbench.results.judge_agreement import agreement_of
 from pinchbench.results.statistics import estimate, failure_sheet, pass_ks, pass_rates, summarise
 from pinchbench.results.task_trials import known_sum, sum_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pinchbench.model.grade import Grade, JudgeGrade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.manifest import RunFacts
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from pinchbench.results.run_state import TrialState
     from pinchbench.results.statistics import Estimate
     from pinchbench.results.task_trials import TaskTrials
+
+NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
 
 
 def totals_of(tasks: Sequence[TaskTrials]) -> result_json.Totals:
@@ -74,7 +79,8 @@ def caused_by_agent_of(
 ) -> result_json.CausedByAgent:
     """Return the trials without a score that the agent may have caused, and the mean if each counted as 0."""
     caused = [trial.outcome.key for task in tasks for trial in task.trials if trial.caused_by_agent]
-    means = [fsum(scores) / len(scores) for task in tasks if (scores := task.scores_if_zero)]
+    with_zeros = [task.scores + [0.0 for trial in task.trials if trial.caused_by_agent] for task in tasks]
+    means = [fsum(scores) / len(scores) for scores in with_zeros if scores]
     return result_json.CausedByAgent(
         trials=tuple(
             result_json.CausedTrial(
@@ -122,6 +128,38 @@ def user_totals(outcomes: Iterable[Outcome]) -> result_json.UserTotals | None:
         calls_without_cost=sum(user.calls_without_cost for user in users),
         latency_s=round(fsum(user.latency_s for user in users), 3),
     )
+
+
+def judge_totals(grades: Sequence[Grade], graded: Sequence[Grade]) -> result_json.JudgeTotals | None:
+    """Return what judging cost, apart from what the agents used; None if no judge was asked.
+
+    Whether a price is known is recorded per grade, not per call.
+    """
+    counting = _judged(grades)
+    asked = _judged(sorted(graded, key=lambda grade: (grade.key, grade.graded_at))) or counting
+    if not asked:
+        return None
+    each = [own for part in counting for own in part.each]
+    certificates = tuple(sorted({own.certificate or "" for own in each if own.score is not None}))
+    return result_json.JudgeTotals(
+        models=tuple(sorted({own.model for own in each if own.model})),
+        prompt_versions=tuple(sorted({own.prompt_version for own in each if own.prompt_version})),
+        trials=len(counting),
+        calls=sum(part.calls for part in asked),
+        cached=sum(part.cached for part in asked),
+        usage=sum_usage(part.usage for part in asked),
+        cost_usd=known_sum(part.cost_usd for part in asked),
+        calls_without_cost=sum(own.calls for part in asked for own in part.each if own.cost_usd is None),
+        latency_s=round(fsum(part.latency_s for part in asked), 3),
+        certificates=certificates if any(certificates) else UNSET,
+        agreement=agreement_of(counting) or UNSET,
+    )
+
+
+def _judged(grades: Iterable[Grade]) -> list[JudgeGrade]:
+    """Return the judges' parts of those grades for which a judge was asked."""
+    parts = (grade.judge for grade in grades)
+    return [part for part in parts if part is not None and part.ungraded not in NOBODY_WAS_ASKED]
 
 
 def without_means(data: Aggregate) -> Aggregate:

@@ -101,11 +101,8 @@ def refuse_altered(files: RunFiles, attempts: Container[AttemptKey] | None = Non
     Blocks. Raises ResultsError if the run can't be read.
     """
     journal = read_journal(files.journal)
-    found = [
-        *journal.differences,
-        *changed_run_json(files, journal),
-        *changed_evidence(files, journal, attempts, strictly=False),
-    ]
+    found = [*journal.differences, *changed_run_json(files, journal)]
+    found += changed_evidence(files, journal, attempts, strictly=False)
     if found:
         raise AlteredRunError.of(found, run=files.folder)
 
@@ -168,12 +165,7 @@ def final_grades(journal: Journal) -> dict[AttemptKey, Grade]:
 def _reply_digests(journal: Journal) -> list[tuple[AttemptKey, str]]:
     """Return the files with judges' replies: each attempt keeps its own, even if its grade was superseded."""
     given = [one.grade for one in journal.records if isinstance(one, GradeGiven)]
-    named = [
-        ((one.key, one.attempt), part.replies_digest)
-        for one in given
-        if one.judge is not None
-        for part in one.judge.each
-    ]
+    named = [((one.key, one.attempt), part.replies_digest) for one in given if one.judge for part in one.judge.each]
     return [(which, digest) for which, digest in dict.fromkeys(named) if digest]
 
 

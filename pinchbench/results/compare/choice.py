@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import comb
@@ -123,16 +124,8 @@ def ranks_of(sides: int, apart: Iterable[tuple[int, int]]) -> tuple[tuple[int, .
 
 
 # Settings that decide how hard the tasks are or how they are graded: scores under different ones rank no models.
-SAME_FOR_ALL = (
-    "suite",
-    "form",
-    "OpenClaw release",
-    "timeout multiplier",
-    "retries of timeouts",
-    "judge",
-    "user's model",
-    "skills",
-    "workspace files",
+SAME_FOR_ALL = re.compile(
+    "suite|form|OpenClaw release|timeout multiplier|retries of timeouts|judge|user's model|skills|workspace files"
 )
 TENTHS = 10
 
@@ -298,7 +291,7 @@ def _why_not(sides: Sequence[Sample], may_differ: Collection[str]) -> str:
         return f"Nothing is ranked: scores of several suites ({', '.join(suites)}) mean different things."
     for other in others:
         for one in unlike_settings(first, other):
-            if one.setting in SAME_FOR_ALL and one.setting not in may_differ:
+            if SAME_FOR_ALL.fullmatch(one.setting) and one.setting not in may_differ:
                 return (
                     f"Nothing is ranked: {first.label} and {other.label} differ in {one.setting}"
                     f" ({one.a}; {one.b}), so their scores measure different things. Name runs that are alike in it."

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pinchbench.results.compare.samples import Sample, TaskTrials
 
-NO_DIFFERENCE = ("form", "suite")  # settings in which the sides may differ: the tasks are paired anyhow
+NO_DIFFERENCE = frozenset({"form", "suite"})  # settings in which the sides may differ: the tasks are paired anyhow
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,16 +62,13 @@ def _alike(sides: Iterable[Sample]) -> list[list[Sample]]:
     groups: list[list[Sample]] = []
     for side in sides:
         for group in groups:
-            if side.model == group[0].model and all(_is_alike(one, side) for one in group):
+            unlike = [found.setting for one in group for found in unlike_settings(one, side)]
+            if side.model == group[0].model and set(unlike) <= NO_DIFFERENCE:
                 group.append(side)
                 break
         else:
             groups.append([side])
     return groups
-
-
-def _is_alike(a: Sample, b: Sample) -> bool:
-    return all(one.setting in NO_DIFFERENCE for one in unlike_settings(a, b))
 
 
 def _memorisation(public: Sequence[Sample], fresh: Sequence[Sample]) -> Memorisation:

@@ -140,12 +140,8 @@ def untested_difference(pairs: Sequence[Pair]) -> Difference:
     if len(differences) == 1:
         return Difference(mean=mean, tasks=1)
     half, (further_down, further_up) = _half_width(differences), _skewed(differences)
-    return Difference(
-        mean=mean,
-        low=max(-1.0, mean - half - further_down),
-        high=min(1.0, mean + half + further_up),
-        tasks=len(differences),
-    )
+    low, high = max(-1.0, mean - half - further_down), min(1.0, mean + half + further_up)
+    return Difference(mean=mean, low=low, high=high, tasks=len(differences))
 
 
 def _sorted_differences(pairs: Sequence[Pair]) -> list[float]:

@@ -249,11 +249,7 @@ def unlike_runs(newest: PastRun, run: PastRun) -> str:
 
 
 def side_of(
-    runs: Sequence[PastRun],
-    *,
-    label: str = "",
-    left_aside: tuple[str, ...] = (),
-    seen: set[Origin] | None = None,
+    runs: Sequence[PastRun], *, label: str = "", left_aside: tuple[str, ...] = (), seen: set[Origin] | None = None
 ) -> Sample:
     """Pool one or more runs of a model by task. The first run determines the versions of the tasks.
 
@@ -344,7 +340,7 @@ def _pooled_settings(settings: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 def settings_of(run: PastRun) -> dict[str, str]:
     """Describe the settings that affect a run's numbers, besides model and tasks; those its files lack are omitted."""
-    config = run.facts.config
+    config, tools = run.facts.config, run.facts.tools
     told = {
         "suite": config.get("suite"),
         "form": PUBLIC_FORM if config.get("form") is None else config.get("form"),
@@ -354,7 +350,7 @@ def settings_of(run: PastRun) -> dict[str, str]:
         "endpoint": config.get("base_url") or "the provider's",
         "retries of timeouts": _retried_timeouts(config),
         "OpenClaw release": run.facts.versions.get("openclaw"),
-        "tools": _tools(run.facts),
+        "tools": "all but some denied ones" if tools is UNSET else ", ".join(tools) or "your OpenClaw's own",
         "judge": _judges(run.facts, run.grades.values()),
         "user's model": _users(run.outcomes),
         "skills": _short(run.facts.additions.get("skills")),
@@ -367,12 +363,6 @@ def settings_of(run: PastRun) -> dict[str, str]:
         for name, value in told.items()
         if value is not None
     }
-
-
-def _tools(facts: RunFacts) -> str:
-    if facts.tools is UNSET:
-        return "all but some denied ones"
-    return ", ".join(facts.tools) or "your OpenClaw's own"
 
 
 def _short(digest: str | None) -> str:

@@ -95,10 +95,7 @@ class Baseline(msgspec.Struct, frozen=True, kw_only=True):
             runs=self.runs,
             tasks={
                 task_id: TaskTrials(
-                    task_id=task_id,
-                    category=task.category,
-                    version=((task.digest,), task.graded),
-                    scores=task.scores,
+                    task_id=task_id, category=task.category, version=((task.digest,), task.graded), scores=task.scores
                 )
                 for task_id, task in self.tasks.items()
             },

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Z_ONE_SIDED = NormalDist().inv_cdf(1 - ALPHA)
 Z_POWER = NormalDist().inv_cdf(POWER)
+PART_OF_IT = "The gate can't be applied: the run is part of the baseline, and a run can't be compared with itself."
 ENOUGH_FREEDOM = 5  # degrees, from which on the repetitions of a run tell its variance
 
 
@@ -92,17 +93,14 @@ def weigh(pairs: Sequence[Pair], *, stability: Stability | None, margin: float, 
     mean = mean_of([pair.difference for pair in stable])
     trials = sum(len(pair.b) for pair in stable)
     p = _dealing_test(pairs, stable, stability, deals)
-    evidence = GateEvidence(
-        difference=Difference(mean=mean, p=p, tasks=len(stable)),
-        trials=trials,
-        repetitions=max(1, round(trials / len(stable))),
-    )
+    difference, repetitions = Difference(mean=mean, p=p, tasks=len(stable)), max(1, round(trials / len(stable)))
+    evidence = GateEvidence(difference=difference, trials=trials, repetitions=repetitions)
     noise = _Noise.of(stable)
     if noise is None:
         return evidence
     half = noise.half_width()
-    difference = replace(evidence.difference, low=max(-1.0, mean - half), high=min(1.0, mean + half))
-    numbers = range(evidence.repetitions + 1, MAX_RUNS + 1)
+    difference = replace(difference, low=max(-1.0, mean - half), high=min(1.0, mean + half))
+    numbers = range(repetitions + 1, MAX_RUNS + 1)
     place = bisect_left(numbers, True, key=lambda number: noise.tells(mean, margin, repetitions=number))
     return replace(evidence, difference=difference, needed=numbers[place] if place < len(numbers) else None)
 
@@ -216,16 +214,10 @@ class Gate:
             for task_id, task in a.tasks.items()
             if self.stability is not None and (why := self.stability.quarantine(task.scores)) is not None
         }
-        evidence = weigh(pairs, stability=self.stability, margin=margin)
-        is_itself = bool(set(a.runs) & set(b.runs))
-        if is_itself:
-            evidence = GateEvidence()
+        is_itself = not set(a.runs).isdisjoint(b.runs)
+        evidence = GateEvidence() if is_itself else weigh(pairs, stability=self.stability, margin=margin)
         difference = evidence.difference
-        left_out = {
-            name: UNPAIRED[why].format(a="the baseline", b="this run")
-            for name, why in unpaired.items()
-            if name not in quarantined
-        }
+        whys = {name: UNPAIRED[why].format(a="the baseline", b="this run") for name, why in unpaired.items()}
         verdict = verdict_of(difference, margin=margin)
         compared = BaselineVerdict(
             name=self.name,
@@ -239,14 +231,10 @@ class Gate:
             trials=evidence.trials,
             repetitions_needed=evidence.needed,
             quarantined={name: why for name, why in quarantined.items() if name in b.tasks},
-            unpaired=left_out,
+            unpaired={name: why for name, why in whys.items() if name not in quarantined},
             warnings=tuple(_warnings(a, b)),
         )
-        sentence = (
-            "The gate can't be applied: the run is part of the baseline, and a run can't be compared with itself."
-            if is_itself
-            else _sentence(verdict, evidence, margin)
-        )
+        sentence = PART_OF_IT if is_itself else _sentence(verdict, evidence, margin)
         return compared, RuleVerdict(rule="worse", verdict=verdict, sentence=sentence)
 
 

@@ -85,9 +85,8 @@ class Chain:
         if number != expected.number + 1:
             return _gap(number, expected.number)
         if stated != _digest(expected.digest, line[: found.start(2) - len(',"chain":"')]):
-            return f"record {number} is not as it was written" + (
-                ", or what stands before it is not" if number == 1 else ""
-            )
+            before_it = ", or what stands before it is not" if number == 1 else ""
+            return f"record {number} is not as it was written{before_it}"
         return ""
 
 
@@ -144,11 +143,7 @@ def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
         elif SEAL.search(line.rstrip(b"\n")):  # a torn line has lost its end
             difference = "it is not a record, although it is complete"
         where = f"{path}:{number}: "
-        yield Line(
-            record=record,
-            problem=where + problem if problem else "",
-            difference=where + difference if difference else "",
-        )
+        yield Line(record=record, problem=problem and where + problem, difference=difference and where + difference)
 
 
 def digest_before(path: Path, end: int) -> bytes:
