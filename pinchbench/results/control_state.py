@@ -64,13 +64,9 @@ class ControlEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     skipped: tuple[SkippedTrial, ...] = ()
     requeued: tuple[RequeuedTrial, ...] = ()
-    score_without_requeued: Annotated[
-        Estimate | None, doc("the score without the attempts of `requeued`; null where there are none")
-    ] = None
+    score_without_requeued: Annotated[Estimate | None, doc("score without those of `requeued`; null for none")] = None
     overridden: tuple[OverriddenGrade, ...] = ()
-    score_with_overrides: Annotated[
-        Estimate | None, doc("the score with those of `overridden`; null where there are none")
-    ] = None
+    score_with_overrides: Annotated[Estimate | None, doc("score with those of `overridden`; null for none")] = None
     notes: tuple[NoteEntry, ...] = ()
 
 

@@ -26,9 +26,7 @@ class TaskFacts(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: float
     suite: Annotated[Maybe[str], doc("its name; missing in a run of one suite")] = UNSET
     title: Annotated[str, doc("the task's name for people; missing in older runs")] = ""
-    abilities: Annotated[Maybe[list[str]], doc("what its agent may use besides files and shell; missing for none")] = (
-        UNSET
-    )
+    abilities: Annotated[Maybe[list[str]], doc("what agents may use besides files and shell; missing for none")] = UNSET
     private: Annotated[Maybe[bool], doc("whether it is made of its user's own work; else missing")] = UNSET
 
 

@@ -40,20 +40,9 @@ class LeftOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     ungraded: Annotated[int, doc("trials that are valid and have no score")]
     infrastructure: Annotated[int, doc("trials that failed for infrastructure reasons or were interrupted")]
-    untrusted: Annotated[
-        int,
-        doc("trials whose evidence was tampered with, or whose agent has seen answers; the key is missing for none"),
-    ] = 0
-    prerequisite_missing: Annotated[
-        int, doc("trials that were not run because a prerequisite is missing; the key is missing for none")
-    ] = 0
-    skipped: Annotated[
-        int,
-        doc(
-            "trials that were not run, or not to their end, because the user has skipped them; the"
-            " key is missing for none"
-        ),
-    ] = 0
+    untrusted: Annotated[int, doc("trials with tampered evidence, or whose agent saw answers; missing for none")] = 0
+    prerequisite_missing: Annotated[int, doc("trials not run because a prerequisite is missing; missing for none")] = 0
+    skipped: Annotated[int, doc("trials that the user has skipped, perhaps while they ran; missing for none")] = 0
     not_run: Annotated[int, doc("trials that have not ended")]
 
     @property
@@ -89,9 +78,7 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     repetition: Annotated[int, doc("from 1")]
     status: Status
-    counts: Annotated[
-        bool, doc("whether the attempt is valid: false for an infrastructure failure or untrusted evidence")
-    ]
+    counts: Annotated[bool, doc("whether it is valid: false for an infrastructure failure or untrusted evidence")]
     possibly_caused_by_agent: Annotated[bool, doc("whether the agent may have caused that there is no score")] = False
     reason: Annotated[Reason, doc("why the attempt ended as it did")]
     digest: Annotated[str, doc("SHA-256 of the task as it was run")]
@@ -124,35 +111,18 @@ class TrialEntry(msgspec.Struct, frozen=True, kw_only=True):
     level: Annotated[str, doc("the level of containment")] = ""
     node: Annotated[Maybe[str], doc("where it ran in a cluster; missing in a run of one machine")] = UNSET
     note: str = ""
-    wire: Annotated[
-        Maybe[WireFacts], doc("what the provider was asked and said, measured between OpenClaw and it; missing without")
-    ] = UNSET
-    replay: Annotated[
-        Maybe[ReplayFacts], doc("how its requests compare with the recorded ones that it replays; missing without")
-    ] = UNSET
-    sandbox: Annotated[
-        Maybe[SandboxFacts], doc("what its sandbox allowed, and what the agent attempted beyond; missing without")
-    ] = UNSET
-    load: Annotated[
-        Maybe[LoadFacts], doc("how long processes waited for the machine meanwhile; missing where it was not measured")
-    ] = UNSET
-    services: Annotated[
-        Maybe[tuple[str, ...]], doc("how services of the task ended before the agent did; missing where none did")
-    ] = UNSET
-    user: Annotated[
-        Maybe[UserFacts],
-        doc("what the task's simulated user said and used; missing where it has none, or was not reached"),
-    ] = UNSET
+    wire: Annotated[Maybe[WireFacts], doc("what the provider was asked and said; missing without a wire")] = UNSET
+    replay: Annotated[Maybe[ReplayFacts], doc("how its requests compare with recorded ones; missing without")] = UNSET
+    sandbox: Annotated[Maybe[SandboxFacts], doc("what was allowed, and attempted beyond; missing without")] = UNSET
+    load: Annotated[Maybe[LoadFacts], doc("how long processes waited for the machine; missing if not measured")] = UNSET
+    services: Annotated[Maybe[tuple[str, ...]], doc("how services ended before the agent; missing for none")] = UNSET
+    user: Annotated[Maybe[UserFacts], doc("what its simulated user said and used; missing if none was reached")] = UNSET
     findings: Annotated[
         Maybe[tuple[Finding, ...]],
         doc("how OpenClaw's store differs from what the wire saw, at most 50; missing where it does not"),
     ] = UNSET
-    unwitnessed: Annotated[
-        Maybe[bool], doc("true where, without a wire, OpenClaw's store alone says what the agent did; else missing")
-    ] = UNSET
-    reused_from: Annotated[Maybe[str], doc("the folder's name of the run that made it; missing for this run's own")] = (
-        UNSET
-    )
+    unwitnessed: Annotated[Maybe[bool], doc("true if only OpenClaw's store shows what it did; else missing")] = UNSET
+    reused_from: Annotated[Maybe[str], doc("the folder of the run that made it; missing for this run's own")] = UNSET
     grade: GradeEntry | None = None
 
     @property
@@ -214,9 +184,7 @@ class CausedByAgent(msgspec.Struct, frozen=True, kw_only=True):
     """Trials without a score, which the agent may have caused. They are among the excluded ones."""
 
     trials: tuple[CausedTrial, ...] = ()
-    score_if_zero: Annotated[
-        float | None, doc("the mean with each of them as 0, in 0-1; null where there are none")
-    ] = None
+    score_if_zero: Annotated[float | None, doc("the mean with each of them as 0, in 0-1; null for none")] = None
 
     @property
     def keys(self) -> frozenset[TrialKey]:
@@ -318,9 +286,7 @@ class JudgeTotals(msgspec.Struct, frozen=True, kw_only=True):
         Maybe[tuple[str, ...]],
         doc("identifier, day and faults; an empty text for grades without one. Missing if none has one"),
     ] = UNSET
-    agreement: Annotated[
-        Maybe[JudgeAgreement], doc("of several judges, on the trials that count; missing with one")
-    ] = UNSET
+    agreement: Annotated[Maybe[JudgeAgreement], doc("of several judges, on trials that count; missing for one")] = UNSET
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -350,9 +316,7 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     tasks: Annotated[tuple[TaskEntry, ...], doc("in the plan's order; those with an ended trial")]
     suite: str | None = None
     suite_format: Annotated[Maybe[str], doc("of the tasks; missing for PinchBench's own")] = UNSET
-    score_rule: Annotated[Maybe[str], doc("how the suite makes a task's score; missing for PinchBench's own rule")] = (
-        UNSET
-    )
+    score_rule: Annotated[Maybe[str], doc("how the suite makes a task's score; missing for PinchBench's own")] = UNSET
     suites: Annotated[
         Maybe[dict[str, SuiteTotals]],
         doc(
@@ -360,9 +324,7 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
             " are null, and `pass` has no rates"
         ),
     ] = UNSET
-    private: Annotated[Maybe[bool], doc("whether tasks are made of their user's own work; missing where none is")] = (
-        UNSET
-    )
+    private: Annotated[Maybe[bool], doc("whether tasks are made of their user's own work; missing if none is")] = UNSET
     form: Annotated[Maybe[int], doc("the seed of the fresh form of the tasks; missing for the public ones")] = UNSET
     nodes: Annotated[Maybe[dict[str, NodeTimes]], doc("of a cluster, by name; missing in a run of one machine")] = UNSET
     probes: Annotated[Maybe[ProbeTotals], doc("of the model, which earlier releases sent; missing for none")] = UNSET
@@ -372,18 +334,11 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     not_needed: Annotated[
         Maybe[int], doc("trials without which the run's experiment was decided; not in `counts`. Missing for none")
     ] = UNSET
-    control: Annotated[
-        Maybe[ControlEntry], doc("what the user has asked of the run; the key is missing for nothing")
-    ] = UNSET
+    control: Annotated[Maybe[ControlEntry], doc("what the user has asked of the run; missing for nothing")] = UNSET
     limits: Limits = Limits()
-    sessions: Annotated[
-        tuple[tuple[float, float], ...], doc("start and end of each, seconds since the epoch (UTC)")
-    ] = ()
+    sessions: Annotated[tuple[tuple[float, float], ...], doc("start and end, seconds since the epoch (UTC)")] = ()
     changes: Annotated[tuple[str, ...], doc("what was changed, and accepted, at a resumption")] = ()
-    reused: Annotated[
-        Maybe[dict[str, int]],
-        doc("trials that count from earlier runs, by the names of their folders; missing for none"),
-    ] = UNSET
+    reused: Annotated[Maybe[dict[str, int]], doc("trials of earlier runs, by their folder; missing for none")] = UNSET
     run: Annotated[str, doc("the name of the run's folder")] = ""
     journal: Annotated[Maybe[JournalEnd], doc("the key is missing where an older release wrote the journal")] = UNSET
     counts: Counts
@@ -399,9 +354,7 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, rename={"passing": "p
     parts: Parts
     retries: Retries | None = None
     judge: Annotated[JudgeTotals | None, doc("null when no judge was asked")] = None
-    user: Annotated[Maybe[UserTotals], doc("simulated users, in no other figure; missing where there were none")] = (
-        UNSET
-    )
+    user: Annotated[Maybe[UserTotals], doc("simulated users, in no other figure; missing if there were none")] = UNSET
 
     @property
     def trials(self) -> tuple[TrialEntry, ...]:
