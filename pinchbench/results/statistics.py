@@ -28,29 +28,6 @@ CONFIDENCE = 0.95
 Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 T_OF_FEW = (12.706204736, 4.302652730, 3.182446305, 2.776445105)  # Student's t for 1 to 4 degrees of freedom
 
-# COVERAGE: how often a nominal 95% interval contains the true mean, in %, by simulation (2 000 samples each; the
-# ranges are over 1, 3 and 5 runs a task). Bootstrap percentiles with six tasks: 82-94 where tasks differ, and 16-89 for
-# scores that are mostly 1; with their deviations widened by t and n/(n - 1): 87-97, and 16-90. They use only the
-# observed scores, not the range of possible ones. The interval built here is wider only where those are too narrow:
-#
-#   scores                                         6 tasks        12 tasks       40 tasks
-#   beta-like, task means around 0.6               98.2-98.6      95.4-95.8      94.3-95.9
-#   beta-like, skewed, around 0.83                 99.1-99.5      94.6-96.4      92.9-95.2
-#   0 or 1, tasks of very different difficulty     90.9-95.5      96.0-96.5      93.3-95.5
-#   0 or 1, mostly 1 (0.87; 0.97)                  96.5-99.0      94.0-97.3      93.3-96.6
-#   quarters, by several criteria                  95.1-98.0      94.3-95.9      94.2-95.0
-#   60% always 1, 15% always 0, others between     94.0-94.7      95.0-95.9      94.5-95.7
-#   0 or 1, all tasks equally hard                 91.5-99.4      96.5-98.1      94.0-96.9
-#   1, 0.95 or 0 (60, 30, 10%), all tasks alike    98.4-99.5      93.0-98.4      93.9-97.0
-#   1, 0.9 or 0.2 (50, 40, 10%), all tasks alike   98.4-99.7      89.6-98.8      89.8-97.2
-#
-# The deviations with six tasks come from discrete data: six times 0 or 1 has seven possible means. The interval remains
-# too narrow for the last two kinds with one run a task, where it is chance whether the rare low score is among twelve
-# at all (in 28% it is not; an interval with only a minimum deviation would cover 70% and 73%). It is too wide for
-# tasks that truly score nearly the same, such as all in 0.5-0.7: 100%, at widths of 0.56, 0.39 and 0.13. Until their
-# rare low score occurs, the last two kinds can't be distinguished from these. tests/results/test_statistics.py defines
-# the kinds of scores.
-
 ROUNDING = 1e-9  # scores that differ by less are equal: a mean of points may come out as 0.7999999999999999
 FIRST_KS = 5
 FRACTION = "in 0-1"
@@ -105,7 +82,8 @@ def estimate(scores_by_task: Scores, *, resampled: bool = True) -> Estimate:
     Method: the two-level bootstrap (tasks, then repetitions within each) gives the standard error of the mean; the
     bounds are those of Wilson's interval for as many yes-or-no trials as would have that error (the effective sample
     size of Korn and Graubard), with Student's t since few tasks estimate the error badly. If scores hardly differ, the
-    interval widens to that of equal scores, which is Wilson's for that many trials. See COVERAGE for the reasons.
+    interval widens to that of equal scores, which is Wilson's for that many trials. docs/explanation/methods.md says
+    how often it contains the true mean, and why it is not a bootstrap's percentiles.
     """
     tasks = _in_order(scores_by_task)
     trials = sum(map(len, tasks))

@@ -32,35 +32,6 @@ NOTICEABLE = 0.02  # a task that varies by less counts only partly as one that v
 ENOUGH_VARY = 8  # tasks, from which on Student's interval is reliable
 MOST_TASKS = 100_000
 
-# COVERAGE: how often the nominal 95% interval of a difference contains the true one, in %, by simulation (3 000 pairs
-# each; the ranges are over 1, 3 and 5 repetitions). A/A: the same model twice; A/B: B is worse by 0.1, on some tasks
-# more than on others. tests/bench/calibration.py defines the kinds of scores and repeats the measurement.
-#
-#   scores                                6 tasks      10 tasks    20 tasks    40 tasks
-#   beta-like around 0.6           A/A   95.4-96.8    94.8-95.5   95.1-95.4   94.7-95.3
-#                                  A/B   95.4-96.4    94.7-95.6   94.6-95.5   94.7-95.1
-#   quarters, by several criteria  A/A   96.9-97.4    95.7-97.1   94.9-95.4   94.8-95.5
-#                                  A/B   96.5-97.9    95.4-95.9   94.5-95.7   95.0-95.3
-#   0 or 1, very different tasks   A/A   98.2-99.7     97.1-98.7   95.5-97.8   95.0-96.0
-#                                  A/B   98.1-99.9     97.7-99.0   95.2-98.2   95.2-95.3
-#   0 or 1, mostly 1 (0.94)        A/A   99.8-100     99.0-99.9   98.1-99.7   96.1-98.3
-#                                  A/B   98.9-99.9    97.3-99.3   95.3-97.8   95.1-95.7
-#   0 or 1, tasks alike (0.97)     A/A   99.9-100     98.6-99.9   97.3-100    95.5-99.8
-#                                  A/B   98.7-100     96.6-99.2   95.1-98.8   94.4-95.6
-#   60% always 1, others between   A/A   99.6-99.9    99.0-99.5   96.6-97.0   95.1-95.5
-#                                  A/B   96.7-97.2    94.6-94.9   93.7-95.1   94.8-95.6
-#
-# Student's interval alone covers 63-96% (A/B, six tasks) and 78-97% (ten) of the last four kinds. It misses a rare
-# difference that has not occurred among few tasks: scores that are all 1 give no information about other tasks. So
-# where few tasks vary, the interval is widened towards Wilson's for a proportion with no observed events, and it is
-# extended further towards a long tail. It remains too wide in two cases: with one repetition of six tasks that are
-# passed or failed a difference has only thirteen possible values, and where two models hardly ever differ an interval
-# that allows for rare differences nearly always contains 0.
-#
-# A/A is called different in at most 5.2% of pairs of any kind (the interval must exclude 0, and the test agree). The
-# test ensures this for unequal numbers of repetitions too: for one against five of 40 tasks alike at 0.97 the interval
-# alone excludes 0 in 13%, as would a sign-flip test.
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pair:
@@ -120,7 +91,7 @@ def difference_of(pairs: Sequence[Pair], *, flips: int = FLIPS) -> Difference:
     test are about all the tasks that these might have been drawn from. The variance between repetitions is part of the
     variance of the tasks' differences, whatever their numbers, so more repetitions narrow the interval only so far.
     Inference about exactly these tasks would give a narrower interval and let a suite of six tasks support conclusions
-    that it can't.
+    that it can't. docs/explanation/methods.md says how often the interval contains the true difference.
 
     The order of tasks and repetitions makes no difference; swapping the sides gives the mirrored result.
     """
