@@ -190,12 +190,10 @@ class _Reader(FileReader):
         return Variant(name=name, config=config, differs=own.written)
 
     def _check_different(self, node: YamlNode, variants: tuple[Variant, ...]) -> None:
-        seen: dict[str, str] = {}
+        first = {repr(one.config): one.name for one in reversed(variants)}
         for one in variants:
-            settings = repr(one.config)
-            if settings in seen:
-                self.problem(node, f"the variants {seen[settings]} and {one.name} are the same")
-            seen.setdefault(settings, one.name)
+            if (same := first[repr(one.config)]) != one.name:
+                self.problem(node, f"the variants {same} and {one.name} are the same")
 
     def _baseline_first(self, node: YamlNode | None, variants: tuple[Variant, ...]) -> tuple[Variant, ...]:
         if node is None:

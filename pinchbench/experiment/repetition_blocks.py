@@ -66,12 +66,8 @@ class BlockCoordinator:
         match record:
             case RunResumed(tasks=tasks) if tasks:
                 self.sequential = self._folded()  # trials of changed tasks no longer count
-            case TrialFinished(outcome=outcome) if is_settled(state, outcome.key):
-                self.sequential.settle(variant, outcome.key, score(state, outcome.key))
-            case GradeGiven(grade=grade) if is_settled(state, grade.key):
-                self.sequential.settle(variant, grade.key, score(state, grade.key))
-            case TrialStopped(key=key) if is_settled(state, key):
-                self.sequential.settle(variant, key, score(state, key))
+            case TrialFinished(outcome=of) | GradeGiven(grade=of) | (TrialStopped() as of) if is_settled(state, of.key):
+                self.sequential.settle(variant, of.key, score(state, of.key))
             case TrialsSkipped(keys=keys):
                 for key in filter(partial(is_settled, state), keys):
                     self.sequential.settle(variant, key, score(state, key))
