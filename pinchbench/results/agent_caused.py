@@ -8,13 +8,12 @@ can't solve.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pinchbench.model.ending import Ending, Reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
@@ -41,18 +40,6 @@ SHARED = frozenset(reason for reason in Reason if reason.ending is Ending.INFRAS
 store looks like an error of the provider. A replay that diverges is caused by neither."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Spans:
-    """The times at which some attempts ran; `starts` and `ends` are sorted independently of each other."""
-
-    starts: list[float]
-    ends: list[float]
-
-    def number(self, start: float, end: float) -> int:
-        """Return how many of the attempts overlap the given time span."""
-        return bisect_right(self.starts, end) - bisect_left(self.ends, start)
-
-
 def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozenset[TrialKey]:
     """Return the trials without a score because of what the agent did, or may have done.
 
@@ -73,24 +60,26 @@ def possibly_caused_by_agent(attempts: Mapping[TrialKey, TrialState]) -> frozens
     if not suspects:
         return untrusted
     everything = [one for trial in attempts.values() for one in trial.ended]
-    valid = _spans(one for one in everything if one.reason.is_valid)
-    shared = {reason: _spans(one for one in everything if one.reason is reason) for reason in SHARED}
+    valid = _overlapping(one for one in everything if one.reason.is_valid)
+    shared = {reason: _overlapping(one for one in everything if one.reason is reason) for reason in SHARED}
 
     def is_alone(ended: tuple[Outcome, ...]) -> bool:
         """Whether other trials worked when these attempts failed. A suspect has no valid attempt of its own."""
         for one in ended:
             start, end = one.started_at - NEARBY_S, one.ended_at + NEARBY_S
-            if not valid.number(start, end):
+            if not valid(start, end):
                 return False
             if one.reason in SHARED:
-                own = _spans(each for each in ended if each.reason is one.reason)
-                if shared[one.reason].number(start, end) > own.number(start, end):
+                own = _overlapping(each for each in ended if each.reason is one.reason)
+                if shared[one.reason](start, end) > own(start, end):
                     return False
         return True
 
     return untrusted | {key for key, ended in suspects.items() if is_alone(ended)}
 
 
-def _spans(outcomes: Iterable[Outcome]) -> _Spans:
+def _overlapping(outcomes: Iterable[Outcome]) -> Callable[[float, float], int]:
+    """Return a function that says how many of these attempts overlap a time span, given by its start and end."""
     times = [(one.started_at, max(one.started_at, one.ended_at)) for one in outcomes]
-    return _Spans(starts=sorted(start for start, _ in times), ends=sorted(end for _, end in times))
+    starts, ends = sorted(start for start, _ in times), sorted(end for _, end in times)
+    return lambda start, end: bisect_right(starts, end) - bisect_left(ends, start)
