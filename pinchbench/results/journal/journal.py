@@ -16,7 +16,7 @@ from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.files.folders import sync_folder
-from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, Chain, digest_before, first_link, read_lines, seal
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, Chain, link_before, read_lines, seal
 from pinchbench.results.records import encode
 from pinchbench.results.run_state import RunState
 
@@ -111,7 +111,7 @@ class JournalWriter:
         chain = Chain()
         if differences := [one.difference for one in read_lines(self._path, chain) if one.difference]:
             raise AlteredRunError.of(differences, run=self._path.parent)
-        return chain.last or first_link(digest_before(self._path, self._end))
+        return chain.last or link_before(self._path, self._end)
 
     def __enter__(self) -> Self:
         """Return itself."""

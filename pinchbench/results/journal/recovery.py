@@ -39,11 +39,6 @@ class Link:
     digest: str
 
 
-def first_link(before: bytes) -> Link:
-    """Return the position before the first line; `before` is the SHA-256 of the whole file when the chain began."""
-    return Link(number=0, digest=before.hex()[:DIGEST_LENGTH])
-
-
 def seal(line: bytes, last: Link) -> tuple[bytes, Link]:
     """Return a line with its number and digest added, and its position.
 
@@ -66,17 +61,17 @@ class Chain:
     last: Link | None = None
     digests: list[str] = field(default_factory=list)
 
-    def check(self, line: bytes, before: Callable[[], bytes]) -> str:
+    def check(self, line: bytes, before: Callable[[], Link]) -> str:
         """Return what is wrong with a line, given without its newline; empty if it is as it was written.
 
-        `before` returns the argument for `first_link`; it is called once, at the first chained line. The lines before
-        that one were written by an older release and can't be checked individually.
+        `before` returns the position before the first chained line, where it is called. The lines before that one were
+        written by an older release and can't be checked individually.
         """
         found = SEAL.search(line)
         if found is None:
             return "" if self.last is None else "it has no number and digest, so this program did not write it"
         if self.last is None:
-            self.last = first_link(before())
+            self.last = before()
             self.digests.append(self.last.digest)
         expected = self.last
         number, stated = int(found[1]), found[2].decode()
@@ -139,21 +134,24 @@ def _read(file: BinaryIO, path: Path, chain: Chain) -> Iterator[Line]:
         record, problem = _read_line(line, whole, nuls)
         difference = ""
         if record is not None:
-            difference = chain.check(whole, partial(digest_before, path, at))
+            difference = chain.check(whole, partial(link_before, path, at))
         elif SEAL.search(line.rstrip(b"\n")):  # a torn line has lost its end
             difference = "it is not a record, although it is complete"
         where = f"{path}:{number}: "
         yield Line(record=record, problem=problem and where + problem, difference=difference and where + difference)
 
 
-def digest_before(path: Path, end: int) -> bytes:
-    """Return the SHA-256 of the first `end` bytes of a file. Blocks. Raises OSError."""
+def link_before(path: Path, end: int) -> Link:
+    """Return the position before the first line of a chain: it covers the first `end` bytes of the file.
+
+    Blocks. Raises OSError.
+    """
     digest = hashlib.sha256()
     with open_regular(path) as file:
         while end and (data := file.read(min(end, COPY_BYTES))):
             digest.update(data)
             end -= len(data)
-    return digest.digest()
+    return Link(number=0, digest=digest.hexdigest()[:DIGEST_LENGTH])
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes, int]]:
