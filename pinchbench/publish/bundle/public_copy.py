@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -41,15 +41,6 @@ BEFORE_HOME = rb"(?:(?<=/home/)|(?<=/Users/))"
 AFTER = rb"(?![0-9A-Za-z\x80-\xff])"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Text:
-    """A text to take out: what is searched first, in small letters, and the pattern of where it counts."""
-
-    label: str
-    small: bytes
-    pattern: re.Pattern[bytes]
-
-
 class TextRemover:
     """Puts `*` in place of each byte of keys and private names, so that sizes stay.
 
@@ -63,22 +54,20 @@ class TextRemover:
         ordered = sorted({name.casefold() for name in names} - {""}, key=lambda name: (-len(name), name))
         self.labels = {f"name {number}": name for number, name in enumerate(ordered, start=1)}
         self.found: Counter[str] = Counter()
-        self._texts = (
-            *(_Text(label="key", small=key.lower(), pattern=re.compile(re.escape(key))) for key in _encoded(keys)),
-            *(
-                _Text(label=label, small=text.lower(), pattern=_word(text, is_short=len(name) < SHORTEST_WORD))
-                for label, name in self.labels.items()
-                for text in _encoded([name, json.dumps(name)[1:-1]])
-            ),
-        )
+        # what is searched first, in small letters, the pattern of where it counts, and what stands for it
+        self._texts = [(key.lower(), re.compile(re.escape(key)), "key") for key in _encoded(keys)]
+        for label, name in self.labels.items():
+            is_short = len(name) < SHORTEST_WORD
+            for text in _encoded([name, json.dumps(name)[1:-1]]):
+                self._texts.append((text.lower(), _word(text, is_short=is_short), label))
 
     def __call__(self, data: bytes) -> bytes:
         """Return the data, as long as before, without the texts."""
         small = data.lower()
-        for text in self._texts:
-            if text.small in small:
-                data, places = text.pattern.subn(lambda match: b"*" * len(match[0]), data)
-                self.found += Counter({text.label: places})  # without those that are 0
+        for text, pattern, label in self._texts:
+            if text in small:
+                data, places = pattern.subn(lambda match: b"*" * len(match[0]), data)
+                self.found += Counter({label: places})  # without those that are 0
         return data
 
     def text(self, text: str) -> str:
