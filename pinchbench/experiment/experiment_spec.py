@@ -111,7 +111,7 @@ class _Reader(FileReader):
             raise ExperimentError(self.path, self.problems or [(1, reason)])
         self._endpoints = {**self._endpoints, **self.endpoints(root.fields.get("endpoints"))}
         shared = self._section({key: node for key, node in root.fields.items() if key not in OWN_KEYS}, is_top=True)
-        name = self._name(root)
+        name = self._name(root, root.fields.get("name"))
         judge = self._judge(shared, root)
         if (user := self._user(shared, root)) is not None:
             shared = replace(shared, run={**shared.run, "user": user})
@@ -124,9 +124,7 @@ class _Reader(FileReader):
         seed = variants[0].config.seed or 0
         return Experiment(name=name, variants=variants, seed=seed, budget=budget, margin=margin)
 
-    def _name(self, root: YamlNode) -> str:
-        assert root.fields is not None  # noqa: S101 - checked by the caller
-        node = root.fields.get("name")
+    def _name(self, root: YamlNode, node: YamlNode | None) -> str:
         name = self.path.stem if node is None else node.text or ""
         if not NAME.fullmatch(name):
             self.problem(node or root, f"the experiment's name {name!r} is not {NAME_RULE}; set it with `name:`")
@@ -158,8 +156,7 @@ class _Reader(FileReader):
             return None
 
     def _variants(self, root: YamlNode, shared: _Section, judge: JudgeConfig | None) -> tuple[Variant, ...]:
-        assert root.fields is not None  # noqa: S101 - checked by the caller
-        node = root.fields.get("variants")
+        node = (root.fields or {}).get("variants")
         if node is None or node.fields is None:
             self.problem(node or root, "`variants:` must map a name to the settings of each variant")
             return ()

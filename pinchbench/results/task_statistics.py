@@ -124,12 +124,14 @@ def item_statistics(subjects: Sequence[ScoresByTask]) -> tuple[Item, ...]:
     items = []
     for task_id in tasks:
         groups = sorted(tuple(sorted(one[task_id])) for one in subjects if one.get(task_id))
+        found = estimate(groups)
+        assert found.mean is not None  # noqa: S101 - there is a score
         discrimination, too_few = _discrimination(task_id, means, centres)
         noise, no_noise = _noise_share(groups)
         items.append(
             Item(
                 task_id=task_id,
-                mean=_mean_over_subjects(groups),
+                mean=Value(value=found.mean, low=found.low, high=found.high),
                 discrimination=discrimination,
                 noise_share=noise,
                 subjects=len(groups),
@@ -138,12 +140,6 @@ def item_statistics(subjects: Sequence[ScoresByTask]) -> tuple[Item, ...]:
             )
         )
     return tuple(items)
-
-
-def _mean_over_subjects(groups: Sequence[Sequence[float]]) -> Value:
-    found = estimate(groups)
-    assert found.mean is not None  # noqa: S101 - there is a score
-    return Value(value=found.mean, low=found.low, high=found.high)
 
 
 def _discrimination(

@@ -108,17 +108,11 @@ def _host_names(host: str, *, is_own: bool) -> Iterator[str]:
 
 
 def _leaves(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case dict():
-            for member in value.values():
-                yield from _leaves(member)
-        case list():
-            for member in value:
-                yield from _leaves(member)
-        case _:
-            pass
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(member)
 
 
 def public_model(model: str, private: PrivateNames, *, own_endpoint: bool) -> str:

@@ -14,7 +14,6 @@ from pinchbench.results.result_json import JournalEnd  # noqa: TC001 - msgspec r
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.paths import RunFiles
@@ -97,19 +96,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _path(files: RunFiles) -> Path:
-    return files.folder / GATE_JSON
-
-
 def write_gate(files: RunFiles, record: GateRecord) -> None:
     """Keep a verdict in the run's folder. Blocks. Raises ResultsError if it can't be written."""
-    write_json(_path(files), record)
+    write_json(files.folder / GATE_JSON, record)
 
 
 def read_gate(run: PastRun) -> GateRecord | None:
     """Return the verdict on a run; None without one, or if trials or grades came after it. Blocks."""
     try:
-        record = decode_json(_path(run.files).read_bytes(), GateRecord)
+        record = decode_json((run.files.folder / GATE_JSON).read_bytes(), GateRecord)
     except (OSError, ValueError, RecursionError):
         return None
     return record if run.data.journal is not UNSET and record.journal == run.data.journal else None
