@@ -88,7 +88,7 @@ class Setting:
     Attributes:
         name: `max-cost` is the option `--max-cost`, the variable `PINCHBENCH_MAX_COST` and the key of a file.
         commands: the commands that have it; none for a key of experiments alone.
-        default: of a run; None if it is off, or said in `help`.
+        default: of a run; None if it is off, or said in `help`. Flags are off.
         least: the smallest value; with `is_above`, the number that it must exceed.
         choices: the only values; empty for any.
         scope: where it may stand in an experiment's file.
@@ -155,9 +155,9 @@ def _declare(
     commands: str = "run",
     **settings: Any,  # noqa: ANN401 - the other attributes of `Setting`
 ) -> Setting:
-    field = name.removeprefix("no-").replace("-", "_")
-    given = {"field": field, "negates": name.startswith("no-"), **settings}
-    return Setting(name=name, kind=kind, section=section, help=help, commands=frozenset(commands.split()), **given)
+    given: dict[str, Any] = {"field": name.removeprefix("no-").replace("-", "_"), "negates": name.startswith("no-")}
+    given |= {"commands": frozenset(commands.split()), "default": False if kind is Kind.FLAG else None, **settings}
+    return Setting(name=name, kind=kind, section=section, help=help, **given)
 
 
 _RUNS = "run resume"
@@ -187,7 +187,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
         _declare("thinking", Kind.TEXT, Section.MODEL, "OpenClaw's thinking level.", _RUNS,
                  choices=THINKING_LEVELS, is_basic=True, is_measured=True),
         _declare("accept-unknown-model", Kind.FLAG, Section.MODEL,
-                 "Run a model that OpenClaw's catalogue does not list.", _RUNS, default=False),
+                 "Run a model that OpenClaw's catalogue does not list.", _RUNS),
         _declare("suite", Kind.TEXT, Section.TASKS,
                  "all, core, hard, automated-only, a category, task ids; commas mix. NAME or NAME:…: an added suite, or"
                  " tasks of it. May be repeated: several suites in one run, each with its own score.",
@@ -196,7 +196,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  "Of these, the tasks whose id, name or category fits: words, joined by and, or, not and parentheses.",
                  metavar="EXPR", scope=Scope.COMMAND),
         _declare("last-failed", Kind.FLAG, Section.TASKS,
-                 "Of these, the tasks that did not pass in the last run of the model in --output-dir.", default=False,
+                 "Of these, the tasks that did not pass in the last run of the model in --output-dir.",
                  scope=Scope.COMMAND),
         _declare("reuse", Kind.TEXT, Section.TASKS,
                  "Count the trials of an earlier run whose task, model, settings and OpenClaw are the same, and run the"
@@ -234,7 +234,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  "The order of the trials: the same number gives the same one.",
                  "", least=0, most=MAX_SEED, scope=Scope.EXPERIMENT),
         _declare("skip-broken", Kind.FLAG, Section.TASKS, "Leave broken task files out instead of stopping.",
-                 default=False, scope=Scope.EXPERIMENT),
+                 scope=Scope.EXPERIMENT),
         _declare("judge", Kind.TEXTS, Section.JUDGE,
                  "Who grades what a check can't: openai/MODEL, openrouter/MODEL, anthropic/MODEL, ENDPOINT/MODEL of the"
                  " settings file, or openclaw:MODEL (an agent without tools). May be repeated: the mean of the judges'"
@@ -253,7 +253,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
         _declare("judge-concurrency", Kind.INTEGER, Section.JUDGE, "Calls to the judge at once.", "", default=4,
                  least=1, most=64, scope=Scope.JUDGE, field="concurrency"),
         _declare("no-judge-cache", Kind.FLAG, Section.JUDGE, "Ignore cached answers of the judge.", _JUDGING,
-                 default=False, scope=Scope.JUDGE, field="cache"),
+                 scope=Scope.JUDGE, field="cache"),
         _declare("pass-threshold", Kind.NUMBER, Section.JUDGE, "The score from which a trial counts as passed.",
                  default=DEFAULT_PASS_THRESHOLD, least=0, is_above=True, most=1, scope=Scope.EXPERIMENT,
                  is_measured=True),
@@ -280,8 +280,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
         _declare("sandbox", Kind.TEXT, Section.REACH,
                  "namespaces: each trial sees its workspace, the system and OpenClaw alone, and nothing of you."
                  " landlock: it can neither read nor change anything else. auto: the first that the machine allows."
-                 " none: agents run as you.",
-                 default="auto", choices=_values(Sandbox), is_basic=True),
+                 " none: agents run as you.", default="auto", choices=_values(Sandbox), is_basic=True),
         _declare("network", Kind.TEXT, Section.REACH,
                  "What a sandboxed trial can connect to. model: the model alone, or everything if its task states"
                  " `network: true`. none: the model alone; tasks that state it are not run. auto: model, if the wire"
@@ -304,21 +303,18 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
         _declare("max-hours", Kind.NUMBER, Section.LIMITS, "End the run after this time.", _RUNS, metavar="H", least=0,
                  is_above=True, is_basic=True),
         _declare("exitfirst", Kind.FLAG, Section.LIMITS,
-                 "End the run at the first trial that does not pass, and exit with 11.", default=False,
-                 scope=Scope.COMMAND),
+                 "End the run at the first trial that does not pass, and exit with 11.", scope=Scope.COMMAND),
         _declare("timeout-multiplier", Kind.NUMBER, Section.LIMITS, "Scales every task's time limit.",
                  "run resume replay", default=1.0, least=0, is_above=True, most=100, is_measured=True),
         _declare("infra-retries", Kind.INTEGER, Section.RETRIES,
                  "How many times a trial is retried after an infrastructure failure.", _RUNS, default=2, least=0,
                  most=20),
         _declare("no-fail-fast", Kind.FLAG, Section.RETRIES,
-                 "Neither pause nor end the run when many trials fail for the same infrastructure reason.", _RUNS,
-                 default=False),
+                 "Neither pause nor end the run when many trials fail for the same infrastructure reason.", _RUNS),
         _declare("no-preflight", Kind.FLAG, Section.RETRIES,
-                 "Do not ask the endpoints of the model, the judge and the user's model one question first.", _RUNS,
-                 default=False),
+                 "Do not ask the endpoints of the model, the judge and the user's model one question first.", _RUNS),
         _declare("no-wire", Kind.FLAG, Section.WIRE, "Do not record the requests between OpenClaw and the model.",
-                 _RUNS, default=False),
+                 _RUNS),
         _declare("max-requests", Kind.INTEGER, Section.WIRE,
                  "Requests to the model at once; fewer while it answers 429.", _RUNS, metavar="N", least=1, most=1000),
         _declare("fail-under", Kind.NUMBER, Section.GATE, "Exit with 11 if the score is below X.",
@@ -335,8 +331,7 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  "run resume replay regrade check judge doctor", metavar="PATH|VERSION", is_basic=True),
         _declare("output-dir", Kind.PATH, Section.PLACES,
                  "Where results go, and where a run that is named is looked for.",
-                 "run resume replay regrade doctor", default=DEFAULT_OUTPUT_DIR, scope=Scope.EXPERIMENT,
-                 is_basic=True),
+                 "run resume replay regrade doctor", default=DEFAULT_OUTPUT_DIR, scope=Scope.EXPERIMENT, is_basic=True),
         _declare("run-root", Kind.PATH, Section.PLACES, "Where workspaces go; they are kept.",
                  "run resume replay regrade check judge doctor", default=DEFAULT_RUN_ROOT, scope=Scope.EXPERIMENT),
         _declare("otlp", Kind.TEXT, Section.OUTPUT,
@@ -344,19 +339,19 @@ SETTINGS: Mapping[str, Setting] = MappingProxyType({
                  " over HTTP; OTEL_EXPORTER_OTLP_HEADERS holds its headers.", "run resume experiment", metavar="URL",
                  scope=Scope.COMMAND),
         _declare("no-report", Kind.FLAG, Section.OUTPUT, "Write no report.html at the end.",
-                 "run resume replay regrade", default=False, scope=Scope.COMMAND),
+                 "run resume replay regrade", scope=Scope.COMMAND),
         _declare("no-upload", Kind.FLAG, Section.OUTPUT,
                  "Accepted as in PinchBench's own runner; nothing is sent before `upload RUN` in any case.",
-                 default=False, scope=Scope.COMMAND),
+                 scope=Scope.COMMAND),
         _declare("dry-run", Kind.FLAG, Section.OUTPUT,
-                 "Show what would be run and how long it can take; start nothing.", "run experiment", default=False,
+                 "Show what would be run and how long it can take; start nothing.", "run experiment",
                  scope=Scope.COMMAND, is_basic=True),
         _declare("json", Kind.FLAG, Section.OUTPUT, "Print the whole result as JSON instead of its path.", _ALL,
-                 default=False, scope=Scope.COMMAND, is_basic=True),
+                 scope=Scope.COMMAND, is_basic=True),
         _declare("quiet", Kind.FLAG, Section.OUTPUT, "Print nothing but errors and the result's path.",
-                 "run resume replay regrade", default=False, scope=Scope.COMMAND),
+                 "run resume replay regrade", scope=Scope.COMMAND),
         _declare("verbose", Kind.FLAG, Section.OUTPUT, "Show the agents' stdout and stderr as they come.", _RUNS,
-                 default=False, scope=Scope.COMMAND, is_basic=True),
+                 scope=Scope.COMMAND, is_basic=True),
     )
 })  # fmt: skip
 OF_A_RUN = (Scope.EXPERIMENT, Scope.VARIANT)
