@@ -189,7 +189,10 @@ def _after_failure(reason: Reason, note: str, failure: ReadExchange, *, timed_ou
     said = f"{status}{failure.error or 'the reply had no end'}"
     if failure.exchange.end is ExchangeEnd.NOT_REACHED or not situation.is_models:
         late = " (still so when the time was up)" if timed_out else ""
-        return Reason.PROVIDER_ERROR, note if reason is Reason.PROVIDER_ERROR else f"{said}{late}"
+        if reason is not Reason.PROVIDER_ERROR:
+            return Reason.PROVIDER_ERROR, f"{said}{late}"
+        is_told = status or failure.error in note or note.rstrip(".") in failure.error
+        return reason, note if is_told else f"{note} ({failure.error})"  # such as of "Connection error."
     if reason in (Reason.TIMED_OUT, Reason.MODEL_ERROR):
         return reason, note
     return Reason.MODEL_ERROR, note if reason is Reason.PROVIDER_ERROR else f"{situation.name}: {said}"

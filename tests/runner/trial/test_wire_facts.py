@@ -90,6 +90,19 @@ def test_the_wire_decides_whose_doing_a_failure_is(reason: Reason, exchanges: li
 
 
 @pytest.mark.parametrize(
+    ("note", "body", "told"),
+    [
+        ("Connection error.", b"<html>Sign in</html>", "Connection error. (web page: Sign in)"),
+        ("The model was unloaded.", sse({"error": "The model was unloaded"}), "The model was unloaded."),
+        ("Provider finish_reason: eos", sse({"choices": [{"finish_reason": "eos"}]}), "Provider finish_reason: eos"),
+    ],
+)
+def test_the_note_says_what_the_wire_saw_where_openclaw_does_not(note: str, body: bytes, told: str) -> None:
+    found = measure(read_all([exchange(CHAT, {}, body, reply_headers=())]))
+    assert witnessed(PROVIDER, note, found, turn=0, timed_out=False) == (PROVIDER, told)
+
+
+@pytest.mark.parametrize(
     ("reason", "exchanges", "decided"),
     [
         (TIMED_OUT, [replied()], TIMED_OUT),
