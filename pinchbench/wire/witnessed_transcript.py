@@ -48,7 +48,7 @@ MAX_SHOWN_CHARS = 400
 MAX_FINDINGS = 50
 NORMAL_ENDS = frozenset({"stop", "end_turn", "tool_calls", "tool_use", "completed", "STOP", "stop_sequence"})
 # After these, OpenClaw executes no call of a reply, of `stop` if there is also a text.
-CALLS_DROPPED = frozenset({"length", "stop", "end"})
+CALLS_DROPPED = frozenset({"length", "max_output_tokens", "max_tokens", "MAX_TOKENS", "stop", "end"})
 # What OpenClaw's events have apart from what is checked here; anything else could be a text of the agent's.
 EVENT_KEYS = frozenset({"type", "id", "parentId", "timestamp", "version", "cwd", "provider", "modelId"}) | {
     *("thinkingLevel", "summary", "firstKeptEntryId", "tokensBefore", "message")

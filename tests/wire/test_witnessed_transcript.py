@@ -269,6 +269,18 @@ def test_calls_that_openclaw_did_not_execute_after_this_end_are_none(end: str) -
     assert (read(built.events)[1], built.findings) == ((Role.ASSISTANT, "I write.", []), ())
 
 
+def test_calls_of_a_response_that_is_too_long_are_none() -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "write", "arguments": ARGUMENTS}
+    cut_off = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [call]}
+    asked = {"model": "m1", "input": PROMPT, "tools": [{"type": "function", "name": "write"}]}
+    said = sse({"type": "response.incomplete", "response": cut_off})
+    thread = read_thread(read_all([exchange(RESPONSES, asked, said)]), ())
+
+    built = witnessed_transcript(thread, [USER, event("assistant", [], stopReason="length")])
+
+    assert (read(built.events)[1][2], built.findings) == ([], ())
+
+
 @pytest.mark.parametrize(
     ("sent", "stored"),
     [
