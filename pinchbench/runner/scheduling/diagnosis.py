@@ -67,7 +67,9 @@ _CAUSES: Mapping[Reason, Cause] = {
         advice="Another model answered than the one that was asked for; set no fallbacks for it."
     ),
     Reason.WORKSPACE_FAILED: Cause(advice="The workspace could not be made; is the disk full?"),
-    Reason.SERVICE_FAILED: _transient("A service of the task did not start; its output is in service-1.log and so on."),
+    Reason.SERVICE_FAILED: _transient(
+        "The browser failed, or a service of the task did not start; its output is in service-1.log and so on."
+    ),
     Reason.USER_FAILED: _transient(
         "The simulated user gave no message: are --user-model and its key right, and is there credit left?"
     ),

@@ -21,11 +21,13 @@ from pinchbench.files.workspace import fill_workspace, unnamed
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.facts import Finding, FindingKind
 from pinchbench.model.outcome import Outcome
+from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.short_command import short_lived_folder
 from pinchbench.openclaw.trial_clock import TrialClock, find_libfaketime
 from pinchbench.process.capacity import is_disk_full, oom_kills
 from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence_files import Evidence, digests_of
+from pinchbench.runner.trial.browser_loss import browser_loss
 from pinchbench.runner.trial.integrity import find_contamination, read_integrity
 from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from pinchbench.files.archive import Kept
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.task import Task
-    from pinchbench.model.timeline import Ability
     from pinchbench.model.trial import Attempt, TrialEvents
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
@@ -242,6 +243,8 @@ class _Making:
             outcome = _limited(outcome, meter.exceeded)
         if place.wire is not None:
             outcome = await self._with_wire(outcome, result, place.wire, turn=meter.turn if meter is not None else 0)
+        if Ability.BROWSER in trial.task.abilities and outcome.reason.is_valid:
+            outcome = await self._with_browser(outcome, result.evidence)
         if boxed is not None:
             outcome = await self._with_integrity(outcome, result, boxed, meter)
         # nobody will grade what is not final
@@ -317,6 +320,13 @@ class _Making:
             note = "the transcript has answers of a model, but no request went through the wire"
             return replace(outcome, reason=Reason.EVIDENCE_LOST, note=note)
         return with_start(outcome, read.found)
+
+    async def _with_browser(self, outcome: Outcome, evidence: Evidence) -> Outcome:
+        try:
+            loss = await to_thread.run_sync(browser_loss, evidence.transcript)
+        except PinchBenchError as error:
+            return _unkept(outcome, error)
+        return replace(outcome, reason=Reason.SERVICE_FAILED, note=loss[:MAX_NOTE]) if loss else outcome
 
     async def _with_integrity(
         self, outcome: Outcome, result: TaskResult, boxed: TurnSandbox, meter: TrialMeter | None
