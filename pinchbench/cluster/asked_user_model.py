@@ -69,12 +69,7 @@ class UserAnswers:
     """The runner's end, for one node."""
 
     def __init__(
-        self,
-        endpoint: Endpoint,
-        put: Callable[[ToNode], None],
-        group: TaskGroup,
-        *,
-        masked: Callable[[str], str],
+        self, endpoint: Endpoint, put: Callable[[ToNode], None], group: TaskGroup, *, masked: Callable[[str], str]
     ) -> None:
         """Calls run in `group`. `put` sends a message to the node soon, and `masked` keeps keys out of it."""
         self._endpoint = endpoint

@@ -18,14 +18,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import msgspec
-from anyio import (
-    CancelScope,
-    create_memory_object_stream,
-    create_task_group,
-    fail_after,
-    move_on_after,
-    to_thread,
-)
+from anyio import CancelScope, create_memory_object_stream, create_task_group, fail_after, move_on_after, to_thread
 from anyio.abc import UNIXSocketStream
 
 from pinchbench.cluster.asked_user_model import AskedUserModel

@@ -13,15 +13,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import (
-    CancelScope,
-    create_task_group,
-    fail_after,
-    move_on_after,
-    run_process,
-    sleep_forever,
-    to_thread,
-)
+from anyio import CancelScope, create_task_group, fail_after, move_on_after, run_process, sleep_forever, to_thread
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from pinchbench.model.facts import LoadFacts

@@ -216,8 +216,7 @@ def run_began(ready: Ready) -> RunBegan:
         max_tokens=config.max_tokens,
         max_hours=config.max_hours,
         spent=Usage(
-            total_tokens=sum(one.total_tokens for one in earlier),
-            cost_usd=sum(one.cost_usd for one in earlier),
+            total_tokens=sum(one.total_tokens for one in earlier), cost_usd=sum(one.cost_usd for one in earlier)
         ),
         judge_spent=Usage(
             total_tokens=sum(one.usage.total_tokens for one in judged),

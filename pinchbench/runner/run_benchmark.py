@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 
 async def run_benchmark(
-    config: RunConfig,
-    *,
-    observer: Observer | None = None,
-    handle_signals: bool = False,
-    pool: SlotPool | None = None,
+    config: RunConfig, *, observer: Observer | None = None, handle_signals: bool = False, pool: SlotPool | None = None
 ) -> Result:
     """Run a benchmark to its result.
 

@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING
 from anyio import CancelScope, move_on_after, to_thread
 
 from pinchbench.errors import ResultsError
-from pinchbench.files.folders import (
-    folder_error,
-    is_surely_unlocked,
-    private_folder,
-    refuse_noexec,
-    remove_folder,
-)
+from pinchbench.files.folders import folder_error, is_surely_unlocked, private_folder, refuse_noexec, remove_folder
 from pinchbench.grading.check_sandbox import sweep_places
 from pinchbench.process.leftovers import end_orphaned, identity, is_alive, is_elsewhere
 from pinchbench.results.journal.journal import JournalWriter

@@ -53,25 +53,14 @@ class Worker:
                 await self._run(attempt, jobs=jobs, records=records)
 
     async def _run(
-        self,
-        attempt: Attempt,
-        *,
-        jobs: MemoryObjectSendStream[GradeJob],
-        records: MemoryObjectSendStream[Record],
+        self, attempt: Attempt, *, jobs: MemoryObjectSendStream[GradeJob], records: MemoryObjectSendStream[Record]
     ) -> None:
         key, context, slot = attempt.key, self._context, self._slot
         node = slot.machine or UNSET
-        hand_over(
-            records,
-            TrialStarted(key=key, slot=slot.number, attempt=attempt.number, at=time.time(), node=node),
-        )
+        hand_over(records, TrialStarted(key=key, slot=slot.number, attempt=attempt.number, at=time.time(), node=node))
         context.observer.emit(
             TrialBegan(
-                slot=slot.number,
-                key=key,
-                timeout_s=attempt.trial.timeout_s,
-                attempt=attempt.number,
-                node=slot.machine,
+                slot=slot.number, key=key, timeout_s=attempt.trial.timeout_s, attempt=attempt.number, node=slot.machine
             )
         )
 

@@ -59,12 +59,7 @@ def test_what_is_needed_for_some_slots_carries_exactly_these(slots: int) -> None
     ("slots", "free_gib", "cpus", "said"),
     [
         (4, 64, 2, ""),
-        (
-            5,
-            64,
-            2,
-            "about 6.5 GiB of memory (64.0 GiB are free), and this machine has 2 CPUs: --concurrency 4",
-        ),
+        (5, 64, 2, "about 6.5 GiB of memory (64.0 GiB are free), and this machine has 2 CPUs: --concurrency 4"),
         (8, 4, 8, "--concurrency 3 suits it"),
         (
             1,

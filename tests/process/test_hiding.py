@@ -16,7 +16,7 @@ from pinchbench.sandbox.levels import Level, find_support
 from sampling import sampled
 
 pytestmark = [
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere no process finds all its descendants"),
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere no process finds all its descendants")
 ]
 
 LIMIT_S = 60

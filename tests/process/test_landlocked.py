@@ -14,7 +14,7 @@ pytestmark = [
     pytest.mark.skipif(
         not sys.platform.startswith("linux") or landlock_rules.abi() < landlock_rules.SCOPE_ABI,
         reason="needs Landlock ABI 6",
-    ),
+    )
 ]
 
 LIMIT_S = 60

@@ -60,9 +60,7 @@ async def test_the_dead_are_not_found(stage: PlayFolders, start: Start) -> None:
 
 
 async def test_one_that_is_just_becoming_another_program_is_found(
-    stage: PlayFolders,
-    start: Start,
-    monkeypatch: pytest.MonkeyPatch,
+    stage: PlayFolders, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leftovers, "EXEC_S", 60.0)
     script = stage.script(
@@ -216,11 +214,7 @@ class TestOrphans:
 
     @pytest.mark.parametrize("end", [lambda _: end_orphaned(), end_marked], ids=["orphaned", "marked"])
     async def test_a_guardian_that_hangs_is_ended_with_all_it_holds(
-        self,
-        end: Callable[[str], int],
-        stage: PlayFolders,
-        runner: Start,
-        monkeypatch: pytest.MonkeyPatch,
+        self, end: Callable[[str], int], stage: PlayFolders, runner: Start, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(leftovers, "GUARDIANS_S", 0.2)
         child = runner(stage.bash("setsid env -i {stay} one & exec {stay} two"))

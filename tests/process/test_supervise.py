@@ -22,17 +22,7 @@ from pinchbench.process.awake import Clocks, Reading
 from pinchbench.process.leftovers import find_marked, identity
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import contain_level, supervise
-from process.conftest import (
-    DEAF,
-    LONG_S,
-    PATIENT_LIMITS,
-    POLITE,
-    QUICK_LIMITS,
-    PlayFolders,
-    Running,
-    Start,
-    supervised,
-)
+from process.conftest import DEAF, LONG_S, PATIENT_LIMITS, POLITE, QUICK_LIMITS, PlayFolders, Running, Start, supervised
 from processes import lives
 from sampling import sampled
 

@@ -21,15 +21,7 @@ from pinchbench.openclaw.agent_progress import WAITING
 from pinchbench.openclaw.homes.private import PrivateHome
 from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.records import (
-    GradeGiven,
-    Record,
-    RunFinished,
-    RunStarted,
-    TrialFinished,
-    TrialStarted,
-    encode,
-)
+from pinchbench.results.records import GradeGiven, Record, RunFinished, RunStarted, TrialFinished, TrialStarted, encode
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.transcript_lines import parse_line

@@ -33,9 +33,7 @@ from pinchbench.sandbox.sandbox_spec import WORKSPACE, Forward
 from service_turns import GET, SERVER, run_turn
 from suite_packs import put
 
-pytestmark = [
-    pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}"),
-]
+pytestmark = [pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}")]
 
 SECRET = "top-secret-token"
 
@@ -49,14 +47,7 @@ class Agent:
     limits: Limits = Limits()
 
     async def execute_task(
-        self,
-        task: Task,
-        *,
-        workspace: Path,
-        evidence: Path,
-        marker: str,
-        services: tuple[Forward, ...],
-        **_: object,
+        self, task: Task, *, workspace: Path, evidence: Path, marker: str, services: tuple[Forward, ...], **_: object
     ) -> TaskResult:
         for turn in task.turns:
             output = Evidence(folder=evidence).stdout

@@ -42,9 +42,7 @@ def at(data: object, *path: str) -> object:
     return data
 
 
-async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_what_that_did(
-    tmp_path: Path,
-) -> None:
+async def test_a_failure_of_the_infrastructure_is_retried_and_the_result_says_what_that_did(tmp_path: Path) -> None:
     config = a_run(
         tmp_path,
         task_a="Write out.txt.",

@@ -127,9 +127,7 @@ def _budget(budget: Budget, *, at: float) -> BudgetSet:
     if max_tokens is not None and max_tokens < 1:
         raise CommandRefusedError("A budget of tokens is a whole number above 0.")
     return BudgetSet(
-        at=at,
-        max_cost=UNSET if max_cost is None else max_cost,
-        max_tokens=UNSET if max_tokens is None else max_tokens,
+        at=at, max_cost=UNSET if max_cost is None else max_cost, max_tokens=UNSET if max_tokens is None else max_tokens
     )
 
 

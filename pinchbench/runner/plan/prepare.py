@@ -296,10 +296,7 @@ def in_start_order(
 ) -> tuple[Attempt, ...]:
     """The attempts as a run with these options starts them (pure)."""
     return start_order(
-        attempts,
-        expected_s=expected_s,
-        slots=min(config.concurrency, len(attempts)),
-        first=suite.run_first,
+        attempts, expected_s=expected_s, slots=min(config.concurrency, len(attempts)), first=suite.run_first
     )
 
 

@@ -162,10 +162,7 @@ def _came_with(path: Path, files: RunFiles) -> bool:
 
 
 # The options that the numbers of a run depend on; the others may differ as they like.
-MEASURED = (
-    *(one.field for one in SETTINGS.values() if one.is_measured and one.scope in OF_A_RUN),
-    "served",
-)
+MEASURED = (*(one.field for one in SETTINGS.values() if one.is_measured and one.scope in OF_A_RUN), "served")
 # What of the judge and of the user's model they depend on: the section in run.json, the option that names the model.
 ASKED: tuple[tuple[str, str, type[JudgeConfig | UserModelConfig], tuple[str, ...]], ...] = (
     ("judge", "judge", JudgeConfig, ("model", "base_url", "votes")),
@@ -264,9 +261,6 @@ def accept_releases(resumption: Resumption, releases: Mapping[str, str], tools: 
 
     Raises ChangedError when there are some that nobody has accepted.
     """
-    changed = [
-        *release_changes(resumption.facts.versions, releases),
-        *tool_changes(resumption.facts.tools, tools),
-    ]
+    changed = [*release_changes(resumption.facts.versions, releases), *tool_changes(resumption.facts.tools, tools)]
     require(changed, accepted=resumption.accepts, run=resumption.files.name)
     return (*resumption.changes, *changed)

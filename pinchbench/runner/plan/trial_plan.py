@@ -104,11 +104,7 @@ ROOM = 1.5
 
 
 def start_order(
-    attempts: Sequence[Attempt],
-    *,
-    expected_s: Mapping[str, float],
-    slots: int,
-    first: Sequence[str] = (),
+    attempts: Sequence[Attempt], *, expected_s: Mapping[str, float], slots: int, first: Sequence[str] = ()
 ) -> tuple[Attempt, ...]:
     """The attempts in the order in which they are to be started.
 

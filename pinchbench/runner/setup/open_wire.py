@@ -21,13 +21,7 @@ from pinchbench.runner.plan.stored_run import recordings_of
 from pinchbench.runner.setup.preflight import has_own_address
 from pinchbench.runner.trial.model_wire import ModelWire, NativeProvider
 from pinchbench.wire.proxy_client import run_wire
-from pinchbench.wire.wire_messages import (
-    CallUsed,
-    Configure,
-    PaceChanged,
-    Provider,
-    RequestRefused,
-)
+from pinchbench.wire.wire_messages import CallUsed, Configure, PaceChanged, Provider, RequestRefused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping

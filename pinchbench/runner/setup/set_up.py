@@ -250,14 +250,7 @@ async def set_up(
         run = await _reusing(run.settled(config), releases, tools)  # the nodes say which sandbox there is
     elif prepared.slots:
         slots = await make_slots(
-            run,
-            sandboxing,
-            folders.work,
-            machine,
-            scripted=scripted,
-            scripts=scripts,
-            wire=wire,
-            user_model=user_model,
+            run, sandboxing, folders.work, machine, scripted=scripted, scripts=scripts, wire=wire, user_model=user_model
         )
     first: Record
     if resumption is None:
@@ -277,11 +270,7 @@ async def set_up(
         observer.set_up("making the homes of the judge's agents")
     opening = open_judges(config.judge, machine=machine, folder=folders.work / HOMES, run_id=run.run_id)
     return Ready(
-        run=run,
-        slots=slots,
-        judges=await stack.enter_async_context(opening),
-        first=first,
-        check_sandbox=machine.checks,
+        run=run, slots=slots, judges=await stack.enter_async_context(opening), first=first, check_sandbox=machine.checks
     )
 
 

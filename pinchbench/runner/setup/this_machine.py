@@ -70,10 +70,7 @@ class Machine:
 
     def tools(self, config: RunConfig) -> tuple[str, ...]:
         """Return OpenClaw's tools that the agents of a run have in every task, if their homes are private."""
-        return tools_of_all(
-            self.openclaw.version,
-            takes_images=self.takes_images(config) is not False,
-        )
+        return tools_of_all(self.openclaw.version, takes_images=self.takes_images(config) is not False)
 
     def allowed(self, config: RunConfig) -> tuple[str, ...]:
         """Return the same less what the run's own settings deny; empty if the agents are in the user's own OpenClaw."""

@@ -137,9 +137,7 @@ async def test_trials_that_ended_without_their_grade_are_graded_and_not_run_agai
     assert result.unfinished == 0
 
 
-async def test_trials_that_said_nothing_about_the_model_are_retried_and_both_attempts_are_kept(
-    tmp_path: Path,
-) -> None:
+async def test_trials_that_said_nothing_about_the_model_are_retried_and_both_attempts_are_kept(tmp_path: Path) -> None:
     once = tmp_path / "once"
     config = a_run(tmp_path, {"task_a": f"scenario: only_once {once}", "task_b": "Write out.txt."})
     once.touch()

@@ -80,10 +80,7 @@ ENDED = RunView(run="r1", state=WORKING.state, plan=WORKING.plan, waiting={A2})
         (Requeue("c"), TrialRequeued(at=1.0, key=C, why="")),
         (Note("a note"), NoteAdded(at=1.0, text="a note")),
         (Note("", "a@2", ("slow", "odd")), NoteAdded(at=1.0, text="", key=A2, tags=("slow", "odd"))),
-        (
-            Override("a", 1.0, "why not"),
-            GradeOverridden(at=1.0, key=A, attempt=2, score=1.0, why="why not"),
-        ),
+        (Override("a", 1.0, "why not"), GradeOverridden(at=1.0, key=A, attempt=2, score=1.0, why="why not")),
     ],
 )
 def test_a_command_comes_to_one_record(change: Change, record: object) -> None:

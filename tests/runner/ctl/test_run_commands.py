@@ -18,14 +18,7 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.paths import RunFiles, runs_of
-from pinchbench.results.records import (
-    Control,
-    PaceSet,
-    Record,
-    RunContinued,
-    RunPaused,
-    TrialStarted,
-)
+from pinchbench.results.records import Control, PaceSet, Record, RunContinued, RunPaused, TrialStarted
 from pinchbench.runner.ctl.commands import (
     Budget,
     Command,

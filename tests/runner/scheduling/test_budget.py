@@ -217,13 +217,7 @@ class Running:
     used: float = 0.0
 
 
-@given(
-    first=st.floats(0.01, 1),
-    slots=st.integers(1, 6),
-    by_tokens=st.booleans(),
-    live=st.booleans(),
-    data=st.data(),
-)
+@given(first=st.floats(0.01, 1), slots=st.integers(1, 6), by_tokens=st.booleans(), live=st.booleans(), data=st.data())
 def test_trials_that_cost_no_more_than_expected_never_pass_the_limit(
     first: float, slots: int, by_tokens: bool, live: bool, data: st.DataObject
 ) -> None:
@@ -260,11 +254,7 @@ def test_trials_that_cost_no_more_than_expected_never_pass_the_limit(
     assert sum(ended) + sum(trial.true for trial in running.values()) <= limit + 1e-4
 
 
-@given(
-    slots=st.integers(1, 6),
-    costs=st.lists(st.floats(0.001, 4), min_size=1, max_size=60),
-    data=st.data(),
-)
+@given(slots=st.integers(1, 6), costs=st.lists(st.floats(0.001, 4), min_size=1, max_size=60), data=st.data())
 def test_with_noise_the_limit_is_passed_at_most_by_what_was_running(
     slots: int, costs: list[float], data: st.DataObject
 ) -> None:

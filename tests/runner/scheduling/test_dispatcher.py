@@ -102,12 +102,7 @@ class Bench:
         self.dispatcher = a_dispatcher(
             trials, slots=slots, retries=retries, limits=limits, began=self.began, fail_fast=fail_fast
         )
-        self.control = RunControl(
-            self.dispatcher,
-            record=self._record,
-            interrupt=self.interrupt,
-            tell=lambda _: None,
-        )
+        self.control = RunControl(self.dispatcher, record=self._record, interrupt=self.interrupt, tell=lambda _: None)
 
     def _record(self, record: Record) -> None:
         if isinstance(record, PaceSet):

@@ -167,11 +167,7 @@ def test_the_probe_is_the_retry_that_would_come_first_due_or_not() -> None:
     assert one.probe() is None
 
 
-@given(
-    count=st.integers(0, 6),
-    retries=st.integers(0, 3),
-    data=st.data(),
-)
+@given(count=st.integers(0, 6), retries=st.integers(0, 3), data=st.data())
 def test_every_trial_is_tried_until_it_counts_or_has_had_its_retries(
     count: int, retries: int, data: st.DataObject
 ) -> None:

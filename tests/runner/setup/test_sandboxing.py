@@ -36,10 +36,7 @@ def _supported(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _config(
-    *,
-    sandbox: Sandbox = Sandbox.AUTO,
-    network: Network = Network.AUTO,
-    isolation: Isolation = Isolation.PRIVATE,
+    *, sandbox: Sandbox = Sandbox.AUTO, network: Network = Network.AUTO, isolation: Isolation = Isolation.PRIVATE
 ) -> RunConfig:
     return RunConfig(model="mock/m1", isolation=isolation, sandbox=sandbox, network=network)
 

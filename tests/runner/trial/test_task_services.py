@@ -23,9 +23,7 @@ from pinchbench.runner.trial.task_services import LOG_BYTES, RunningServices, Se
 from service_turns import GET, SERVER, run_turn
 from suite_packs import put
 
-pytestmark = [
-    pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}"),
-]
+pytestmark = [pytest.mark.skipif(bool(REFUSED), reason=f"services need namespaces: {REFUSED}")]
 
 STUBBORN = """
     import os, signal, subprocess, sys, time
