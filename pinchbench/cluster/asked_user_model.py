@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from anyio import CancelScope, Event
 
-from pinchbench.cluster.node_messages import UserAsked, UserDropped, UserFailed, UserReplied
+from pinchbench.cluster.messages import UserAsked, UserDropped, UserFailed, UserReplied
 from pinchbench.llm.openai_api import ChatError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from pinchbench.cluster.node_messages import FromNode, ToNode
+    from pinchbench.cluster.messages import FromNode, ToNode
     from pinchbench.llm.openai_api import Endpoint, Message, Reply
 
     UserAnswer = UserReplied | UserFailed

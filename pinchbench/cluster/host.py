@@ -16,7 +16,7 @@ import anyio
 from anyio import move_on_after, to_thread
 from anyio.abc import UNIXSocketStream
 
-from pinchbench.cluster.node_messages import Beat, FrameReader, frame
+from pinchbench.cluster.messages import Beat, FrameReader, frame
 from pinchbench.process.capacity import usable_cpus
 from pinchbench.results.node_times import Hardware
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.cluster.node_messages import SentSuite
+from pinchbench.cluster.messages import SentSuite
 from pinchbench.errors import ClusterError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.results.evidence_files import Evidence

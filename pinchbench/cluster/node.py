@@ -21,31 +21,11 @@ import msgspec
 from anyio import CancelScope, create_memory_object_stream, create_task_group, fail_after, move_on_after, to_thread
 from anyio.abc import UNIXSocketStream
 
+from pinchbench.cluster import messages
 from pinchbench.cluster.asked_user_model import AskedUserModel
 from pinchbench.cluster.host import read_hardware
 from pinchbench.cluster.inputs import places_in, unpack_inputs
-from pinchbench.cluster.node_messages import (
-    Beat,
-    Begin,
-    End,
-    Ended,
-    EndTrial,
-    Forget,
-    FrameReader,
-    FromNode,
-    InputPart,
-    NodeReady,
-    Refused,
-    Seen,
-    StartTrial,
-    Stop,
-    Told,
-    ToNode,
-    UserFailed,
-    UserReplied,
-    decode_to_node,
-    frame,
-)
+from pinchbench.cluster.messages import FromNode, ToNode
 from pinchbench.config.run_config import RunConfig
 from pinchbench.decoding import convert
 from pinchbench.errors import PinchBenchError, first_error
@@ -111,7 +91,7 @@ class Outbox:
         try:
             with self._receiver:
                 async for message in self._receiver:
-                    await stream.send(frame(message))
+                    await stream.send(messages.frame(message))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             everything.cancel()
 
@@ -145,31 +125,31 @@ async def serve(stream: UNIXSocketStream) -> None:
                     try:
                         await _run(inbox, outbox)
                     except* PinchBenchError as errors:
-                        outbox.put(Refused(why=str(first_error(errors))))
+                        outbox.put(messages.Refused(why=str(first_error(errors))))
                     except* Exception:  # noqa: BLE001 - a bug is reported to the runner: nobody reads what is printed here
-                        outbox.put(Refused(why=f"It failed: {traceback.format_exc()[-MAX_WHY:]}"))
+                        outbox.put(messages.Refused(why=f"It failed: {traceback.format_exc()[-MAX_WHY:]}"))
                 group.cancel_scope.cancel()
         outbox.close()
 
 
 async def take_in(stream: UNIXSocketStream, sender: MemoryObjectSendStream[ToNode], lease: CancelScope) -> None:
     """Take messages in; cancel `lease` when none comes any more."""
-    frames = FrameReader()
+    frames = messages.FrameReader()
     limit_s = FIRST_WORD_S
     with sender, suppress(anyio.BrokenResourceError, anyio.EndOfStream, TimeoutError, ValueError, msgspec.MsgspecError):
         while True:
             with fail_after(limit_s):
                 data = await stream.receive()
             limit_s = LEASE_S
-            for message in map(decode_to_node, frames.feed(data)):
-                if not isinstance(message, Beat):
+            for message in map(messages.decode_to_node, frames.feed(data)):
+                if not isinstance(message, messages.Beat):
                     await sender.send(message)
     lease.cancel()
 
 
 async def _run(inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox) -> None:
     begin = await inbox.receive()
-    assert isinstance(begin, Begin)  # noqa: S101 - the runner's first message
+    assert isinstance(begin, messages.Begin)  # noqa: S101 - the runner's first message
     config = convert(begin.config, RunConfig, dec_hook=lambda _, value: Path(str(value)))
     # a new one: the program of a session that was killed a moment ago may still be cleaning up
     async with open_work_folder(config.run_root, prefix=f"{begin.run_id}-node-{begin.node}-") as work:
@@ -197,13 +177,17 @@ async def _receive_inputs(inbox: MemoryObjectReceiveStream[ToNode], folder: Path
     """Receive the files that the run reads into a new folder; return its options with their places here."""
     archive = folder.with_name("inputs.tar.gz")
     async with await anyio.open_file(archive, "wb") as file:
-        while isinstance(part := await inbox.receive(), InputPart) and part.data:
+        while isinstance(part := await inbox.receive(), messages.InputPart) and part.data:
             await file.write(part.data)
     return await to_thread.run_sync(unpack_inputs, archive, folder, config)
 
 
 async def _serve_slots(
-    begin: Begin, prepared: Prepared, work: Path, inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox
+    begin: messages.Begin,
+    prepared: Prepared,
+    work: Path,
+    inbox: MemoryObjectReceiveStream[ToNode],
+    outbox: Outbox,
 ) -> None:
     config = prepared.config
     await to_thread.run_sync(require_capacity, begin.slots)
@@ -213,7 +197,7 @@ async def _serve_slots(
     async def observe(events: MemoryObjectReceiveStream[Event]) -> None:
         async for event in events:
             if isinstance(event, Notice):
-                outbox.put(Told(text=event.text))
+                outbox.put(messages.Told(text=event.text))
 
     run = RunContext(
         prepared=prepared,
@@ -231,7 +215,7 @@ async def _serve_slots(
 
 
 async def _open_slots(
-    begin: Begin,
+    begin: messages.Begin,
     run: RunContext,
     work: Path,
     inbox: MemoryObjectReceiveStream[ToNode],
@@ -258,7 +242,7 @@ async def _open_slots(
             wire=wire,
             user_model=user_model,
         )
-        ready = NodeReady(
+        ready = messages.NodeReady(
             folder=str(run.files.folder),
             versions=await versions(machine.openclaw),
             digests={trial.key.task_id: trial.task.digest for trial in prepared.trials},
@@ -283,28 +267,28 @@ async def _make_trials(serving: _Slots, inbox: MemoryObjectReceiveStream[ToNode]
     multiplier = run.prepared.config.timeout_multiplier
     async for message in inbox:
         match message:
-            case StartTrial():
+            case messages.StartTrial():
                 # the runner's plan counts: a run that is resumed may have more trials of a task than that states by now
                 trial = trial_of(message.key, tasks[message.key.task_id], timeout_multiplier=multiplier)
                 attempt = Attempt(trial=trial, number=message.attempt)
                 serving.stops[message.slot] = anyio.Event()  # here, for the next message may be about it
                 trials.start_soon(_make_attempt, serving, message.slot, attempt)
-            case Stop() | EndTrial():
+            case messages.Stop() | messages.EndTrial():
                 _stop(serving, message)
-            case UserReplied() | UserFailed():
+            case messages.UserReplied() | messages.UserFailed():
                 if serving.user_model is not None:
                     serving.user_model.take(message)
-            case Forget():
+            case messages.Forget():
                 folders = run.files.folder / message.evidence, Path(message.workspace)
                 trials.start_soon(partial(to_thread.run_sync, _remove, folders, abandon_on_cancel=True))
-            case End():
+            case messages.End():
                 return
-            case Begin() | InputPart() | Beat():
+            case messages.Begin() | messages.InputPart() | messages.Beat():
                 pass
 
 
-def _stop(serving: _Slots, message: Stop | EndTrial) -> None:
-    if isinstance(message, EndTrial):
+def _stop(serving: _Slots, message: messages.Stop | messages.EndTrial) -> None:
+    if isinstance(message, messages.EndTrial):
         serving.stops[message.slot].set()
         return
     serving.run.interrupt.stop.set()
@@ -324,19 +308,19 @@ class _Events(TrialEvents):
         self._redacted = serving.run.redactor.text
 
     def activity(self, text: str, usage: Usage) -> None:
-        self._chat(Seen(slot=self._slot, method="activity", text=self._redacted(text), usage=usage))
+        self._chat(messages.Seen(slot=self._slot, method="activity", text=self._redacted(text), usage=usage))
 
     def output(self, stream: str, text: str) -> None:
-        self._chat(Seen(slot=self._slot, method="output", stream=stream, text=self._redacted(text)))
+        self._chat(messages.Seen(slot=self._slot, method="output", stream=stream, text=self._redacted(text)))
 
     def waits(self, text: str, next_s: float) -> None:
-        self._chat(Seen(slot=self._slot, method="waits", text=self._redacted(text), next_s=next_s))
+        self._chat(messages.Seen(slot=self._slot, method="waits", text=self._redacted(text), next_s=next_s))
 
     def rate_limited(self) -> None:
-        self._put(Seen(slot=self._slot, method="rate_limited"))
+        self._put(messages.Seen(slot=self._slot, method="rate_limited"))
 
     def used(self, usage: Usage) -> None:
-        self._put(Seen(slot=self._slot, method="used", usage=usage))
+        self._put(messages.Seen(slot=self._slot, method="used", usage=usage))
 
 
 async def _make_attempt(serving: _Slots, slot: int, attempt: Attempt) -> None:
@@ -345,7 +329,7 @@ async def _make_attempt(serving: _Slots, slot: int, attempt: Attempt) -> None:
         stop.set()
 
     def done(outcome: Outcome) -> None:
-        serving.outbox.put(Ended(slot=slot, outcome=mask_outcome(outcome, serving.run.redactor.secrets)))
+        serving.outbox.put(messages.Ended(slot=slot, outcome=mask_outcome(outcome, serving.run.redactor.secrets)))
 
     await serving.slots[slot - 1].run(attempt, _Events(slot, serving), done, stop=stop)
 

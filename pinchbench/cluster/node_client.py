@@ -11,28 +11,9 @@ import anyio
 import msgspec
 from anyio import CapacityLimiter, Event, create_task_group, current_time, move_on_after, to_thread
 
+from pinchbench.cluster import messages
 from pinchbench.cluster.admission import Row
 from pinchbench.cluster.asked_user_model import UserAnswers
-from pinchbench.cluster.node_messages import (
-    LEASE_S,
-    End,
-    Ended,
-    EndTrial,
-    Forget,
-    InputPart,
-    NodeLostError,
-    NodeReady,
-    Refused,
-    Seen,
-    StartTrial,
-    Stop,
-    Told,
-    UserAsked,
-    UserDropped,
-    decode_from_node,
-    frame,
-    within_lease,
-)
 from pinchbench.errors import ClusterError
 from pinchbench.files.folders import set_aside
 from pinchbench.model.ending import Reason
@@ -45,7 +26,6 @@ if TYPE_CHECKING:
 
     from anyio import CancelScope
 
-    from pinchbench.cluster.node_messages import Begin, FromNode, NodeInfo, NodeLink, ToNode
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt, TrialEvents
@@ -61,7 +41,7 @@ QUICK_S = 1.0  # a piece that took less is followed by a larger one
 
 
 async def copy_evidence(
-    link: NodeLink, node_folder: str, outcome: Outcome, folder: Path, limiter: CapacityLimiter
+    link: messages.NodeLink, node_folder: str, outcome: Outcome, folder: Path, limiter: CapacityLimiter
 ) -> Outcome:
     """Copy the evidence that an outcome states into a new folder; return the outcome as it is recorded.
 
@@ -89,7 +69,7 @@ def _make_folder(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True)
 
 
-async def _copy(link: NodeLink, path: str, to: Path, limiter: CapacityLimiter) -> str:
+async def _copy(link: messages.NodeLink, path: str, to: Path, limiter: CapacityLimiter) -> str:
     """Copy a file of the node into a new one; return its SHA-256. Raises OSError, also if it is not there."""
     digest = hashlib.sha256()
     async with await anyio.open_file(to, "xb") as file:
@@ -97,7 +77,7 @@ async def _copy(link: NodeLink, path: str, to: Path, limiter: CapacityLimiter) -
         while not is_whole:
             async with limiter:
                 began = current_time()
-                data = await within_lease(link.read(path, offset, size))
+                data = await messages.within_lease(link.read(path, offset, size))
                 is_quick = current_time() - began < QUICK_S
                 digest.update(data)
                 await file.write(data)
@@ -123,9 +103,9 @@ class _Running:
     ended: Event = field(default_factory=Event)
     outcome: Outcome | None = None
 
-    def take(self, message: Seen | Ended) -> None:
+    def take(self, message: messages.Seen | messages.Ended) -> None:
         """Take what is seen of the attempt, or its end."""
-        if isinstance(message, Ended):
+        if isinstance(message, messages.Ended):
             self.outcome = message.outcome
             self.ended.set()
             return
@@ -148,8 +128,8 @@ class NodeClient:
 
     def __init__(
         self,
-        info: NodeInfo,
-        link: NodeLink,
+        info: messages.NodeInfo,
+        link: messages.NodeLink,
         run: RunContext,
         *,
         copying: CapacityLimiter,
@@ -178,18 +158,18 @@ class NodeClient:
         self._row = Row()
         self.lost = ""  # why, as a part of a sentence; empty while it lives
         self.retired = ""  # why it gets no further trials, as a sentence; empty while it does
-        self.ready: NodeReady | None = None
+        self.ready: messages.NodeReady | None = None
 
-    async def set_up(self, begin: Begin, inputs: Path | None) -> NodeReady:
+    async def set_up(self, begin: messages.Begin, inputs: Path | None) -> messages.NodeReady:
         """Let the node set up its slots; `inputs` is the archive that goes with it. Raises ClusterError."""
         try:
             await self._send(begin)
             if inputs is not None:
                 async with await anyio.open_file(inputs, "rb") as file:
                     while part := await file.read(INPUT_BYTES):
-                        await self._send(InputPart(data=part))
-                await self._send(InputPart(data=b""))
-        except NodeLostError as error:
+                        await self._send(messages.InputPart(data=part))
+                await self._send(messages.InputPart(data=b""))
+        except messages.NodeLostError as error:
             self._lose(str(error))
         await self._settled.wait()
         if self.ready is None:
@@ -212,7 +192,7 @@ class NodeClient:
                 await self._listen()
                 group.cancel_scope.cancel()
         finally:
-            with move_on_after(LEASE_S, shield=True):
+            with move_on_after(messages.LEASE_S, shield=True):
                 await self._link.close()
 
     def close(self) -> None:
@@ -239,17 +219,17 @@ class NodeClient:
     async def make(self, slot: int, attempt: Attempt, events: TrialEvents, *, stop: Event) -> Outcome:
         """Make an attempt in a slot of the node, and fetch its evidence. Raises NodeLostError."""
         if self.lost:
-            raise NodeLostError(self.lost)
+            raise messages.NodeLostError(self.lost)
         running = self._running[slot] = _Running(events=events)
         try:
-            self._post(StartTrial(slot=slot, key=attempt.key, attempt=attempt.number))
+            self._post(messages.StartTrial(slot=slot, key=attempt.key, attempt=attempt.number))
             outcome = await self._outcome_of(running, slot, stop)
             assert self.ready is not None  # noqa: S101 - trials come after
             folder = self.files.trial(attempt.key, attempt.number)
             outcome = await copy_evidence(self._link, self.ready.folder, outcome, folder, self._copying)
-            self._post(Forget(evidence=outcome.evidence, workspace=outcome.workspace))
-        except NodeLostError as error:
-            raise NodeLostError(str(error), running.used) from error
+            self._post(messages.Forget(evidence=outcome.evidence, workspace=outcome.workspace))
+        except messages.NodeLostError as error:
+            raise messages.NodeLostError(str(error), running.used) from error
         finally:
             del self._running[slot]
             self._close_if_idle()
@@ -262,21 +242,21 @@ class NodeClient:
             await running.ended.wait()
             group.cancel_scope.cancel()
         if running.outcome is None:
-            raise NodeLostError(self.lost)
+            raise messages.NodeLostError(self.lost)
         return running.outcome
 
     async def _end_when(self, stop: Event, slot: int) -> None:
         await stop.wait()
-        self._post(EndTrial(slot=slot))
+        self._post(messages.EndTrial(slot=slot))
 
-    async def _send(self, message: ToNode) -> None:
+    async def _send(self, message: messages.ToNode) -> None:
         if self.lost:
-            raise NodeLostError(self.lost)
-        await within_lease(self._link.send(frame(message)))
+            raise messages.NodeLostError(self.lost)
+        await messages.within_lease(self._link.send(messages.frame(message)))
 
-    def _post(self, message: ToNode) -> None:
+    def _post(self, message: messages.ToNode) -> None:
         """Send a message soon, with others that wait: a call for each takes more of this process than all else."""
-        self._outgoing.append(frame(message))
+        self._outgoing.append(messages.frame(message))
         self._has_outgoing.set()
 
     async def _deliver(self, attending: CancelScope) -> None:
@@ -285,19 +265,19 @@ class NodeClient:
             while True:
                 await self._has_outgoing.wait()
                 frames, self._outgoing, self._has_outgoing = b"".join(self._outgoing), [], Event()
-                await within_lease(self._link.send(frames))
-        except NodeLostError as error:
+                await messages.within_lease(self._link.send(frames))
+        except messages.NodeLostError as error:
             self._lose(str(error))
             attending.cancel()
 
     async def _listen(self) -> None:
         seen = 0
         try:
-            while (events := await within_lease(self._link.events(seen))) is not None:
+            while (events := await messages.within_lease(self._link.events(seen))) is not None:
                 seen += len(events)
                 for event in events:
-                    self._take(decode_from_node(event))
-        except NodeLostError as error:
+                    self._take(messages.decode_from_node(event))
+        except messages.NodeLostError as error:
             self._lose(str(error))
         except msgspec.MsgspecError as error:
             self._lose(f"it sent what could not be read: {error}")
@@ -317,33 +297,33 @@ class NodeClient:
     async def _pass_on(self, attending: CancelScope) -> None:
         """Tell the node what the run is asked to do, and when it is over; then give it a limited time."""
 
-        async def notify(event: Event, message: ToNode) -> None:
+        async def notify(event: Event, message: messages.ToNode) -> None:
             await event.wait()
             self._post(message)
 
         async with create_task_group() as group:
-            group.start_soon(notify, self._run.interrupt.stop, Stop())
-            group.start_soon(notify, self._run.interrupt.hurry, Stop(hurry=True))
-            await notify(self._closing, End())
+            group.start_soon(notify, self._run.interrupt.stop, messages.Stop())
+            group.start_soon(notify, self._run.interrupt.hurry, messages.Stop(hurry=True))
+            await notify(self._closing, messages.End())
             await anyio.sleep(END_LIMIT_S)
             attending.cancel()
 
-    def _take(self, message: FromNode) -> None:
+    def _take(self, message: messages.FromNode) -> None:
         match message:
-            case Told():
+            case messages.Told():
                 if self.ready is not None:
                     self._run.observer.tell(f"{self.info.name}: {message.text}")
                 else:
                     self._report(message.text)
-            case Refused():
+            case messages.Refused():
                 self._refused = message.why
-            case NodeReady():
+            case messages.NodeReady():
                 self.ready = message
                 self._settled.set()
-            case UserAsked() | UserDropped():
+            case messages.UserAsked() | messages.UserDropped():
                 if self._users is not None:
                     self._users.take(message)
-            case Seen() | Ended():
+            case messages.Seen() | messages.Ended():
                 if (running := self._running.get(message.slot)) is not None:
                     running.take(message)
             case _:

@@ -17,8 +17,8 @@ from anyio import CapacityLimiter, create_task_group, current_time, move_on_afte
 
 from pinchbench.cluster.admission import check_alike, check_program, common_network, common_served, settle
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
+from pinchbench.cluster.messages import Begin, NodeLostError, name_nodes
 from pinchbench.cluster.node_client import LOST, NodeClient
-from pinchbench.cluster.node_messages import Begin, NodeLostError, name_nodes
 from pinchbench.defaults import MAX_MACHINE_SLOTS, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.model.ending import Reason
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from anyio import Event
     from anyio.abc import TaskGroup
 
-    from pinchbench.cluster.node_messages import Cluster, NodeInfo, NodeLink
+    from pinchbench.cluster.messages import Cluster, NodeInfo, NodeLink
     from pinchbench.config.run_config import RunConfig
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.trial import Attempt, TrialEvents

@@ -8,15 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from anyio import (
-    BrokenResourceError,
-    CancelScope,
-    ClosedResourceError,
-    WouldBlock,
-    create_memory_object_stream,
-    create_task_group,
-    current_time,
-)
+import anyio
 
 from pinchbench.events import Event, Notice, OutputLine, SetUpStep, TrialActivity, TrialWaits
 from pinchbench.openclaw.command import model_slug
@@ -53,19 +45,19 @@ def with_listeners(observer: Observer, listeners: Sequence[Callable[[Event], Non
     """
 
     async def watch(events: MemoryObjectReceiveStream[Event]) -> None:
-        sender, seen = create_memory_object_stream[Event](PASSED_ON)
+        sender, seen = anyio.create_memory_object_stream[Event](PASSED_ON)
 
         async def show() -> None:
             with seen, suppress(Exception):
                 await observer(seen)
 
-        async with create_task_group() as group:
+        async with anyio.create_task_group() as group:
             group.start_soon(show)
             with sender:
                 async for event in events:
                     for listener in listeners:
                         listener(event)
-                    with suppress(BrokenResourceError):
+                    with suppress(anyio.BrokenResourceError):
                         await sender.send(event)
 
     return watch
@@ -78,15 +70,15 @@ class RunObserver:
         """`observer` may be slow, and may fail without harm; no key that `redactor` knows is shown to it."""
         self._observer = observer
         self._redactor = redactor
-        self._events, self._watched = create_memory_object_stream[Event](EVENTS_HELD)
-        self._watching = CancelScope()
+        self._events, self._watched = anyio.create_memory_object_stream[Event](EVENTS_HELD)
+        self._watching = anyio.CancelScope()
 
     def emit(self, event: Event) -> None:
         """Show an event, unless the observer is gone or too far behind; the journal has what matters. Never waits."""
         is_chatter = isinstance(event, OutputLine | TrialActivity | TrialWaits)
         if is_chatter and self._events.statistics().current_buffer_used >= CHATTER_HELD:
             return
-        with suppress(WouldBlock, BrokenResourceError, ClosedResourceError):
+        with suppress(anyio.WouldBlock, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._events.send_nowait(self._redactor.event(event))
 
     def tell(self, sentence: str) -> None:
@@ -108,7 +100,7 @@ class RunObserver:
     def close(self) -> None:
         """Nothing comes any more; the observer has a last moment for what is left."""
         self._events.close()
-        self._watching.deadline = current_time() + OBSERVER_LIMIT_S
+        self._watching.deadline = anyio.current_time() + OBSERVER_LIMIT_S
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

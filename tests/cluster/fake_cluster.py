@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from cluster.fake_link import READY, FakeLink
-from pinchbench.cluster.node_messages import NodeInfo, NodeReady, Refused
+from pinchbench.cluster.messages import NodeInfo, NodeReady, Refused
 from pinchbench.cluster.pool import SLOT_BYTES
 from pinchbench.errors import NodeUnavailableError
 from pinchbench.runner.plan.prepare import Prepared

@@ -8,7 +8,7 @@ from importlib.metadata import version
 import anyio
 
 from pinchbench.cluster.host import DISTRIBUTION
-from pinchbench.cluster.node_messages import (
+from pinchbench.cluster.messages import (
     Begin,
     End,
     Ended,

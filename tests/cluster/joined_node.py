@@ -10,8 +10,8 @@ from anyio import CapacityLimiter, create_task_group, fail_after
 from cluster.fake_endpoint import FakeEndpoint
 from cluster.fake_link import FakeLink
 from fakes import fake_openclaw, run_config
+from pinchbench.cluster.messages import Begin, NodeInfo
 from pinchbench.cluster.node_client import NodeClient
-from pinchbench.cluster.node_messages import Begin, NodeInfo
 from pinchbench.cluster.pool import Places, RemoteSlot
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import Attempt, TrialEvents

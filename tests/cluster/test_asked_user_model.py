@@ -8,7 +8,7 @@ from anyio import create_task_group, fail_after
 
 from cluster.fake_endpoint import FakeEndpoint
 from pinchbench.cluster.asked_user_model import AskedUserModel, UserAnswers
-from pinchbench.cluster.node_messages import (
+from pinchbench.cluster.messages import (
     FromNode,
     ToNode,
     UserAsked,

@@ -7,8 +7,8 @@ from anyio import CapacityLimiter, sleep
 
 from cluster.fake_link import FILES, FakeLink
 from pinchbench.cluster import node_client as module
+from pinchbench.cluster.messages import StartTrial
 from pinchbench.cluster.node_client import copy_evidence
-from pinchbench.cluster.node_messages import StartTrial
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.trial import TrialKey

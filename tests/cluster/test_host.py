@@ -16,7 +16,7 @@ from fakes import fake_openclaw, make_suite, run_config
 from pinchbench.cluster import host
 from pinchbench.cluster.host import NodeHost, read_hardware
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
-from pinchbench.cluster.node_messages import (
+from pinchbench.cluster.messages import (
     Begin,
     End,
     Ended,

@@ -15,7 +15,7 @@ from anyio.abc import UNIXSocketStream
 
 from cluster.joined_node import BEGIN
 from pinchbench.cluster import node
-from pinchbench.cluster.node_messages import ToNode, frame
+from pinchbench.cluster.messages import ToNode, frame
 
 
 async def test_the_first_word_may_come_after_a_silence_that_ends_a_run_later(monkeypatch: pytest.MonkeyPatch) -> None:

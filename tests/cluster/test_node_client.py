@@ -8,8 +8,8 @@ from cluster.fake_endpoint import FakeEndpoint
 from cluster.fake_link import FILES, FakeLink
 from cluster.joined_node import joined, made
 from fakes import SeenEvents, until
-from pinchbench.cluster import node_messages as link_module
-from pinchbench.cluster.node_messages import EndTrial, Refused, StartTrial, Stop, UserAsked, UserReplied
+from pinchbench.cluster import messages as link_module
+from pinchbench.cluster.messages import EndTrial, Refused, StartTrial, Stop, UserAsked, UserReplied
 from pinchbench.errors import ClusterError
 from pinchbench.llm.openai_api import Reply
 from pinchbench.model.ending import Reason

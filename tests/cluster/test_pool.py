@@ -16,7 +16,7 @@ from cluster.fake_link import HARDWARE
 from cluster.joined_node import make_attempt
 from fakes import Heard, make_suite, until
 from pinchbench.cluster import pool as pool_module
-from pinchbench.cluster.node_messages import End, NodeInfo, StartTrial
+from pinchbench.cluster.messages import End, NodeInfo, StartTrial
 from pinchbench.cluster.pool import (
     HOW_TO_CLOSE,
     MAX_LOSSES,

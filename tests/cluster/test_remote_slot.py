@@ -11,7 +11,7 @@ from cluster.fake_link import FakeLink
 from cluster.joined_node import joined, made, make_attempt
 from cluster.test_pool import node
 from fakes import SeenEvents, fake_openclaw, run_config, until
-from pinchbench.cluster.node_messages import Ended, NodeInfo, Seen, StartTrial, encode
+from pinchbench.cluster.messages import Ended, NodeInfo, Seen, StartTrial, encode
 from pinchbench.cluster.pool import SLOT_BYTES, ClusterPool, Places, RemoteSlot, SharedNodes
 from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome

@@ -17,16 +17,9 @@ from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import find_run, runs_of
 from pinchbench.results.run_state import RunState
 from pinchbench.results.verification import refuse_altered
+from pinchbench.runner.plan import stored_run
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.plan.prepare import Prepared, Resumption, in_start_order, past_of, require_user, split_unmet
-from pinchbench.runner.plan.stored_run import (
-    addition_changes,
-    load_suite_again,
-    require,
-    setting_changes,
-    stored_config,
-    task_changes,
-)
 from pinchbench.runner.plan.trial_plan import expected_durations, trial_of
 from pinchbench.runner.run_benchmark import run_prepared
 from pinchbench.runner.run_context import RunObserver
@@ -111,9 +104,9 @@ def _prepare(
     if is_needed:
         state.finished = None
     facts = state.facts_now(read_facts(files.provenance))
-    run = stored_config(facts.config, {**FOR_A_SESSION, **config.settings}, files)
+    run = stored_run.stored_config(facts.config, {**FOR_A_SESSION, **config.settings}, files)
     named = run.tasks_dir if "tasks_dir" in config.settings else None
-    loaded = load_suite_again(facts, files, named=named, suite_format=run.suite_format)
+    loaded = stored_run.load_suite_again(facts, files, named=named, suite_format=run.suite_format)
     check_additions(run)
     listed = [task for task_id, task in loaded.suite.by_id.items() if task_id in facts.tasks]
     tasks = {task.task_id: task for task in with_workspace_files(listed, run.workspace_files)}
@@ -121,11 +114,11 @@ def _prepare(
     known_gone = state.gone - tasks.keys()
     before = {task_id: task for task_id, task in facts.tasks.items() if task_id not in known_gone}
     changes = (
-        *setting_changes(facts.config, plain_config(run)),
-        *addition_changes(facts.additions, addition_digests(run)),
-        *task_changes(before, now),
+        *stored_run.setting_changes(facts.config, plain_config(run)),
+        *stored_run.addition_changes(facts.additions, addition_digests(run)),
+        *stored_run.task_changes(before, now),
     )
-    require(changes, accepted=config.accept_changes, run=files.name)
+    stored_run.require(changes, accepted=config.accept_changes, run=files.name)
     changed = {task_id: task for task_id, task in now.items() if task.digest != facts.tasks[task_id].digest}
     left = state.left(facts.keys)
     refuse_altered(files, {(outcome.key, outcome.attempt) for outcome in left.ungraded})

@@ -10,10 +10,6 @@ from pinchbench.decoding import decode_json, json_decoder
 from pinchbench.errors import CommandRefusedError
 
 MAX_LINE_BYTES = 64 * 1024  # of a command and of a reply: a note of the longest kind in bytes, and 64 running trials
-MAX_TEXT = 4000  # characters of a note or a reason
-MAX_TAGS = 20  # of a note
-MAX_TAG = 60  # characters of a tag
-MAX_NAME = 500  # characters of a trial's name
 
 
 class Pause(msgspec.Struct, frozen=True, tag="pause", tag_field="command", forbid_unknown_fields=True):

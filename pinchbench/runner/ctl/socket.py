@@ -9,17 +9,6 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import (
-    BrokenResourceError,
-    CancelScope,
-    ClosedResourceError,
-    DelimiterNotFound,
-    IncompleteRead,
-    create_task_group,
-    move_on_after,
-    sleep,
-    to_thread,
-)
 from anyio.abc import SocketListener
 from anyio.streams.buffered import BufferedByteReceiveStream
 
@@ -66,8 +55,8 @@ async def serve_commands(
     sentence and the call returns.
     """
     try:
-        with CancelScope(shield=True):  # a cancellation in between would leave an open socket behind
-            listener = await SocketListener.from_socket(await to_thread.run_sync(_listen, path))
+        with anyio.CancelScope(shield=True):  # a cancellation in between would leave an open socket behind
+            listener = await SocketListener.from_socket(await anyio.to_thread.run_sync(_listen, path))
     except OSError as error:
         tell(f"This run takes no commands of `ctl`: {path} can't be made ({error.strerror or error}).")
         return
@@ -75,8 +64,8 @@ async def serve_commands(
         async with listener:
             await _accept(listener, carry_out, tell)
     finally:
-        with move_on_after(REMOVE_LIMIT_S, shield=True):
-            await to_thread.run_sync(_remove, path, abandon_on_cancel=True)
+        with anyio.move_on_after(REMOVE_LIMIT_S, shield=True):
+            await anyio.to_thread.run_sync(_remove, path, abandon_on_cancel=True)
 
 
 def _listen(path: Path) -> socket.socket:
@@ -115,7 +104,7 @@ async def _accept(
         clients += 1
         try:
             await _serve(stream, carry_out)
-        except (BrokenResourceError, ClosedResourceError, OSError):
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
             pass  # the client has gone; what it asked for is done
         except Exception as error:  # noqa: BLE001 - a bug here must not end a run that works
             tell(f"A command of `ctl` has failed: {error!r}.")
@@ -123,12 +112,12 @@ async def _accept(
             clients -= 1
             await anyio.aclose_forcefully(stream)
 
-    async with create_task_group() as group:
+    async with anyio.create_task_group() as group:
         while True:
             try:
                 stream = await listener.accept()
             except OSError:
-                await sleep(ACCEPT_RETRY_S)
+                await anyio.sleep(ACCEPT_RETRY_S)
                 continue
             if clients >= MAX_CLIENTS:
                 await anyio.aclose_forcefully(stream)
@@ -139,17 +128,17 @@ async def _accept(
 async def _serve(stream: SocketStream, carry_out: Callable[[Command], Awaitable[Reply]]) -> None:
     reply = Reply(ok=False, text=f"No command came within {READ_LIMIT_S:.0f} s.")
     try:
-        with move_on_after(READ_LIMIT_S) as reading:
+        with anyio.move_on_after(READ_LIMIT_S) as reading:
             line = await BufferedByteReceiveStream(stream).receive_until(b"\n", MAX_LINE_BYTES)
         if not reading.cancelled_caught:
             reply = await carry_out(decode_command(line))
     except CommandRefusedError as error:
         reply = Reply(ok=False, text=str(error))
-    except DelimiterNotFound:
+    except anyio.DelimiterNotFound:
         reply = Reply(ok=False, text=f"A command is a line of at most {MAX_LINE_BYTES} bytes.")
-    except IncompleteRead:
+    except anyio.IncompleteRead:
         reply = Reply(ok=False, text="The line ended before its newline.")
-    with move_on_after(SEND_LIMIT_S):
+    with anyio.move_on_after(SEND_LIMIT_S):
         await stream.send(encode_line(reply))
 
 

@@ -31,15 +31,9 @@ from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.plan.reuse import copy_evidence, reuse_sentences, with_reused
 from pinchbench.runner.plan.stored_run import accept_releases
 from pinchbench.runner.run_folders import HOMES
+from pinchbench.runner.setup import preflight
 from pinchbench.runner.setup.judging import open_judges, open_user_model
 from pinchbench.runner.setup.make_homes import make_slots, settle
-from pinchbench.runner.setup.preflight import (
-    ask_before_run,
-    check_model_names,
-    check_thinking,
-    names_to_check,
-    target_of,
-)
 from pinchbench.runner.setup.this_machine import Machine, identified
 from pinchbench.suite.named import pack_of
 
@@ -219,8 +213,8 @@ async def set_up(
     run.redactor.learn(secrets_of(machine.user, config.api_key_env, playing, *(one.api_key_env for one in judges)))
     # before OpenClaw is looked at, which takes seconds; other machines ask the model themselves
     asks_model = bool(prepared.slots) and pool is None
-    targets = tuple(map(target_of, (*judges, prepared.user_model)))
-    config = await ask_before_run(config, machine, targets, tell=observer.tell, asks_model=asks_model)
+    targets = tuple(map(preflight.target_of, (*judges, prepared.user_model)))
+    config = await preflight.ask_before_run(config, machine, targets, tell=observer.tell, asks_model=asks_model)
     run = run.settled(config)
     prepared = run.prepared
     observer.set_up("looking for OpenClaw")
@@ -229,8 +223,10 @@ async def set_up(
     if warning := release_warning(openclaw.version):
         observer.tell(warning)
     for judge in judges or (None,):
-        check_model_names(names_to_check(config, judge), machine, accepts_unknown=config.accept_unknown_model)
-    check_thinking(config, machine)
+        preflight.check_model_names(
+            preflight.names_to_check(config, judge), machine, accepts_unknown=config.accept_unknown_model
+        )
+    preflight.check_thinking(config, machine)
     releases = await versions(openclaw)
     tools = machine.allowed(prepared.config)
     changes = accept_releases(resumption, releases, tools) if resumption is not None else ()

@@ -15,6 +15,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.openclaw.sessions import read_lines
 from pinchbench.openclaw.transcript import TranscriptReader
 from pinchbench.transcript_lines import parse_line
+from pinchbench.wire import wire_messages
 from pinchbench.wire.agent_thread import read_thread
 from pinchbench.wire.exchange import ExchangeEnd
 from pinchbench.wire.exchange_facts import read_all
@@ -22,15 +23,6 @@ from pinchbench.wire.measure import DIGITS, measure
 from pinchbench.wire.protocols.encoding import READABLE, encoding_of
 from pinchbench.wire.provider_fault import situation_of
 from pinchbench.wire.recording import RecordingReader
-from pinchbench.wire.wire_messages import (
-    CallFailed,
-    CallUsed,
-    DestinationRefused,
-    Held,
-    LimitExceeded,
-    PaceChanged,
-    RequestRefused,
-)
 from pinchbench.wire.witnessed_transcript import witnessed_transcript
 
 if TYPE_CHECKING:
@@ -46,7 +38,6 @@ if TYPE_CHECKING:
     from pinchbench.wire.exchange import Exchange
     from pinchbench.wire.exchange_facts import ReadExchange
     from pinchbench.wire.measure import Measurements
-    from pinchbench.wire.wire_messages import WireEvent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -233,26 +224,26 @@ class TrialMeter:
         """Return for how many seconds the wire has held all requests of the trial back."""
         return self._held_s + (current_time() - self._held_since if self._held_since is not None else 0.0)
 
-    def take(self, event: WireEvent) -> None:
+    def take(self, event: wire_messages.WireEvent) -> None:
         """Take an event about the trial."""
         match event:
-            case CallUsed():
+            case wire_messages.CallUsed():
                 self._usage += event.usage
                 self._events.used(self._usage)
-            case Held(is_held=True):
+            case wire_messages.Held(is_held=True):
                 self._held_since = current_time()
-            case Held():
+            case wire_messages.Held():
                 self._held_s, self._held_since = self.held_s(), None
-            case CallFailed():
+            case wire_messages.CallFailed():
                 status = f"was answered with {event.status}" if event.status else "got no reply"
                 self._events.waits(f"model call {event.number} {status}", 0.0)
-            case DestinationRefused():
+            case wire_messages.DestinationRefused():
                 _keep(self.refused, event.host)
-            case RequestRefused():
+            case wire_messages.RequestRefused():
                 _keep(self.refused_requests, event.what)
-            case LimitExceeded():
+            case wire_messages.LimitExceeded():
                 self.exceeded = event.used
-            case PaceChanged():
+            case wire_messages.PaceChanged():
                 pass
             case _:
                 assert_never(event)

@@ -24,7 +24,6 @@ from pinchbench.results.records import (
 )
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.commands import (
-    MAX_TEXT,
     Budget,
     Change,
     Concurrency,
@@ -36,7 +35,7 @@ from pinchbench.runner.ctl.commands import (
     Skip,
     StopTrial,
 )
-from pinchbench.runner.ctl.decide import RunView, decide, said
+from pinchbench.runner.ctl.decide import MAX_TEXT, RunView, decide, said
 
 
 def key(task_id: str, repetition: int = 1) -> TrialKey:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.cluster.node_messages import (
+from pinchbench.cluster.messages import (
     Ended,
     FrameReader,
     NodeInfo,
