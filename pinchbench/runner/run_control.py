@@ -5,26 +5,12 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio import Event, current_time, move_on_after
-from msgspec import UNSET
 
-from pinchbench.results.records import (
-    BudgetSet,
-    ConcurrencySet,
-    GradeOverridden,
-    NoteAdded,
-    PaceSet,
-    RunContinued,
-    RunPaused,
-    TrialFinished,
-    TrialRequeued,
-    TrialsSkipped,
-    TrialStopped,
-)
-from pinchbench.runner.scheduling.dispatcher import Decision
+from pinchbench.results.records import PaceSet, TrialFinished, TrialStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,12 +20,10 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import Attempt, TrialKey
     from pinchbench.model.usage import Usage
     from pinchbench.results.records import Control, Record
-    from pinchbench.runner.scheduling.dispatcher import Dispatcher
+    from pinchbench.runner.scheduling.dispatcher import Decision, Dispatcher
     from pinchbench.runner.sharing import Share
     from pinchbench.runner.signals import Interrupt
     from pinchbench.runner.trial.slot import Slot
-
-NOTHING = Decision()
 
 
 class RunControl:
@@ -129,35 +113,12 @@ class RunControl:
 
     def apply(self, record: Control, attempt: Attempt | None = None) -> None:
         """Do what a user has asked for, once that is recorded; `attempt` is the one that is asked for, if any."""
-        self._act(self._decide(record, attempt))
+        self._act(self.dispatcher.apply(record, current_time(), attempt))
         if isinstance(record, TrialStopped) and record.key in self._stops:
             self._stops[record.key].set()
         if self._share is not None:
             self._share.slots.admitted()
         self._wake()
-
-    def _decide(self, record: Control, attempt: Attempt | None) -> Decision:  # noqa: PLR0911 - one for each
-        dispatcher = self.dispatcher
-        match record:
-            case RunPaused():
-                return dispatcher.pause()
-            case RunContinued():
-                return dispatcher.go_on(current_time())
-            case ConcurrencySet(concurrency=most):
-                return dispatcher.set_most(most)
-            case BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
-                given = (("max_cost", max_cost), ("max_tokens", max_tokens))
-                return dispatcher.set_limits(**{name: limit for name, limit in given if limit is not UNSET})
-            case TrialsSkipped(keys=keys):
-                return dispatcher.skip(keys)
-            case TrialStopped(key=key):
-                return dispatcher.skip([key])
-            case TrialRequeued() if attempt is not None:
-                return dispatcher.requeue(attempt)
-            case TrialRequeued() | NoteAdded() | GradeOverridden():
-                return NOTHING
-            case _:
-                assert_never(record)
 
     def uses(self, attempt: Attempt, usage: Usage) -> None:
         """Take what a running attempt has used so far."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
+
+from msgspec import UNSET
 
 from pinchbench.model.ending import Ending, Stop
 from pinchbench.model.trial import Attempt
+from pinchbench.results import records
 from pinchbench.results.statistics import is_passed
 from pinchbench.runner.scheduling.diagnosis import is_busy
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
@@ -178,40 +179,38 @@ class Dispatcher:
         """Why the run has paused itself; empty if it has not."""
         return self._breaker.why
 
-    def pause(self) -> Decision:
-        """Start no trial until `go_on`."""
-        self._is_paused = True
-        self._pace(0, PAUSED.format(run=self._run_id))
-        return self._decided()
-
-    def go_on(self, now: float) -> Decision:
-        """Start trials again; where the run has paused itself, the trial that shows whether things work comes now."""
-        self._is_paused = False
-        self._breaker.try_now(now)
-        if self._is_open:
-            self._pace(self._throttle.limit, self._said(CONTINUED))
-        return self._decided()
-
-    def set_most(self, most: int) -> Decision:
-        """Let at most so many trials run at once."""
-        self._throttle.set_most(most)
-        if self._is_open:
-            self._pace(self._throttle.limit, self._said(SET))
-        return self._decided()
-
-    def set_limits(self, **limits: float) -> Decision:
-        """Replace limits of the run, named as in `BudgetLimits`."""
-        self._cap(self.budget.set_limits(**limits))
-        return self._decided()
-
-    def skip(self, keys: Collection[TrialKey]) -> Decision:
-        """Make no further attempt at these trials."""
-        self._schedule.skip(keys)
-        return self._decided()
-
-    def requeue(self, attempt: Attempt) -> Decision:
-        """Make another attempt at a trial, none of which waits or runs."""
-        self._schedule.requeue(attempt)
+    def apply(  # noqa: C901 - a case for each
+        self, record: records.Control, now: float, attempt: Attempt | None = None
+    ) -> Decision:
+        """Do what a user has asked for; `attempt` is the one that is asked for, whose trial neither waits nor runs."""
+        match record:
+            case records.RunPaused():
+                self._is_paused = True
+                self._pace(0, PAUSED.format(run=self._run_id))
+            case records.RunContinued():  # where the run has paused itself, a trial shows now whether things work
+                self._is_paused = False
+                self._breaker.try_now(now)
+                if self._is_open:
+                    self._pace(self._throttle.limit, self._said(CONTINUED))
+            case records.ConcurrencySet(concurrency=most):
+                self._throttle.set_most(most)
+                if self._is_open:
+                    self._pace(self._throttle.limit, self._said(SET))
+            case records.BudgetSet(max_cost=max_cost, max_tokens=max_tokens):
+                given = {"max_cost": max_cost, "max_tokens": max_tokens}
+                self._cap(
+                    self.budget.set_limits(**{name: limit for name, limit in given.items() if limit is not UNSET})
+                )
+            case records.TrialsSkipped(keys=keys):
+                self._schedule.skip(keys)
+            case records.TrialStopped(key=key):
+                self._schedule.skip([key])
+            case records.TrialRequeued() if attempt is not None:
+                self._schedule.requeue(attempt)
+            case records.TrialRequeued() | records.NoteAdded() | records.GradeOverridden():
+                pass
+            case _:
+                assert_never(record)
         return self._decided()
 
     def _said(self, sentence: str) -> str:

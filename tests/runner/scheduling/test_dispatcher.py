@@ -17,7 +17,15 @@ from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType
 from pinchbench.model.trial import Attempt
 from pinchbench.model.usage import Usage
-from pinchbench.results.records import PaceSet, Record, TrialFinished
+from pinchbench.results.records import (
+    BudgetSet,
+    ConcurrencySet,
+    PaceSet,
+    Record,
+    RunContinued,
+    RunPaused,
+    TrialFinished,
+)
 from pinchbench.runner.run_control import RunControl
 from pinchbench.runner.scheduling.budget import Budget, SharedBudget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
@@ -327,17 +335,17 @@ def test_a_shared_budget_ends_a_run_with_its_agents_and_leaves_one_alone_that_ne
 def test_a_paused_run_starts_nothing_whatever_the_provider_does_and_continues_when_asked_to() -> None:
     dispatcher = a_dispatcher()
     first = given(dispatcher)
-    [pace] = dispatcher.pause().paces
+    [pace] = dispatcher.apply(RunPaused(at=0.0), 0.0).paces
     assert (pace.limit, pace.is_end) == (0, False)
     assert dispatcher.limit == 0
     assert dispatcher.next(1.0) == (math.inf, Decision())
     assert dispatcher.limited(first, 1.0).paces == ()  # it is reported when the run goes on
-    [pace] = dispatcher.go_on(3.0).paces
+    [pace] = dispatcher.apply(RunContinued(at=0.0), 3.0).paces
     assert pace.limit == dispatcher.limit == 1
-    dispatcher.pause()
+    dispatcher.apply(RunPaused(at=0.0), 0.0)
     dispatcher.ended(first, ended(first), 4.0)
     assert dispatcher.next(1000.0)[0] == math.inf
-    dispatcher.go_on(1000.0)
+    dispatcher.apply(RunContinued(at=0.0), 1000.0)
     given(dispatcher, 1000.0)
 
 
@@ -350,17 +358,17 @@ def test_a_run_that_has_paused_itself_retries_at_once_when_asked_to_continue() -
     assert isinstance(due, float)
     assert due > 1.0
     assert dispatcher.why_waiting
-    dispatcher.go_on(1.0)
+    dispatcher.apply(RunContinued(at=0.0), 1.0)
     given(dispatcher, 1.0)
 
 
 def test_fewer_run_at_once_when_the_user_says_so_and_as_many_as_before_when_he_takes_it_back() -> None:
     dispatcher = a_dispatcher(slots=3)
     given(dispatcher)
-    [pace] = dispatcher.set_most(1).paces
+    [pace] = dispatcher.apply(ConcurrencySet(at=0.0, concurrency=1), 0.0).paces
     assert pace.limit == 1
     assert dispatcher.next(0.0)[0] == math.inf
-    dispatcher.set_most(3)
+    dispatcher.apply(ConcurrencySet(at=0.0, concurrency=3), 0.0)
     given(dispatcher)
     given(dispatcher)
     assert dispatcher.next(0.0)[0] == math.inf
@@ -372,9 +380,9 @@ def test_a_budget_that_is_used_up_ends_the_run_and_a_higher_one_makes_room() -> 
     decision = dispatcher.uses(first, Usage(requests=1, total_tokens=1, cost_usd=0.9), 1.0)
     assert decision.notices == ("90% of --max-cost $1.00 is used: $0.90 is spent.",)
     assert dispatcher.next(1.0)[0] == math.inf
-    assert dispatcher.set_limits(max_cost=10.0) == Decision()
+    assert dispatcher.apply(BudgetSet(at=0.0, max_cost=10.0), 1.0) == Decision()
     given(dispatcher, 1.0)
-    decision = dispatcher.set_limits(max_cost=0.5)
+    decision = dispatcher.apply(BudgetSet(at=0.0, max_cost=0.5), 1.0)
     assert decision.ends_agents
     assert dispatcher.stop is Stop.BUDGET
 
