@@ -23,8 +23,8 @@ from pinchbench.model.task import GradingType, Task
 from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
+from pinchbench.runner.run_context import Redactor
 from pinchbench.runner.run_folders import CHECKS, HOMES
-from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.suite.solution import NEXT_TO_NOTHING, ScoreRange, Solution, SolutionTurn, script_problem

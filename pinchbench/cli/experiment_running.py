@@ -31,7 +31,7 @@ from pinchbench.report.terminal.experiment_table import ExperimentView, print_ex
 from pinchbench.report.terminal.live import can_draw
 from pinchbench.report.text import duration, many, price
 from pinchbench.results.compare.comparison_json import record
-from pinchbench.runner.plan.judging_forecast import JudgingForecast, judging_forecast
+from pinchbench.runner.plan.past_runs import JudgingForecast, judging_forecast
 from pinchbench.runner.plan.reuse import reuse_sentences
 from pinchbench.runner.plan.trial_plan import makespan_s
 from pinchbench.runner.setup.set_up import planned_reuse
@@ -69,7 +69,7 @@ class _PlannedVariant:
             limits_s=tuple(one.timeout_s for one in trials),
             expected_s=tuple(took[one.key.task_id] for one in trials) if took else None,
             cost_usd=math.fsum(costs[one.key.task_id] for one in trials) if costs else None,
-            judging=judging_forecast(prepared),
+            judging=judging_forecast(prepared.config, prepared.attempts),
         )
 
     @property
@@ -123,7 +123,8 @@ def show_plan(experiment: Experiment, *, as_json: bool) -> None:
     size = f"{many(sum(len(one.limits_s) for one in plans), 'trial')} on {many(slots, 'slot')}"
     likely = "unknown time" if expected_s is None else f"about {duration(expected_s)}"
     cost = _cost(plans, budget_usd=experiment.budget.max_cost)
-    judging = judging_forecast(*prepared.values())
+    attempts = [attempt for one in prepared.values() for attempt in one.attempts]
+    judging = judging_forecast(next(iter(prepared.values())).config, attempts)
     judges = "" if judging is None else f" {judging_sentence(judging)}"
     early = "" if experiment.margin is None else " It ends earlier where it is decided."
     total = f"{size}: {likely}, at most {duration(most_s)}; {cost}.{judges}{early} Nothing was started."

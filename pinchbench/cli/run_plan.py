@@ -14,7 +14,7 @@ from pinchbench.defaults import COMPLETIONS, Isolation
 from pinchbench.process.capacity import slots_warning
 from pinchbench.report.terminal.listings import print_plan
 from pinchbench.report.text import amount, many, plain, price
-from pinchbench.runner.plan.judging_forecast import judging_forecast
+from pinchbench.runner.plan.past_runs import judging_forecast
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.plan.trial_plan import makespan_s
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.runner.plan.judging_forecast import JudgingForecast
+    from pinchbench.runner.plan.past_runs import JudgingForecast
 
 
 def _doctor(config: RunConfig) -> str:
@@ -63,7 +63,7 @@ def show_plan(config: RunConfig, *, as_json: bool, is_local: bool = True, is_kno
         likely = makespan_s([expected_s[trial.key.task_id] for trial in trials], slots=prepared.slots)
     costs = prepared.expected_usd
     cost_usd = round(sum(costs[trial.key.task_id] for trial in trials), 4) if costs else None
-    judging = judging_forecast(prepared)
+    judging = judging_forecast(prepared.config, prepared.attempts)
     if as_json:
         rows = [
             {

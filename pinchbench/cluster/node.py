@@ -37,9 +37,8 @@ from pinchbench.redaction import mask_outcome
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.plan.prepare import prepare_named, scripts
 from pinchbench.runner.plan.trial_plan import trial_of
-from pinchbench.runner.run_context import RunContext, RunObserver
+from pinchbench.runner.run_context import Redactor, RunContext, RunObserver
 from pinchbench.runner.run_folders import HOMES, open_work_folder
-from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.make_homes import make_slots, open_scripted_model, settle
 from pinchbench.runner.setup.open_wire import open_wire
 from pinchbench.runner.setup.preflight import ask_before_run

@@ -12,6 +12,7 @@ from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.runner.assembly import RunParts, run_began
 from pinchbench.runner.plan.prepare import prepare, scripts
 from pinchbench.runner.run_context import make_context
+from pinchbench.runner.run_folders import open_run_folders
 from pinchbench.runner.setup.make_homes import open_scripted_model
 from pinchbench.runner.setup.open_wire import open_wire
 from pinchbench.runner.setup.set_up import require_capacity, set_up
@@ -77,7 +78,8 @@ async def run_prepared(
             root.start_soon(run.interrupt.listen, run.observer.tell)
         root.start_soon(run.observer.attend)
         with closing(run.observer), closing(run.interrupt):
-            async with run.open_folders() as folders:
+            journal = resumption.journal if resumption is not None else None
+            async with open_run_folders(run.files, prepared.config.run_root, run.run_id, journal) as folders:
                 async with (
                     create_task_group() as nodes,
                     nullcontext() if pool else open_scripted_model(prepared.config) as scripted,

@@ -1,33 +1,83 @@
-"""What every part of one run shares: its plan, its id and files, how it is interrupted, and its observer."""
+"""What every part of one run shares: its plan, its files, how it is interrupted, its observer, and its keys."""
 
 from __future__ import annotations
 
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
+from msgspec.structs import replace as replace_in
 
 from pinchbench.events import Event, Notice, OutputLine, SetUpStep, TrialActivity, TrialWaits
+from pinchbench.model.grade import Grade
+from pinchbench.model.outcome import Outcome
 from pinchbench.openclaw.command import model_slug
+from pinchbench.redaction import mask, mask_file, mask_grade, mask_outcome
 from pinchbench.results.paths import RunFiles
 from pinchbench.runner.plan.trial_plan import new_run_id
-from pinchbench.runner.run_folders import open_run_folders
-from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from pathlib import Path
 
     from anyio.streams.memory import MemoryObjectReceiveStream
 
     from pinchbench.config.run_config import RunConfig
+    from pinchbench.results.records import Record
     from pinchbench.runner.plan.prepare import Prepared, Resumption
-    from pinchbench.runner.run_folders import RunFolders
     from pinchbench.runner.sharing import RunCoordinator, Share
+
+
+class Redactor:
+    """Knows the keys of a run. Inside the program texts are as they came; what leaves it passes through here.
+
+    The ways out are the journal's writer, the observer, and the files of an attempt.
+    """
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        """`secrets` are keys in all forms in which they may be written."""
+        self.secrets = tuple(secrets)
+
+    def learn(self, secrets: Iterable[str]) -> None:
+        """Add keys."""
+        self.secrets = tuple(dict.fromkeys((*self.secrets, *secrets)))
+
+    def text(self, text: str) -> str:
+        """A text without keys (pure)."""
+        return mask(text, self.secrets)
+
+    def record(self, record: Record) -> Record:
+        """A record without keys in its texts (pure). The options of a run, a mapping, are the user's own words."""
+        return replace_in(record, **self._masked(record, record.__struct_fields__))
+
+    def event(self, event: Event) -> Event:
+        """An event without keys in its texts (pure)."""
+        return replace(event, **self._masked(event, (field.name for field in fields(event))))
+
+    def _masked(self, value: Record | Event, names: Iterable[str]) -> dict[str, Any]:
+        """Return the fields that hold a text, texts, an outcome or a grade, without keys in them."""
+        masked: dict[str, Any] = {}
+        for name in names:
+            match getattr(value, name):
+                case str() as text if type(text) is str:  # a name of an enumeration is none of a key
+                    masked[name] = self.text(text)
+                case (str(), *_) as texts:
+                    masked[name] = tuple(map(self.text, texts))
+                case Outcome() as outcome:
+                    masked[name] = mask_outcome(outcome, self.secrets)
+                case Grade() as grade:
+                    masked[name] = mask_grade(grade, self.secrets)
+        return masked
+
+    def files(self, paths: Iterable[Path]) -> None:
+        """Overwrite keys in files that no process writes any more. Blocks. Inaccessible files are left as they are."""
+        for path in paths:
+            with suppress(OSError):  # of a disk that fails, the outcome has what matters
+                mask_file(path, self.secrets)
 
 
 Observer: TypeAlias = "Callable[[MemoryObjectReceiveStream[Event]], Awaitable[None]]"
@@ -125,15 +175,6 @@ class RunContext:
     def settled(self, config: RunConfig) -> RunContext:
         """Return the same run with the options that its set-up has settled."""
         return replace(self, prepared=replace(self.prepared, config=config))
-
-    def open_folders(self) -> AbstractAsyncContextManager[RunFolders]:
-        """Return a context that owns the run's folders; see `open_run_folders`."""
-        return open_run_folders(
-            self.files,
-            self.prepared.config.run_root,
-            run_id=self.run_id,
-            journal=self.resumption.journal if self.resumption is not None else None,
-        )
 
 
 def make_context(

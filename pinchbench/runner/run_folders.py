@@ -46,7 +46,7 @@ class RunFolders:
 
 @asynccontextmanager
 async def open_run_folders(
-    files: RunFiles, run_root: Path, *, run_id: str, journal: JournalWriter | None = None
+    files: RunFiles, run_root: Path, run_id: str, journal: JournalWriter | None
 ) -> AsyncGenerator[RunFolders]:
     """Make the folders of a run; `journal` is the open one of a run that is resumed, and stays the caller's.
 

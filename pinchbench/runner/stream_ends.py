@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.results.journal.journal import JournalWriter
     from pinchbench.results.records import Record
-    from pinchbench.runner.run_redaction import Redactor
+    from pinchbench.runner.run_context import Redactor
     from pinchbench.runner.signals import Interrupt
 
 T = TypeVar("T")

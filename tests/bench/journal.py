@@ -37,7 +37,7 @@ from pinchbench.results.records import GradeGiven, Record, TrialFinished, decode
 from pinchbench.runner.again import resume_run
 from pinchbench.runner.plan.prepare import Prepared
 from pinchbench.runner.plan.trial_plan import plan_trials
-from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.run_context import Redactor
 from pinchbench.runner.setup.set_up import provenance
 from pinchbench.runner.stream_ends import hand_over, write
 from pinchbench.suite.loading import load_suite

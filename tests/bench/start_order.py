@@ -27,7 +27,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.model.task import GradingType, Task
 from pinchbench.model.trial import Attempt, TrialKey
-from pinchbench.runner.plan.past_durations import PastTrial
+from pinchbench.runner.plan.past_runs import PastTrial
 from pinchbench.runner.plan.trial_plan import expected_durations, plan_trials, start_order
 from pinchbench.runner.scheduling.queue import AttemptQueue
 

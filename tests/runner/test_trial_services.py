@@ -27,7 +27,7 @@ from pinchbench.process.leftovers import find_marked
 from pinchbench.process.spec import Limits, StopSignal
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.run_context import Redactor
 from pinchbench.runner.trial.attempt import TrialPlace, run_attempt
 from pinchbench.sandbox.sandbox_spec import WORKSPACE, Forward
 from service_turns import GET, SERVER, run_turn

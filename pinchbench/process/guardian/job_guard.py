@@ -13,9 +13,8 @@ import time
 
 from pinchbench.process.guardian.line import Job, Line
 from pinchbench.process.guardian.output_pipes import OutputPipes
-from pinchbench.process.guardian.pressure import LoadMeter
 from pinchbench.process.guardian.process_tree import MARKER, OWN_NAMES, Tree, become_subreaper, command_line, spawn
-from pinchbench.process.guardian.resource_usage import ResourceLimits
+from pinchbench.process.guardian.resource_usage import LoadMeter, ResourceLimits
 
 TYPE_CHECKING = False  # instead of importing `typing`, which is slow
 if TYPE_CHECKING:

@@ -31,9 +31,8 @@ from pinchbench.results.run_state import as_resumed
 from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.plan.check_additions import files_digest, with_workspace_files
 from pinchbench.runner.plan.stored_run import load_suite_again
-from pinchbench.runner.run_context import RunObserver
+from pinchbench.runner.run_context import Redactor, RunObserver
 from pinchbench.runner.run_folders import CHECKS, HOMES, open_work_folder
-from pinchbench.runner.run_redaction import Redactor
 from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.sandboxing import check_sandbox
 from pinchbench.runner.signals import GRADING_LIMIT_S, Interrupt

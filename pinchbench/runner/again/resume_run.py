@@ -22,8 +22,7 @@ from pinchbench.runner.plan.check_additions import addition_digests, check_addit
 from pinchbench.runner.plan.prepare import Prepared, Resumption, in_start_order, past_of, require_user, split_unmet
 from pinchbench.runner.plan.trial_plan import expected_durations, trial_of
 from pinchbench.runner.run_benchmark import run_prepared
-from pinchbench.runner.run_context import RunObserver
-from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.run_context import Redactor, RunObserver
 from pinchbench.runner.setup.set_up import plain_config, task_facts
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.commands import Reply, Status
 from pinchbench.runner.ctl.decide import RunView, decide, said
 from pinchbench.runner.ctl.socket import serve_commands
-from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.run_context import Redactor
 from pinchbench.runner.scheduling.meter import COST, TOKENS
 
 if TYPE_CHECKING:

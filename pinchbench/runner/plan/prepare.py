@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts, TaskFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_state import RunState
-    from pinchbench.runner.plan.past_durations import PastTrial
+    from pinchbench.runner.plan.past_runs import PastTrial
     from pinchbench.suite.named import SuitePlace
     from pinchbench.suite.solution import Solution
 
@@ -280,7 +280,7 @@ def past_of(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> tup
             return ()
     except OSError:
         return ()  # a folder that can't be reached is reported when something is to be written there
-    from pinchbench.runner.plan.past_durations import past_trials  # noqa: PLC0415 - a first run has none to decode
+    from pinchbench.runner.plan.past_runs import past_trials  # noqa: PLC0415 - a first run has none to decode
 
     scripted = {model_slug(model) for model in DEMO_MODELS}
     return past_trials(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pinchbench.model.task import Task
     from pinchbench.model.trial import Attempt
-    from pinchbench.runner.plan.past_durations import PastTrial
+    from pinchbench.runner.plan.past_runs import PastTrial
 
 
 def plan_trials(tasks: Sequence[Task], *, runs: int | None, timeout_multiplier: float) -> tuple[Trial, ...]:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.task_result import TaskResult
     from pinchbench.process.spec import StopSignal
     from pinchbench.results.paths import RunFiles
-    from pinchbench.runner.run_redaction import Redactor
+    from pinchbench.runner.run_context import Redactor
     from pinchbench.runner.trial.model_wire import ModelWire
     from pinchbench.runner.trial.simulated_user import UserSource
     from pinchbench.runner.trial.wire_facts import TrialMeter

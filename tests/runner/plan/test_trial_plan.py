@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bench.start_order import high, ratios
 from fakes import make_task
 from pinchbench.model.trial import Attempt
-from pinchbench.runner.plan.past_durations import PastTrial
+from pinchbench.runner.plan.past_runs import PastTrial
 from pinchbench.runner.plan.trial_plan import expected_durations, plan_trials, start_order
 
 pytestmark = pytest.mark.virtual_clock

@@ -22,7 +22,7 @@ from pinchbench.openclaw.homes.sandbox import TurnSandbox
 from pinchbench.openclaw.task_result import TaskResult
 from pinchbench.process.spec import StopSignal
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.run_redaction import Redactor
+from pinchbench.runner.run_context import Redactor
 from pinchbench.runner.trial.attempt import TrialPlace, _awake, _killed, _limited, _of_ours, run_attempt
 from pinchbench.runner.trial.simulated_user import ModelUser
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from pinchbench.process.guardian import pressure
-from pinchbench.process.guardian.pressure import LoadMeter
+from pinchbench.process.guardian import resource_usage
 from pinchbench.process.guardian.process_tree import Tree
+from pinchbench.process.guardian.resource_usage import LoadMeter
 
 SPIN = "import os; os.sched_setaffinity(0, {%d}); print(flush=True)\nwhile True: pass"
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not measure it")
@@ -46,7 +46,7 @@ class _Pids(Tree):
 def test_processes_that_share_a_processor_wait_for_it_and_never_longer_than_the_time_that_passes(
     three_for_one_processor: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pressure, "CHECK_S", 0.0)
+    monkeypatch.setattr(resource_usage, "LOOK_S", 0.0)
     meter, tree = LoadMeter(), _Pids(three_for_one_processor)
     waited_s, began = 0.0, time.monotonic()
 
@@ -58,7 +58,7 @@ def test_processes_that_share_a_processor_wait_for_it_and_never_longer_than_the_
 
 
 def test_a_process_that_has_ended_keeps_what_it_has_waited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pressure, "CHECK_S", 0.0)
+    monkeypatch.setattr(resource_usage, "LOOK_S", 0.0)
     meter = LoadMeter()
     meter.measure(_Pids([os.getpid()]))
     before = meter.report()["cpu_wait_s"]
@@ -73,7 +73,7 @@ def test_pressure_is_what_has_passed_since_the_creation_and_none_where_the_kerne
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     told = iter([{"cpu": 1_000_000, "io": 5}, {"cpu": 3_500_000, "memory": 7}])
-    monkeypatch.setattr(pressure, "_pressure_us", lambda: next(told))
+    monkeypatch.setattr(resource_usage, "_pressure_us", lambda: next(told))
 
     assert LoadMeter().report() == {
         "cpu_stalled_s": 2.5,
