@@ -25,6 +25,7 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.outcome import Outcome
 from pinchbench.process.capacity import GIB
 from pinchbench.runner.setup.set_up import plain_config
+from pinchbench.runner.trial.slot import Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.trial import Attempt, TrialEvents
-    from pinchbench.results.node_times import Hardware
     from pinchbench.runner.run_context import RunContext
 
 
@@ -68,30 +68,12 @@ class SharedNodes:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RemoteSlot:
+class RemoteSlot(Slot):
     """A slot on a node: `number` is its number in the run, `on_node` that on the node."""
 
-    number: int
     on_node: int
-    agent_id: str
     node: NodeClient
     places: Places
-
-    @property
-    def machine(self) -> str:
-        """The name of its node."""
-        return self.node.info.name
-
-    @property
-    def machine_id(self) -> str:
-        """Ray's id of its node."""
-        return self.node.info.id
-
-    @property
-    def hardware(self) -> Hardware | None:
-        """That of its node, if this is the first of its slots."""
-        ready = self.node.ready
-        return ready.hardware if ready is not None and self.on_node == 1 else None
 
     @property
     def is_closed(self) -> bool:
@@ -308,7 +290,16 @@ class ClusterPool:
         places = self._shared.places(info.id, number)
         self._clients[info.id] = client
         self._slots[info.id] = [
-            RemoteSlot(number=next(free), on_node=on_node, agent_id=agent_id, node=client, places=places)
+            RemoteSlot(
+                number=next(free),
+                agent_id=agent_id,
+                machine=info.name,
+                machine_id=info.id,
+                hardware=ready.hardware if on_node == 1 else None,
+                on_node=on_node,
+                node=client,
+                places=places,
+            )
             for on_node, agent_id in enumerate(ready.agents, 1)
         ]
 

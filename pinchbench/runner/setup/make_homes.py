@@ -114,6 +114,7 @@ async def make_slots(
     return tuple(
         LocalSlot(
             number=number,
+            agent_id=home.agent_id,
             agent=OpenClawAgent(home=home, thinking=config.thinking, limits=limits, linger_s=config.linger_s),
             work=work,
             context=run,

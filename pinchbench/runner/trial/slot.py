@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -38,37 +39,27 @@ if TYPE_CHECKING:
     from pinchbench.runner.trial.simulated_user import UserSource
 
 
-class Slot(Protocol):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slot(ABC):
     """Where a worker makes its attempts, one at a time."""
 
-    @property
-    def number(self) -> int:
-        """Its number in the run, from 1."""
-
-    @property
-    def agent_id(self) -> str:
-        """The name of its agent in OpenClaw."""
-
-    @property
-    def machine(self) -> str:
-        """The name of its machine in a cluster; empty for this one."""
-
-    @property
-    def machine_id(self) -> str:
-        """What the cluster calls its machine; empty for this one."""
-
-    @property
-    def hardware(self) -> Hardware | None:
-        """That of its machine in a cluster, for the first of its slots; else None."""
+    number: int  # in the run, from 1
+    agent_id: str  # the name of its agent in OpenClaw
+    machine: str = ""  # the name of its machine in a cluster; empty for this one
+    machine_id: str = ""  # what the cluster calls its machine
+    hardware: Hardware | None = None  # that of its machine in a cluster, for the first of its slots
 
     @property
     def is_closed(self) -> bool:
         """Whether no further attempt is made in it, because its machine is lost or left out."""
+        return False
 
     @property
     def is_taken(self) -> bool:
         """Whether no attempt may be made in it now, because other runs use its machine; they tell when one ends."""
+        return False
 
+    @abstractmethod
     async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
         """Make one attempt at a trial and give its outcome to `done`, exactly once.
 
@@ -79,10 +70,9 @@ class Slot(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class LocalSlot:
+class LocalSlot(Slot):
     """A slot on this machine: an agent, its home, and its way to the model."""
 
-    number: int
     agent: OpenClawAgent
     work: Path  # workspaces are below it
     context: RunContext
@@ -93,17 +83,6 @@ class LocalSlot:
     user_model: Endpoint | None = None  # plays simulated users, if no script and no record does
     browser: Path | None = None  # the program of one, if there is any
     unusable: Mapping[Ability, str] = field(default_factory=dict)  # abilities that no agent can have, and why
-    # what only slots on nodes have
-    machine: str = ""
-    machine_id: str = ""
-    hardware: None = None
-    is_closed: bool = False
-    is_taken: bool = False
-
-    @property
-    def agent_id(self) -> str:
-        """The name of its agent in OpenClaw."""
-        return self.agent.home.agent_id
 
     async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
         """Make one attempt at a trial, as `Slot.run` says."""
