@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from pinchbench.cluster.host import DISTRIBUTION
-from pinchbench.cluster.messages import NodeLostError
+from pinchbench.cluster.messages import NodeLink, NodeLostError, NodeReady
 from pinchbench.defaults import Isolation, Network, Sandbox
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.model.ending import Reason
@@ -17,7 +17,6 @@ from pinchbench.runner.setup.sandboxing import available_level
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pinchbench.cluster.messages import NodeLink, NodeReady
     from pinchbench.config.run_config import RunConfig
     from pinchbench.config.served import ServedModel
     from pinchbench.model.outcome import Outcome

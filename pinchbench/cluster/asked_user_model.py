@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING
 
 from anyio import CancelScope, Event
 
-from pinchbench.cluster.messages import UserAsked, UserDropped, UserFailed, UserReplied
-from pinchbench.llm.openai_api import ChatError
+from pinchbench.cluster.messages import FromNode, ToNode, UserAsked, UserDropped, UserFailed, UserReplied
+from pinchbench.llm.openai_api import ChatError, Endpoint, Message, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from anyio.abc import TaskGroup
-
-    from pinchbench.cluster.messages import FromNode, ToNode
-    from pinchbench.llm.openai_api import Endpoint, Message, Reply
 
     UserAnswer = UserReplied | UserFailed
 

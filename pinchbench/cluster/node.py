@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import anyio
 import msgspec
 from anyio import CancelScope, create_memory_object_stream, create_task_group, fail_after, move_on_after, to_thread
-from anyio.abc import UNIXSocketStream
+from anyio.abc import TaskGroup, UNIXSocketStream
 
 from pinchbench.cluster import messages
 from pinchbench.cluster.asked_user_model import AskedUserModel
@@ -29,13 +29,13 @@ from pinchbench.cluster.messages import FromNode, ToNode
 from pinchbench.config.run_config import RunConfig
 from pinchbench.decoding import convert
 from pinchbench.errors import PinchBenchError, first_error
-from pinchbench.events import Notice
+from pinchbench.events import Event, Notice
 from pinchbench.files.folders import remove_folder
 from pinchbench.model.trial import Attempt, TrialEvents
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.redaction import mask_outcome
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.plan.prepare import prepare_named, scripts
+from pinchbench.runner.plan.prepare import Prepared, prepare_named, scripts
 from pinchbench.runner.plan.trial_plan import trial_of
 from pinchbench.runner.run_context import Redactor, RunContext, RunObserver
 from pinchbench.runner.run_folders import HOMES, open_work_folder
@@ -49,13 +49,10 @@ from pinchbench.runner.signals import Interrupt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    from pinchbench.events import Event
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.usage import Usage
-    from pinchbench.runner.plan.prepare import Prepared
     from pinchbench.runner.trial.slot import LocalSlot
 
 LEASE_S = 20.0  # without a word from the runner; it speaks at least every second

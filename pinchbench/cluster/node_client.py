@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import anyio
 import msgspec
-from anyio import CapacityLimiter, Event, create_task_group, current_time, move_on_after, to_thread
+from anyio import CancelScope, CapacityLimiter, Event, create_task_group, current_time, move_on_after, to_thread
 
 from pinchbench.cluster import messages
 from pinchbench.cluster.admission import Row
@@ -23,8 +23,6 @@ from pinchbench.results.evidence_files import Evidence, digests_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from anyio import CancelScope
 
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.outcome import Outcome

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import CapacityLimiter, create_task_group, current_time, move_on_after, to_thread
+from anyio import CapacityLimiter, Event, create_task_group, current_time, move_on_after, to_thread
 
 from pinchbench.cluster.admission import check_alike, check_program, common_network, common_served, settle
 from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
-from pinchbench.cluster.messages import Begin, NodeLostError, name_nodes
+from pinchbench.cluster.messages import Begin, Cluster, NodeInfo, NodeLink, NodeLostError, name_nodes
 from pinchbench.cluster.node_client import LOST, NodeClient
 from pinchbench.defaults import MAX_MACHINE_SLOTS, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AsyncExitStack
 
-    from anyio import Event
     from anyio.abc import TaskGroup
 
-    from pinchbench.cluster.messages import Cluster, NodeInfo, NodeLink
     from pinchbench.config.run_config import RunConfig
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.trial import Attempt, TrialEvents

@@ -15,13 +15,12 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pinchbench.cluster.host import NodeHost
-from pinchbench.cluster.messages import NodeInfo, NodeLostError
+from pinchbench.cluster.messages import NodeInfo, NodeLink, NodeLostError
 from pinchbench.errors import ClusterError, NodeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Collection, Sequence
 
-    from pinchbench.cluster.messages import NodeLink
 
 T = TypeVar("T")
 

@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyio import create_task_group, move_on_after
+from anyio import Event, create_task_group, move_on_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyio import Event
 
 # An event loop with a smaller delay is on a busy machine, not asleep: a swapping machine delays it by a second or two.
 GAP_S = 5.0

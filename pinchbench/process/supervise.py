@@ -20,14 +20,13 @@ from pinchbench.model.facts import LoadFacts
 from pinchbench.process.awake import AwakeTimer, Clocks
 from pinchbench.process.guardian_link import GuardianLink, guardian_command, guardian_env
 from pinchbench.process.leftovers import end_marked
-from pinchbench.process.spec import EndReason, Leftover, ProcessEnd, StopSignal
+from pinchbench.process.spec import EndReason, Leftover, ProcessEnd, ProcessSpec, StopSignal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import BinaryIO, Literal
 
-    from pinchbench.process.spec import ProcessSpec
 
 START_LIMIT_S = 60.0  # a guardian starts in 20 ms, but far more slowly on a heavily swapping machine
 MARKED_LIMIT_S = 30.0  # to scan all processes of the machine repeatedly for a marker

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from anyio import create_memory_object_stream, create_task_group, current_time
+from anyio import CancelScope, create_memory_object_stream, create_task_group, current_time
 
 from pinchbench.events import RunBegan
 from pinchbench.grading.checks import GradeJob
@@ -20,27 +20,24 @@ from pinchbench.results.records import GradeGiven, Record, RunFinished, RunPause
 from pinchbench.results.run_state import RunState
 from pinchbench.runner.ctl.run_commands import RunCommands
 from pinchbench.runner.run_control import RunControl
-from pinchbench.runner.run_folders import CHECKS
+from pinchbench.runner.run_folders import CHECKS, RunFolders
 from pinchbench.runner.scheduling.budget import Budget
 from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker
 from pinchbench.runner.scheduling.dispatcher import Dispatcher
 from pinchbench.runner.scheduling.meter import BudgetLimits
 from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
-from pinchbench.runner.setup.set_up import timezone_name
+from pinchbench.runner.setup.set_up import Ready, timezone_name
 from pinchbench.runner.stream_ends import grade_trials, hand_over, worker_count, write
 from pinchbench.runner.trial.attempt import outcome_not_begun
 from pinchbench.runner.worker import Worker, grade_job
 
 if TYPE_CHECKING:
-    from anyio import CancelScope
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectSendStream
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.runner.plan.prepare import Prepared
-    from pinchbench.runner.run_folders import RunFolders
-    from pinchbench.runner.setup.set_up import Ready
     from pinchbench.runner.sharing import Share
     from pinchbench.runner.trial.slot import Slot, SlotPool
 

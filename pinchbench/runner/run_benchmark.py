@@ -10,8 +10,8 @@ from anyio import create_task_group, to_thread
 from pinchbench.errors import RunInterruptedError
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.runner.assembly import RunParts, run_began
-from pinchbench.runner.plan.prepare import prepare, scripts
-from pinchbench.runner.run_context import make_context
+from pinchbench.runner.plan.prepare import Prepared, Resumption, prepare, scripts
+from pinchbench.runner.run_context import Observer, make_context
 from pinchbench.runner.run_folders import open_run_folders
 from pinchbench.runner.setup.make_homes import open_scripted_model
 from pinchbench.runner.setup.open_wire import open_wire
@@ -22,8 +22,6 @@ from pinchbench.runner.stream_ends import limit_grading
 
 if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.runner.plan.prepare import Prepared, Resumption
-    from pinchbench.runner.run_context import Observer
     from pinchbench.runner.sharing import Share
     from pinchbench.runner.trial.slot import SlotPool
 

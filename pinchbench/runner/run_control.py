@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 from anyio import Event, current_time, move_on_after
 
-from pinchbench.results.records import PaceSet, TrialFinished, TrialStopped
+from pinchbench.results.records import Control, PaceSet, Record, TrialFinished, TrialStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt, TrialKey
     from pinchbench.model.usage import Usage
-    from pinchbench.results.records import Control, Record
     from pinchbench.runner.scheduling.dispatcher import Decision, Dispatcher
     from pinchbench.runner.sharing import Share
     from pinchbench.runner.signals import Interrupt

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from anyio import Lock, current_time
 
-from pinchbench.model.trial import Attempt
+from pinchbench.model.trial import Attempt, TrialKey
 from pinchbench.runner.scheduling.queue import Admissions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 
-    from pinchbench.model.trial import TrialKey
     from pinchbench.results.records import Record
     from pinchbench.runner.scheduling.budget import SharedBudget
     from pinchbench.runner.scheduling.rate_limit import RateLimit

@@ -6,28 +6,24 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from anyio import BrokenResourceError, CancelScope, ClosedResourceError, move_on_after
+from anyio import Event as AnyioEvent
 
-from pinchbench.grading.grader import checks_at_once
-from pinchbench.results.journal.journal import write_records
+from pinchbench.grading.grader import Grader, checks_at_once
+from pinchbench.results.journal.journal import JournalWriter, write_records
 from pinchbench.results.journal.tail import event_of
-from pinchbench.results.records import GradeGiven
-from pinchbench.runner.signals import GRADING_LIMIT_S
+from pinchbench.results.records import GradeGiven, Record
+from pinchbench.runner.signals import GRADING_LIMIT_S, Interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from anyio import Event as AnyioEvent
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
     from pinchbench.config.asked_models import JudgeConfig
     from pinchbench.events import Event
     from pinchbench.grading.checks import GradeJob
-    from pinchbench.grading.grader import Grader
     from pinchbench.model.grade import Grade
-    from pinchbench.results.journal.journal import JournalWriter
-    from pinchbench.results.records import Record
     from pinchbench.runner.run_context import Redactor
-    from pinchbench.runner.signals import Interrupt
 
 T = TypeVar("T")
 TRIALS_A_PLACE = 4  # so that trials that wait for one of the two, checks or judge, do not keep the other idle

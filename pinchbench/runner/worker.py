@@ -9,7 +9,7 @@ from msgspec import UNSET, structs
 
 from pinchbench.events import OutputLine, TrialActivity, TrialBegan, TrialWaits
 from pinchbench.grading.checks import GradeJob
-from pinchbench.model.trial import TrialEvents
+from pinchbench.model.trial import Attempt, TrialEvents
 from pinchbench.model.usage import Usage
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.records import NodeUsed, Record, TrialStarted
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Task
-    from pinchbench.model.trial import Attempt
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.run_control import RunControl

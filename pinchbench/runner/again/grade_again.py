@@ -23,15 +23,15 @@ from pinchbench.model.task import GradingType
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.results.finished_run import Result, derive_result
-from pinchbench.results.journal.journal import JournalWriter, read_journal
-from pinchbench.results.manifest import read_facts
-from pinchbench.results.paths import find_run
+from pinchbench.results.journal.journal import Journal, JournalWriter, read_journal
+from pinchbench.results.manifest import RunFacts, read_facts
+from pinchbench.results.paths import RunFiles, find_run
 from pinchbench.results.records import GradeGiven, Record, RegradeStarted, RunResumed
 from pinchbench.results.run_state import as_resumed
 from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.plan.check_additions import files_digest, with_workspace_files
 from pinchbench.runner.plan.stored_run import load_suite_again
-from pinchbench.runner.run_context import Redactor, RunObserver
+from pinchbench.runner.run_context import Observer, Redactor, RunObserver
 from pinchbench.runner.run_folders import CHECKS, HOMES, open_work_folder
 from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.sandboxing import check_sandbox
@@ -48,10 +48,6 @@ if TYPE_CHECKING:
     from pinchbench.grading.judge.votes import Judge
     from pinchbench.model.grade import Grade
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.journal import Journal
-    from pinchbench.results.manifest import RunFacts
-    from pinchbench.results.paths import RunFiles
-    from pinchbench.runner.run_context import Observer
 
 STOPPING = (
     f"no further trial is graded; those under way are finished, within {GRADING_LIMIT_S:.0f} s."

@@ -9,10 +9,10 @@ from anyio import to_thread
 
 from pinchbench.defaults import Isolation
 from pinchbench.errors import ResultsError, SelectionError
-from pinchbench.model.trial import Attempt, Trial
+from pinchbench.model.trial import Attempt, Trial, TrialKey
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.results.manifest import read_facts
-from pinchbench.results.paths import find_run
+from pinchbench.results.manifest import RunFacts, read_facts
+from pinchbench.results.paths import RunFiles, find_run
 from pinchbench.results.run_state import RunState, as_resumed
 from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
@@ -27,10 +27,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.rerun_configs import ReplayConfig
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import Result
-    from pinchbench.results.manifest import RunFacts
-    from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import Observer
     from pinchbench.runner.trial.slot import SlotPool
 

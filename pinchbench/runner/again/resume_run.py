@@ -14,7 +14,7 @@ from pinchbench.model.trial import Attempt
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
-from pinchbench.results.paths import find_run, runs_of
+from pinchbench.results.paths import RunFiles, find_run, runs_of
 from pinchbench.results.run_state import RunState
 from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.plan import stored_run
@@ -22,15 +22,13 @@ from pinchbench.runner.plan.check_additions import addition_digests, check_addit
 from pinchbench.runner.plan.prepare import Prepared, Resumption, in_start_order, past_of, require_user, split_unmet
 from pinchbench.runner.plan.trial_plan import expected_durations, trial_of
 from pinchbench.runner.run_benchmark import run_prepared
-from pinchbench.runner.run_context import Redactor, RunObserver
+from pinchbench.runner.run_context import Observer, Redactor, RunObserver
 from pinchbench.runner.setup.set_up import plain_config, task_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pinchbench.config.rerun_configs import ResumeConfig
-    from pinchbench.results.paths import RunFiles
-    from pinchbench.runner.run_context import Observer
     from pinchbench.runner.sharing import Share
     from pinchbench.runner.trial.slot import SlotPool
 

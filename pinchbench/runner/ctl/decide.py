@@ -11,13 +11,12 @@ from msgspec import UNSET
 from pinchbench.errors import CommandRefusedError
 from pinchbench.model.trial import TrialKey
 from pinchbench.results import records
-from pinchbench.results.run_state import NEW_TRIAL
+from pinchbench.results.run_state import NEW_TRIAL, RunState
 from pinchbench.runner.ctl import commands
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from pinchbench.results.run_state import RunState
 
 MAX_TEXT = 4000  # characters of a note or a reason
 MAX_TAGS = 20  # of a note

@@ -12,27 +12,23 @@ import msgspec
 from anyio import Event, Lock, current_time
 
 from pinchbench.model.ending import Reason
-from pinchbench.model.trial import Attempt
+from pinchbench.model.trial import Attempt, TrialKey
 from pinchbench.redaction import known_secrets
 from pinchbench.results.finished_run import derive_result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
-from pinchbench.results.records import Control, NoteAdded, TrialFinished, TrialRequeued, TrialStopped
+from pinchbench.results.records import Control, NoteAdded, Record, TrialFinished, TrialRequeued, TrialStopped
 from pinchbench.results.run_state import RunState
-from pinchbench.runner.ctl.commands import Reply, Status
+from pinchbench.runner.ctl.commands import Command, Reply, Status
 from pinchbench.runner.ctl.decide import RunView, decide, said
 from pinchbench.runner.ctl.socket import serve_commands
-from pinchbench.runner.run_context import Redactor
+from pinchbench.runner.run_context import Redactor, RunContext
 from pinchbench.runner.scheduling.meter import COST, TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pinchbench.model.trial import TrialKey
     from pinchbench.results.paths import RunFiles
-    from pinchbench.results.records import Record
-    from pinchbench.runner.ctl.commands import Command
-    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.run_control import RunControl
 
 

@@ -9,19 +9,16 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio.abc import SocketListener
+from anyio.abc import SocketListener, SocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.errors import CommandRefusedError, ResultsError
-from pinchbench.runner.ctl.commands import MAX_LINE_BYTES, Reply, decode_command, decode_reply, encode_line
+from pinchbench.runner.ctl.commands import MAX_LINE_BYTES, Command, Reply, decode_command, decode_reply, encode_line
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
     from pathlib import Path
 
-    from anyio.abc import SocketStream
-
-    from pinchbench.runner.ctl.commands import Command
 
 SOCKET_MODE = 0o600
 MAX_CLIENTS = 16  # at once; who comes beyond is turned away, so that the run keeps its file descriptors

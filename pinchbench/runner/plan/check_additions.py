@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import ConfigError
-from pinchbench.model.task import WorkspaceFile
+from pinchbench.model.task import Task, WorkspaceFile
 from pinchbench.redaction import known_secrets, secrets_in
 from pinchbench.suite.fixtures import FixtureError, fixture_hash, refuse_unkept, relative_path
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.model.task import Task
 
 WHOLE = "."  # the place of a folder whose content goes into the workspace itself
 

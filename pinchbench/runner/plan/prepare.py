@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from pinchbench.defaults import DEMO_MODELS, ORACLE, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.events import GradedBefore
-from pinchbench.model.task import GradingType
-from pinchbench.model.trial import Attempt
+from pinchbench.model.task import GradingType, Suite, Task
+from pinchbench.model.trial import Attempt, Trial
 from pinchbench.openclaw.command import model_slug
 from pinchbench.runner.plan.check_additions import check_additions, with_workspace_files
 from pinchbench.runner.plan.prerequisites import examine_tasks
@@ -17,7 +17,7 @@ from pinchbench.runner.plan.trial_plan import expected_costs, expected_durations
 from pinchbench.sandbox.levels import Level, find_support
 from pinchbench.suite.form import FormTasks, load_form
 from pinchbench.suite.loading import solution_of
-from pinchbench.suite.named import find_suites, load_named, load_places
+from pinchbench.suite.named import SuitePlace, find_suites, load_named, load_places
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,15 +28,12 @@ if TYPE_CHECKING:
     from pinchbench.llm.demo.script import ScriptedTurn
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
-    from pinchbench.model.task import Suite, Task
-    from pinchbench.model.trial import Trial
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.journal.journal import JournalWriter
     from pinchbench.results.manifest import RunFacts, TaskFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_state import RunState
     from pinchbench.runner.plan.past_runs import PastTrial
-    from pinchbench.suite.named import SuitePlace
     from pinchbench.suite.solution import Solution
 
 SERVERS_REFUSED = "--network none excludes tasks that state `network: own` under Landlock"

@@ -13,7 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import GradingType
+from pinchbench.model.task import GradingType, Task
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.trial_clock import PACKAGE, find_libfaketime
 from pinchbench.suite.prerequisite import Kind, Prerequisite, parse_prerequisite
@@ -21,7 +21,6 @@ from pinchbench.suite.prerequisite import Kind, Prerequisite, parse_prerequisite
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pinchbench.model.task import Task
 
 PYTHON_LIMIT_S = 20.0  # a Python starts in 20 ms; a loaded machine or a network disk multiplies that
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

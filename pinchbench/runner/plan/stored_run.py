@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-from dataclasses import MISSING, asdict, is_dataclass
+from dataclasses import MISSING, Field, asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from pinchbench.config.asked_models import JudgeConfig, UserModelConfig, stored_models
 from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import OF_A_RUN, SETTINGS
 from pinchbench.decoding import convert, decode_json
-from pinchbench.defaults import Isolation
+from pinchbench.defaults import Isolation, SuiteFormat
 from pinchbench.errors import ChangedError, ConfigError
 from pinchbench.files.user_data import bundled_tasks_dir, packs_dir
 from pinchbench.model.ending import Reason
@@ -28,11 +28,7 @@ from pinchbench.suite.named import BUNDLED, SuitePlace, load_places, read_pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from dataclasses import Field
 
-    from msgspec import UnsetType
-
-    from pinchbench.defaults import SuiteFormat
     from pinchbench.model.task import LoadedSuite
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.manifest import RunFacts, TaskFacts

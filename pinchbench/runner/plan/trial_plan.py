@@ -7,7 +7,7 @@ import math
 from statistics import median_high
 from typing import TYPE_CHECKING
 
-from pinchbench.model.trial import Trial, TrialKey
+from pinchbench.model.trial import Attempt, Trial, TrialKey
 from pinchbench.runner.scheduling.diagnosis import SANITY_TASKS
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pinchbench.model.task import Task
-    from pinchbench.model.trial import Attempt
     from pinchbench.runner.plan.past_runs import PastTrial
 
 

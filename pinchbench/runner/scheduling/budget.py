@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from pinchbench.runner.scheduling.meter import RESOURCES, BudgetLimits, Meter, Typical, time_text
+from pinchbench.runner.scheduling.meter import RESOURCES, BudgetLimits, Meter, Resource, Typical, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.model.usage import Usage
-    from pinchbench.runner.scheduling.meter import Resource
 
 
 SHORTEST_S = 1.0  # that a trial is expected to take: what is rounded to nothing still costs something

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 from msgspec import UNSET
 
 from pinchbench.model.ending import Ending, Stop
-from pinchbench.model.trial import Attempt
+from pinchbench.model.trial import Attempt, TrialKey
 from pinchbench.results import records
 from pinchbench.results.statistics import is_passed
 from pinchbench.runner.scheduling.diagnosis import is_busy
@@ -17,7 +17,6 @@ from pinchbench.runner.scheduling.diagnosis import is_busy
 if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
-    from pinchbench.model.trial import TrialKey
     from pinchbench.model.usage import Usage
     from pinchbench.runner.scheduling.budget import Budget, SharedBudget
     from pinchbench.runner.scheduling.circuit_breaker import CircuitBreaker

@@ -16,7 +16,7 @@ from pinchbench.grading.judge.votes import Judge
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.results.judge_certificate import read_certificate
 from pinchbench.runner.setup.make_homes import make_judge_homes
-from pinchbench.runner.setup.this_machine import identified, read_machine
+from pinchbench.runner.setup.this_machine import Machine, identified, read_machine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pinchbench.config.asked_models import AskedModel, JudgeConfig, UserModelConfig
     from pinchbench.llm.openai_api import Endpoint
-    from pinchbench.runner.setup.this_machine import Machine
 
 JUDGE_CACHE = "judge"
 

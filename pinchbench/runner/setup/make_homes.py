@@ -18,11 +18,11 @@ from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent import OpenClawAgent
 from pinchbench.openclaw.compiled_code import compiled_code
-from pinchbench.openclaw.homes.credentials import LONGEST_S
+from pinchbench.openclaw.homes.credentials import LONGEST_S, Json
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
-from pinchbench.openclaw.homes.private import PrivateHome, clone
-from pinchbench.openclaw.homes.sandbox import HomeSandbox
+from pinchbench.openclaw.homes.private import Home, PrivateHome, clone
+from pinchbench.openclaw.homes.sandbox import HomeSandbox, TurnSandbox
 from pinchbench.openclaw.homes.shared import ensure_shared
 from pinchbench.openclaw.homes.user_state import needed_for
 from pinchbench.process.capacity import GIB, slots_warning
@@ -45,9 +45,6 @@ if TYPE_CHECKING:
     from pinchbench.llm.demo.script import ScriptedTurn
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.homes.credentials import Json
-    from pinchbench.openclaw.homes.private import Home
-    from pinchbench.openclaw.homes.sandbox import TurnSandbox
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.trial.model_wire import ModelWire
 

@@ -16,12 +16,12 @@ from anyio import to_thread
 from pinchbench.defaults import JUDGE_PROVIDERS, Isolation, ProtocolName
 from pinchbench.errors import WireError
 from pinchbench.http_client import is_loopback
-from pinchbench.openclaw.homes.credentials import places_of_key, stored_names
+from pinchbench.openclaw.homes.credentials import UserState, places_of_key, stored_names
 from pinchbench.runner.plan.stored_run import recordings_of
 from pinchbench.runner.setup.preflight import has_own_address
 from pinchbench.runner.trial.model_wire import ModelWire, NativeProvider
 from pinchbench.wire.proxy_client import run_wire
-from pinchbench.wire.wire_messages import CallUsed, Configure, PaceChanged, Provider, RequestRefused
+from pinchbench.wire.wire_messages import CallUsed, Configure, PaceChanged, Provider, RequestRefused, WireEvent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
@@ -29,11 +29,9 @@ if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
     from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.trial import TrialKey
-    from pinchbench.openclaw.homes.credentials import UserState
     from pinchbench.openclaw.model_catalogue import Catalogue
     from pinchbench.runner.setup.this_machine import Machine
     from pinchbench.runner.trial.wire_facts import TrialMeter
-    from pinchbench.wire.wire_messages import WireEvent
 
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")

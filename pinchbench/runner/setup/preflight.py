@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.config.asked_models import JudgeConfig
-from pinchbench.config.served import NO_ENDPOINTS
+from pinchbench.config.asked_models import AskedModel, JudgeConfig
+from pinchbench.config.served import NO_ENDPOINTS, Endpoint
 from pinchbench.defaults import COMPLETIONS, JUDGE_PROVIDERS, OLLAMA, Isolation, ProtocolName
 from pinchbench.errors import ConfigError, EndpointError, OpenClawError
 from pinchbench.llm.preflight.question import Target
@@ -22,9 +22,7 @@ from pinchbench.runner.setup.this_machine import Machine
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from pinchbench.config.asked_models import AskedModel
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.config.served import Endpoint
 
 # Servers with these protocols say in ways of their own what OpenClaw has to know of a model.
 TELLING = (COMPLETIONS, ProtocolName.OPENAI_RESPONSES, OLLAMA)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -26,11 +26,11 @@ from pinchbench.process.supervise import contain_level
 from pinchbench.results.evidence_files import file_digest
 from pinchbench.results.manifest import RunFacts, SuiteFacts, TaskFacts
 from pinchbench.results.paths import write_json
-from pinchbench.results.records import RunResumed, RunStarted
+from pinchbench.results.records import Record, RunResumed, RunStarted
 from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.plan.reuse import copy_evidence, reuse_sentences, with_reused
 from pinchbench.runner.plan.stored_run import accept_releases
-from pinchbench.runner.run_folders import HOMES
+from pinchbench.runner.run_folders import HOMES, RunFolders
 from pinchbench.runner.setup import preflight
 from pinchbench.runner.setup.judging import open_judges, open_user_model
 from pinchbench.runner.setup.make_homes import make_slots, settle
@@ -39,7 +39,6 @@ from pinchbench.suite.named import pack_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from contextlib import AsyncExitStack
 
     from anyio.abc import TaskGroup
 
@@ -50,10 +49,8 @@ if TYPE_CHECKING:
     from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.task import Suite, Task
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.results.records import Record
     from pinchbench.runner.plan.prepare import Prepared
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.run_folders import RunFolders
     from pinchbench.runner.trial.model_wire import ModelWire
     from pinchbench.runner.trial.slot import Slot, SlotPool
 

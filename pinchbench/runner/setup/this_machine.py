@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import Isolation
 from pinchbench.model.timeline import NEED_GATEWAY, Ability
-from pinchbench.openclaw.command import release_key
+from pinchbench.openclaw.command import OpenClaw, release_key
 from pinchbench.openclaw.find import identify_openclaw, locate_openclaw
 from pinchbench.openclaw.homes.credentials import UserState, read_user_state
 from pinchbench.openclaw.homes.home_config import allowed_by, tool_settings, tools_of_all, with_settings
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.openclaw.command import OpenClaw
     from pinchbench.results.manifest import RunFacts
 
 

@@ -29,10 +29,10 @@ from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence_files import Evidence, digests_of
 from pinchbench.runner.trial.browser_loss import browser_loss
 from pinchbench.runner.trial.integrity import find_contamination, read_integrity
-from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace
+from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace, UserSource
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
 from pinchbench.runner.trial.task_setup import missing_for, set_up_workspace
-from pinchbench.runner.trial.wire_facts import not_excused, read_wire, with_start, witnessed
+from pinchbench.runner.trial.wire_facts import TrialMeter, not_excused, read_wire, with_start, witnessed
 from pinchbench.sandbox.ledger import Facts
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import Redactor
     from pinchbench.runner.trial.model_wire import ModelWire
-    from pinchbench.runner.trial.simulated_user import UserSource
-    from pinchbench.runner.trial.wire_facts import TrialMeter
     from pinchbench.wire.measure import Measurements
 
 MAX_NOTE = 4000  # characters of a note in the journal

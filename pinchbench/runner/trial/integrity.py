@@ -8,9 +8,9 @@ import msgspec
 
 from pinchbench.files.archive import unpacked
 from pinchbench.model.facts import Integrity, SandboxFacts
-from pinchbench.sandbox.ledger import examine
+from pinchbench.sandbox.ledger import Facts, examine
 from pinchbench.suite.check_code import find_canary
-from pinchbench.transcripts import read_conversation
+from pinchbench.transcripts import ToolCall, read_conversation
 from pinchbench.wire.recording import RecordingReader
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pinchbench.defaults import Network
     from pinchbench.results.evidence_files import Evidence
-    from pinchbench.sandbox.ledger import Facts
-    from pinchbench.transcripts import ToolCall
 
 MAX_TOLD = 20
 COMMAND_KEYS = ("command", "cmd", "script")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pinchbench.runner.trial.wire_facts import TrialMeter
-from pinchbench.wire.proxy_client import new_token
+from pinchbench.wire.proxy_client import TrialWire, Wire, new_token
 from pinchbench.wire.wire_messages import ReplaySource
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
     from pinchbench.model.trial import TrialEvents, TrialKey
     from pinchbench.openclaw.homes.credentials import Json
-    from pinchbench.wire.proxy_client import TrialWire, Wire
 
 
 NO_PROXIES = ("NO_PROXY", "no_proxy")

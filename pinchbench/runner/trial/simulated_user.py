@@ -14,7 +14,7 @@ from msgspec.structs import replace as _with
 
 from pinchbench.decoding import json_decoder
 from pinchbench.errors import ResultsError
-from pinchbench.llm.openai_api import MAX_REPLY, ChatError, Message, Role
+from pinchbench.llm.openai_api import MAX_REPLY, ChatError, Endpoint, Message, Reply, Role
 from pinchbench.model.ending import Reason
 from pinchbench.model.facts import UserEnd, UserFacts
 from pinchbench.openclaw.agent import UserReply
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.llm.openai_api import Endpoint, Reply
     from pinchbench.model.task import SimulatedUser
 
 

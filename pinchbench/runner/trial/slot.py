@@ -14,7 +14,7 @@ from pinchbench.openclaw.homes.private import Home, PrivateHome
 from pinchbench.process.spec import StopSignal
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.trial.attempt import TrialPlace, run_attempt
-from pinchbench.runner.trial.simulated_user import ModelUser, RecordedUser, ScriptedUser
+from pinchbench.runner.trial.simulated_user import ModelUser, RecordedUser, ScriptedUser, UserSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pinchbench.results.node_times import Hardware
     from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.trial.model_wire import ModelWire
-    from pinchbench.runner.trial.simulated_user import UserSource
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from anyio import EndOfStream, Event, create_task_group, move_on_after, to_threa
 
 from pinchbench.errors import ServiceError
 from pinchbench.openclaw.short_command import short_lived_folder
-from pinchbench.process.spec import EndReason, Limits, ProcessSpec, StopSignal
+from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec, StopSignal
 from pinchbench.process.supervise import supervise
 from pinchbench.runner.trial.task_setup import tail
 from pinchbench.sandbox.sandbox_spec import HOME, WORKSPACE, Forward, Mount
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pinchbench.model.task import Task
     from pinchbench.model.task_programs import Service
     from pinchbench.openclaw.trial_clock import TrialClock
-    from pinchbench.process.spec import ProcessEnd
     from pinchbench.results.evidence_files import Evidence
 
 SERVICE = "/service"  # where a service finds its folder

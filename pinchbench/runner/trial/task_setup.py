@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from pinchbench.defaults import Network
 from pinchbench.files.workspace import copy_files
-from pinchbench.model.task import HOME_FOLDERS
+from pinchbench.model.task import HOME_FOLDERS, Task
 from pinchbench.openclaw.short_command import short_lived_folder
 from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.process.spec import EndReason, Limits, ProcessSpec
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.model.task import Task
     from pinchbench.model.task_programs import SetupScript
     from pinchbench.model.timeline import Ability
     from pinchbench.openclaw.homes.sandbox import TurnSandbox

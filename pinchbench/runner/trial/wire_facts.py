@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, assert_never
 from anyio import current_time
 
 from pinchbench.model.ending import Reason
-from pinchbench.model.facts import ReplayFacts
+from pinchbench.model.facts import Finding, ReplayFacts
 from pinchbench.model.usage import Usage
 from pinchbench.openclaw.sessions import read_lines
 from pinchbench.openclaw.transcript import TranscriptReader
-from pinchbench.transcript_lines import parse_line
+from pinchbench.transcript_lines import Event, parse_line
 from pinchbench.wire import wire_messages
-from pinchbench.wire.agent_thread import read_thread
-from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.exchange_facts import read_all
-from pinchbench.wire.measure import DIGITS, measure
+from pinchbench.wire.agent_thread import Thread, read_thread
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
+from pinchbench.wire.exchange_facts import ReadExchange, read_all
+from pinchbench.wire.measure import DIGITS, Measurements, measure
 from pinchbench.wire.protocols.encoding import READABLE, encoding_of
 from pinchbench.wire.provider_fault import situation_of
 from pinchbench.wire.recording import RecordingReader
@@ -29,15 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    from pinchbench.model.facts import Finding
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialEvents
     from pinchbench.results.evidence_files import Evidence
-    from pinchbench.transcript_lines import Event
-    from pinchbench.wire.agent_thread import Thread
-    from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.exchange_facts import ReadExchange
-    from pinchbench.wire.measure import Measurements
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
