@@ -16,7 +16,7 @@ from pinchbench.results.paths import RunFiles, find_run
 from pinchbench.results.run_state import RunState, as_resumed
 from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
-from pinchbench.runner.plan.prepare import Prepared, in_start_order, split_unmet
+from pinchbench.runner.plan.prepare import Prepared, plan
 from pinchbench.runner.plan.stored_run import addition_changes, load_suite_again, recordings_of, stored_config
 from pinchbench.runner.plan.trial_plan import trial_of
 from pinchbench.runner.run_benchmark import run_prepared
@@ -82,13 +82,8 @@ def _prepare(config: ReplayConfig) -> Prepared:
     )
     if not trials:
         raise SelectionError(f"--suite {config.suite} selects no recorded trial of {files.name}.")
-    attempts, unmet = split_unmet(run, [Attempt(trial=trial) for trial in trials])
-    return Prepared(
-        config=run,
-        suite=suite,
-        trials=trials,
-        attempts=in_start_order(run, suite, attempts, {}),
-        unmet=unmet,
+    return replace(
+        plan(run, suite, trials, [Attempt(trial=trial) for trial in trials], past=None),
         note=_note(run, trials, facts, missing=[key for key in planned if key not in recordings]),
         replayed=facts,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -19,8 +20,8 @@ from pinchbench.results.run_state import RunState
 from pinchbench.results.verification import refuse_altered
 from pinchbench.runner.plan import stored_run
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
-from pinchbench.runner.plan.prepare import Prepared, Resumption, in_start_order, past_of, require_user, split_unmet
-from pinchbench.runner.plan.trial_plan import expected_durations, trial_of
+from pinchbench.runner.plan.prepare import Prepared, Resumption, plan
+from pinchbench.runner.plan.trial_plan import trial_of
 from pinchbench.runner.run_benchmark import run_prepared
 from pinchbench.runner.run_context import Observer, Redactor, RunObserver
 from pinchbench.runner.setup.set_up import plain_config, task_facts
@@ -125,17 +126,9 @@ def _prepare(
         if key.task_id in tasks
     }
     again = {*left.keys, *(key for key in trials if key.task_id in changed)}
-    expected_s = expected_durations(trials.values(), past_of(run, tuple(trials.values()), files.output_dir))
-    to_run = [trial for key, trial in trials.items() if key in again]
-    require_user(run, (trial.task for trial in to_run))
-    attempts, unmet = split_unmet(run, [Attempt(trial=one, number=state.next_attempt(one.key)) for one in to_run])
-    prepared = Prepared(
-        config=run,
-        suite=loaded.suite,
-        trials=tuple(trials.values()),
-        attempts=in_start_order(run, loaded.suite, attempts, expected_s),
-        expected_s=expected_s,
-        unmet=unmet,
+    attempts = [Attempt(trial=trial, number=state.next_attempt(key)) for key, trial in trials.items() if key in again]
+    prepared = replace(
+        plan(run, loaded.suite, tuple(trials.values()), attempts, past=files.output_dir),
         ungraded=tuple(
             (trials[outcome.key], outcome)
             for outcome in left.ungraded

@@ -205,25 +205,36 @@ def prepare_named(config: RunConfig, places: Sequence[SuitePlace], task_ids: Col
 
 
 def _plan(config: RunConfig, suite: Suite, selected: Sequence[Task]) -> Prepared:
-    require_user(config, selected)
     tasks = with_workspace_files(selected, config.workspace_files)
     trials = plan_trials(tasks, runs=config.runs, timeout_multiplier=config.timeout_multiplier)
-    past = past_of(config, trials, config.output_dir)
-    expected_s = expected_durations(trials, past)
-    attempts, unmet = split_unmet(config, [Attempt(trial=trial) for trial in trials])
+    return plan(config, suite, trials, [Attempt(trial=trial) for trial in trials], past=config.output_dir)
+
+
+def plan(
+    config: RunConfig, suite: Suite, trials: Sequence[Trial], attempts: Sequence[Attempt], *, past: Path | None
+) -> Prepared:
+    """Return the plan of a run of which these attempts are left, in the order in which they are started. Blocks.
+
+    `past` is the folder whose runs tell how long trials take and what they cost; None to expect nothing.
+    Raises ConfigError if some of the tasks have a simulated user, and nobody plays it.
+    """
+    _require_user(config, (attempt.trial.task for attempt in attempts))
+    earlier = _past_of(config, trials, past) if past is not None else ()
+    expected_s = expected_durations(trials, earlier)
+    made, unmet = split_unmet(config, attempts)
+    slots = min(config.concurrency, len(made))
     return Prepared(
         config=config,
         suite=suite,
-        trials=trials,
-        attempts=in_start_order(config, suite, attempts, expected_s),
+        trials=tuple(trials),
+        attempts=start_order(made, expected_s=expected_s, slots=slots, first=suite.run_first),
         expected_s=expected_s,
-        expected_usd=expected_costs(trials, past),
+        expected_usd=expected_costs(trials, earlier),
         unmet=unmet,
     )
 
 
-def require_user(config: RunConfig, tasks: Iterable[Task]) -> None:
-    """Raise ConfigError if some of the tasks have a simulated user, and nobody plays it."""
+def _require_user(config: RunConfig, tasks: Iterable[Task]) -> None:
     if config.user is not None or config.scripted_model is not None or config.replay is not None:
         return
     users = {task.task_id: task.simulated_user for task in tasks}
@@ -267,7 +278,7 @@ def _has_own_root(config: RunConfig) -> bool:
     return may_have and not find_support().reason(Level.NAMESPACES)
 
 
-def past_of(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> tuple[PastTrial, ...]:
+def _past_of(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> tuple[PastTrial, ...]:
     """Return earlier trials of these tasks in the runs of an output folder, the model's own if there are any. Blocks.
 
     Scripted models tell nothing about real ones, nor these about them.
@@ -285,15 +296,6 @@ def past_of(config: RunConfig, trials: Sequence[Trial], output_dir: Path) -> tup
         slug=model_slug(config.model),
         task_ids={trial.key.task_id for trial in trials},
         is_alike=lambda slug: (slug in scripted) == config.is_demo,
-    )
-
-
-def in_start_order(
-    config: RunConfig, suite: Suite, attempts: Sequence[Attempt], expected_s: Mapping[str, float]
-) -> tuple[Attempt, ...]:
-    """The attempts as a run with these options starts them (pure)."""
-    return start_order(
-        attempts, expected_s=expected_s, slots=min(config.concurrency, len(attempts)), first=suite.run_first
     )
 
 
