@@ -43,7 +43,7 @@ from pinchbench.runner.setup.make_homes import make_slots, open_scripted_model, 
 from pinchbench.runner.setup.open_wire import open_wire
 from pinchbench.runner.setup.preflight import ask_before_run
 from pinchbench.runner.setup.set_up import require_capacity, versions
-from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
+from pinchbench.runner.setup.this_machine import identified, read_machine_for
 from pinchbench.runner.signals import Interrupt
 
 if TYPE_CHECKING:
@@ -207,53 +207,40 @@ async def _serve_slots(
     async with create_task_group() as observing:
         observing.start_soon(run.observer.attend)
         with closing(run.observer), closing(run.interrupt):
-            await _open_slots(begin, run, work, inbox, outbox, machine=machine)
-
-
-async def _open_slots(
-    begin: messages.Begin,
-    run: RunContext,
-    work: Path,
-    inbox: MemoryObjectReceiveStream[ToNode],
-    outbox: Outbox,
-    *,
-    machine: Machine,
-) -> None:
-    prepared, config = run.prepared, run.prepared.config
-    async with (
-        open_scripted_model(config) as scripted,
-        open_wire(config, machine, scripted, tell=run.observer.tell, has_budget=begin.has_budget) as wire,
-    ):
-        machine = await identified(machine)
-        run = run.settled(await ask_before_run(config, machine, tell=run.observer.tell))
-        user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
-        run, sandboxing = await settle(run, wire)
-        slots = await make_slots(
-            run,
-            sandboxing,
-            work,
-            machine,
-            scripted=scripted,
-            scripts=await to_thread.run_sync(scripts, prepared),
-            wire=wire,
-            user_model=user_model,
-        )
-        ready = messages.NodeReady(
-            folder=str(run.files.folder),
-            versions=await versions(machine.openclaw),
-            digests={trial.key.task_id: trial.task.digest for trial in prepared.trials},
-            unmet={attempt.key.task_id: sentence for attempt, sentence in prepared.unmet},
-            sandbox=run.prepared.config.sandbox,
-            network=run.prepared.config.network,
-            served=run.prepared.config.served,
-            agents=[slot.agent_id for slot in slots],
-            hardware=await to_thread.run_sync(read_hardware),
-        )
-        outbox.put(ready)
-        async with create_task_group() as trials:
-            serving = _Slots(slots=slots, run=run, outbox=outbox, user_model=user_model)
-            await _make_trials(serving, inbox, trials)
-            trials.cancel_scope.cancel()
+            async with (
+                open_scripted_model(config) as scripted,
+                open_wire(config, machine, scripted, tell=run.observer.tell, has_budget=begin.has_budget) as wire,
+            ):
+                machine = await identified(machine)
+                run = run.settled(await ask_before_run(config, machine, tell=run.observer.tell))
+                user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
+                run, sandboxing = await settle(run, wire)
+                slots = await make_slots(
+                    run,
+                    sandboxing,
+                    work,
+                    machine,
+                    scripted=scripted,
+                    scripts=await to_thread.run_sync(scripts, prepared),
+                    wire=wire,
+                    user_model=user_model,
+                )
+                ready = messages.NodeReady(
+                    folder=str(run.files.folder),
+                    versions=await versions(machine.openclaw),
+                    digests={trial.key.task_id: trial.task.digest for trial in prepared.trials},
+                    unmet={attempt.key.task_id: sentence for attempt, sentence in prepared.unmet},
+                    sandbox=run.prepared.config.sandbox,
+                    network=run.prepared.config.network,
+                    served=run.prepared.config.served,
+                    agents=[slot.agent_id for slot in slots],
+                    hardware=await to_thread.run_sync(read_hardware),
+                )
+                outbox.put(ready)
+                async with create_task_group() as trials:
+                    serving = _Slots(slots=slots, run=run, outbox=outbox, user_model=user_model)
+                    await _make_trials(serving, inbox, trials)
+                    trials.cancel_scope.cancel()
 
 
 async def _make_trials(serving: _Slots, inbox: MemoryObjectReceiveStream[ToNode], trials: TaskGroup) -> None:
