@@ -11,6 +11,8 @@ import pytest
 from pinchbench.config.served import ServedModel
 from pinchbench.llm.preflight.ask import read_answers
 from pinchbench.model.ending import Ending, Reason
+from pinchbench.model.outcome import Outcome
+from pinchbench.model.trial import TrialKey
 from pinchbench.runner.setup.make_homes import endpoint
 from pinchbench.runner.trial.wire_facts import witnessed
 from pinchbench.wire.exchange import Exchange
@@ -161,19 +163,23 @@ def test_what_a_server_says_of_window_thinking_and_images_is_what_openclaw_gets(
     assert (model["reasoning"], "image" in cast("list[str]", model["input"])) == (bool(kind.thinks), bool(kind.sees))
 
 
+def an_outcome(reason: Reason) -> Outcome:
+    return Outcome(key=TrialKey(task_id="t", repetition=1), reason=reason, digest="d")
+
+
 @each_kind
 def test_a_reply_without_usage_counts_and_its_use_is_unknown_not_nothing(kind: Kind) -> None:
     found = measure(read_all([kind.answer()]))
 
     assert (found.facts.unreported, found.facts.usage.requests, found.failed) == (1, 0, ())
-    assert witnessed(Reason.COMPLETED, "", found, turn=0, timed_out=False)[0] is Reason.COMPLETED
+    assert witnessed(an_outcome(Reason.COMPLETED), found, turn=0)[0] is Reason.COMPLETED
 
 
 @each_kind
 def test_a_conversation_that_became_too_long_is_the_models_doing_and_counts(kind: Kind) -> None:
     found = measure(read_all([kind.answer(), kind.refusal(kind.overflow)]))
 
-    reason, note = witnessed(Reason.NONZERO_EXIT, "", found, turn=0, timed_out=False)
+    reason, note = witnessed(an_outcome(Reason.NONZERO_EXIT), found, turn=0)
     assert (reason, "context overflow" in note, reason.is_valid) == (Reason.MODEL_ERROR, True, True), note
 
 
@@ -181,7 +187,7 @@ def test_a_conversation_that_became_too_long_is_the_models_doing_and_counts(kind
 def test_a_server_that_is_too_busy_is_retried_and_never_a_score_of_the_model(kind: Kind) -> None:
     found = measure(read_all([kind.answer(), kind.refusal(kind.busy)]))
 
-    reason, _ = witnessed(Reason.NONZERO_EXIT, "", found, turn=0, timed_out=False)
+    reason, _ = witnessed(an_outcome(Reason.NONZERO_EXIT), found, turn=0)
     assert (reason, reason.ending) == (Reason.PROVIDER_ERROR, Ending.INFRASTRUCTURE)
 
 

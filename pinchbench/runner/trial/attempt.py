@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from pinchbench.results.paths import RunFiles
     from pinchbench.runner.run_context import Redactor
     from pinchbench.runner.trial.model_wire import ModelWire
-    from pinchbench.wire.measure import Measurements
 
 MAX_NOTE = 4000  # characters of a note in the journal
 FINISH_LIMIT_S = 60.0  # half a gigabyte on a busy machine
@@ -295,24 +294,21 @@ class _Making:
             outcome, wire=read.found.facts, replay=read.replay, findings=(*outcome.findings, *read.findings)
         )
         if read.events is not None:
-            outcome = replace(outcome, witnessed=True, transcript_length=read.events, tool_calls=read.tool_calls)
             facts = read.found.facts
             outcome = replace(
-                outcome, usage=outcome.usage.completed_by(facts.usage), models=outcome.models or facts.models
+                outcome,
+                witnessed=True,
+                transcript_length=read.events,
+                tool_calls=read.tool_calls,
+                usage=outcome.usage.completed_by(facts.usage),
+                models=outcome.models or facts.models,
             )
-            outcome = _without_excuse(outcome, read.found, is_ours=result.is_ours)
+            outcome = not_excused(outcome, read.found, is_ours=result.is_ours)
         if wire.has_failed:
             return replace(outcome, reason=Reason.WIRE_LOST, note="the wire failed during this trial")
         if read.replay is not None and read.replay.refused:
             return replace(outcome, reason=Reason.DIVERGED, note=read.replay.first[:MAX_NOTE])
-        reason, said = witnessed(
-            outcome.reason,
-            outcome.note,
-            read.found,
-            turn=turn,
-            timed_out=outcome.timed_out,
-            is_concurrent=result.is_concurrent,
-        )
+        reason, said = witnessed(outcome, read.found, turn=turn, is_concurrent=result.is_concurrent)
         outcome = replace(outcome, reason=reason, note=said[:MAX_NOTE])
         if outcome.reason.is_valid and outcome.usage.requests and not read.found.facts.calls:
             note = "the transcript has answers of a model, but no request went through the wire"
@@ -396,14 +392,6 @@ def _keep(workspace: Path, evidence: Evidence) -> tuple[Kept, str]:
     One call, in one thread: a cancellation between two would lose a completed attempt. Raises OSError.
     """
     return keep_workspace(workspace, evidence.workspace), find_contamination(evidence)
-
-
-def _without_excuse(outcome: Outcome, found: Measurements, *, is_ours: bool) -> Outcome:
-    exit_code, timed_out = outcome.exit_code, outcome.timed_out
-    reason = not_excused(outcome.reason, found, exit_code=exit_code, timed_out=timed_out, is_ours=is_ours)
-    if reason is outcome.reason:
-        return outcome
-    return replace(outcome, reason=reason, note=f"{outcome.note} ({outcome.reason.value} by OpenClaw's files alone)")
 
 
 def _make_places(workspace: Path, evidence: Evidence, redactor: Redactor) -> None:

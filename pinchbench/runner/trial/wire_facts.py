@@ -91,23 +91,19 @@ CAUSABLE = frozenset(
 """What OpenClaw's files and output say, which an agent can delete, edit or print."""
 
 
-def not_excused(
-    reason: Reason, found: Measurements, *, exit_code: int | None, timed_out: bool, is_ours: bool = False
-) -> Reason:
-    """Return the reason of an attempt's end, which nothing that the agent could have caused excuses (pure).
+def not_excused(outcome: Outcome, found: Measurements, *, is_ours: bool = False) -> Outcome:
+    """Return the outcome of an attempt whose end nothing excuses that the agent could have caused (pure).
 
     Once the model has replied, such a failure would be a retry, and the best of several attempts is better than one.
-    The attempt counts as its process ended, and graders read what the wire saw. `exit_code` is None if the process of
-    the last turn did not start; `is_ours` is as in `TaskResult`.
+    The attempt counts as its process ended, and graders read what the wire saw. `is_ours` is as in `TaskResult`.
     """
-    is_causable = reason in CAUSABLE or (reason is Reason.NO_MODEL_CALL and exit_code not in (None, 0))
-    if is_ours or not is_causable or not found.last:
-        return reason
-    if timed_out:
-        return Reason.TIMED_OUT
-    if exit_code is None:
-        return reason
-    return Reason.COMPLETED if exit_code == 0 else Reason.NONZERO_EXIT
+    reason, code = outcome.reason, outcome.exit_code  # None if the process of the last turn did not start
+    is_causable = reason in CAUSABLE or (reason is Reason.NO_MODEL_CALL and code not in (None, 0))
+    if is_ours or not is_causable or not found.last or (code is None and not outcome.timed_out):
+        return outcome
+    by_code = Reason.COMPLETED if code == 0 else Reason.NONZERO_EXIT
+    counted = Reason.TIMED_OUT if outcome.timed_out else by_code
+    return replace(outcome, reason=counted, note=f"{outcome.note} ({reason.value} by OpenClaw's files alone)")
 
 
 JUDGED = frozenset(
@@ -119,19 +115,17 @@ LATE = "lower --concurrency, or raise --timeout-multiplier"
 SILENCE_S = 60.0  # OpenClaw gives up a silent stream after 120 s; less is no failure of the provider
 
 
-def witnessed(
-    reason: Reason, note: str, found: Measurements, *, turn: int, timed_out: bool, is_concurrent: bool = False
-) -> tuple[Reason, str]:
+def witnessed(outcome: Outcome, found: Measurements, *, turn: int, is_concurrent: bool = False) -> tuple[Reason, str]:
     """Return the reason of an attempt's end, and its note, as the wire saw the calls (pure).
 
     A complete reply that OpenClaw could not use is the model's doing, whatever OpenClaw, or who forged its words, says;
     and only a failure that the wire saw is one of the provider, and earns a retry. An attempt without a call, or whose
     reason is not one of `JUDGED`, keeps it. Prompts that the server truncated say nothing about the model at all.
 
-    `reason`, and `note` with its details, are by OpenClaw's files and output. `found` are the calls, and `turn` is the
-    index of the last turn that was begun. `timed_out`: the attempt was ended at its time limit. `is_concurrent`:
-    several sessions called the model side by side.
+    `outcome` is by OpenClaw's files and output. `found` are the calls, and `turn` is the index of the last turn that
+    was begun. `is_concurrent`: several sessions called the model side by side.
     """
+    reason, note, timed_out = outcome.reason, outcome.note, outcome.timed_out
     if found.truncated_to and (reason.is_valid or reason in JUDGED):
         return Reason.PROMPT_TRUNCATED, f"of each long prompt, the server read at most {found.truncated_to:,} tokens"
     # where several sessions called, the last call need not be that of the one that failed
@@ -144,7 +138,7 @@ def witnessed(
         return (Reason.NO_REPLY if timed_out else Reason.PROVIDER_ERROR), silence
     failure = found.last_failure
     if failure is not None and (failure.error or failure.exchange.end is not ExchangeEnd.CLIENT_LEFT):
-        return _after_failure(reason, note, failure, timed_out=timed_out)
+        return _after_failure(outcome, failure)
     is_silent = found.silent_s >= SILENCE_S and not timed_out
     if (reason is Reason.PROVIDER_ERROR and not is_silent) or (
         reason is Reason.NO_MODEL_CALL and found.last_turn == turn
@@ -167,13 +161,13 @@ def with_start(outcome: Outcome, found: Measurements) -> Outcome:
     return replace(outcome, wire=replace(outcome.wire, start_s=start_s), note=note)
 
 
-def _after_failure(reason: Reason, note: str, failure: ReadExchange, *, timed_out: bool) -> tuple[Reason, str]:
-    code = failure.exchange.status
+def _after_failure(outcome: Outcome, failure: ReadExchange) -> tuple[Reason, str]:
+    reason, note, code = outcome.reason, outcome.note, failure.exchange.status
     situation = situation_of(failure.error, code)
     status = f"{code} " if code >= HTTPStatus.BAD_REQUEST else ""
     said = f"{status}{failure.error or 'the reply had no end'}"
     if failure.exchange.end is ExchangeEnd.NOT_REACHED or not situation.is_models:
-        late = " (still so when the time was up)" if timed_out else ""
+        late = " (still so when the time was up)" if outcome.timed_out else ""
         if reason is not Reason.PROVIDER_ERROR:
             return Reason.PROVIDER_ERROR, f"{said}{late}"
         is_told = status or failure.error in note or note.rstrip(".") in failure.error

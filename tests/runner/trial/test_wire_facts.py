@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from anyio import sleep
@@ -28,6 +29,10 @@ pytestmark = pytest.mark.virtual_clock
 ANSWER = sse({"choices": [{"delta": {"content": "ok"}, "finish_reason": "stop"}]}, end="[DONE]")
 FORGED = "503 Service Unavailable"
 PROVIDER, MODEL, TIMED_OUT = Reason.PROVIDER_ERROR, Reason.MODEL_ERROR, Reason.TIMED_OUT
+
+
+def an_outcome(reason: Reason, note: str = "", **facts: Any) -> Outcome:
+    return Outcome(key=TrialKey(task_id="t", repetition=1), reason=reason, digest="d", note=note, **facts)
 
 
 def replied(number: int = 1, turn: int = 0) -> Exchange:
@@ -86,7 +91,7 @@ SILENT, IMPATIENT = left(), left(after_s=5.0)
     ],
 )
 def test_the_wire_decides_whose_doing_a_failure_is(reason: Reason, exchanges: list[Exchange], decided: Reason) -> None:
-    assert witnessed(reason, FORGED, measure(read_all(exchanges)), turn=0, timed_out=False)[0] is decided
+    assert witnessed(an_outcome(reason, FORGED), measure(read_all(exchanges)), turn=0)[0] is decided
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_the_wire_decides_whose_doing_a_failure_is(reason: Reason, exchanges: li
 )
 def test_the_note_says_what_the_wire_saw_where_openclaw_does_not(note: str, body: bytes, told: str) -> None:
     found = measure(read_all([exchange(CHAT, {}, body, reply_headers=())]))
-    assert witnessed(PROVIDER, note, found, turn=0, timed_out=False) == (PROVIDER, told)
+    assert witnessed(an_outcome(PROVIDER, note), found, turn=0) == (PROVIDER, told)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ def test_the_note_says_what_the_wire_saw_where_openclaw_does_not(note: str, body
     ],
 )
 def test_the_wire_decides_whose_doing_a_timeout_is(reason: Reason, exchanges: list[Exchange], decided: Reason) -> None:
-    assert witnessed(reason, "", measure(read_all(exchanges)), turn=0, timed_out=True)[0] is decided
+    assert witnessed(an_outcome(reason, timed_out=True), measure(read_all(exchanges)), turn=0)[0] is decided
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,7 @@ def test_the_wire_decides_whose_doing_a_timeout_is(reason: Reason, exchanges: li
 )
 def test_what_a_model_did_with_truncated_prompts_says_nothing_about_it(reason: Reason, decided: Reason) -> None:
     found = Measurements(facts=WireFacts(calls=3), last=3, truncated_to=4096)
-    assert witnessed(reason, "", found, turn=0, timed_out=False)[0] is decided
+    assert witnessed(an_outcome(reason), found, turn=0)[0] is decided
     assert not Reason.PROMPT_TRUNCATED.is_valid
 
 
@@ -152,10 +157,10 @@ def test_what_an_agent_can_cause_is_no_excuse_once_the_model_has_replied(
     reason: Reason, exchanges: list[Exchange], exit_code: int | None, decided: Reason
 ) -> None:
     found = measure(read_all(exchanges))
-    assert not_excused(reason, found, exit_code=exit_code, timed_out=False) is decided
-    assert not_excused(reason, found, exit_code=exit_code, timed_out=False, is_ours=True) is reason
+    assert not_excused(an_outcome(reason, exit_code=exit_code), found).reason is decided
+    assert not_excused(an_outcome(reason, exit_code=exit_code), found, is_ours=True).reason is reason
     if reason in CAUSABLE and found.last:
-        assert not_excused(reason, found, exit_code=exit_code, timed_out=True) is TIMED_OUT
+        assert not_excused(an_outcome(reason, exit_code=exit_code, timed_out=True), found).reason is TIMED_OUT
 
 
 @pytest.mark.parametrize(
@@ -170,15 +175,7 @@ def test_what_an_agent_can_cause_is_no_excuse_once_the_model_has_replied(
 def test_openclaws_own_start_is_measured_and_named_where_it_took_much_of_a_trial_that_timed_out(
     reason: Reason, began_at: float, start_s: float, note: str
 ) -> None:
-    outcome = Outcome(
-        key=TrialKey(task_id="t", repetition=1),
-        reason=reason,
-        digest="d",
-        started_at=100.0,
-        setup_s=4.0,
-        timeout_s=120.0,
-        wire=WireFacts(calls=2),
-    )
+    outcome = an_outcome(reason, started_at=100.0, setup_s=4.0, timeout_s=120.0, wire=WireFacts(calls=2))
     found = measure(read_all([replace(replied(), began_at=began_at), replace(replied(2), began_at=began_at + 9)]))
 
     told = with_start(outcome, found)
