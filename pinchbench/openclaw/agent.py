@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Protocol
@@ -148,7 +148,7 @@ class OpenClawAgent:
         try:
             async with AsyncExitStack() as stack:
                 for path in shown:
-                    follower = await stack.enter_async_context(Follower(path))
+                    follower = await stack.enter_async_context(aclosing(Follower(path)))
                     run.outputs.append(Output(path, follower, partial(progress.output, path)))
                 if socket is not None and task.needs_gateway:
                     await run_in_gateway(run, run.of_gateway(socket), socket)

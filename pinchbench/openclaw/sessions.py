@@ -88,7 +88,7 @@ class JsonlStore:
 
     async def close(self) -> None:
         """Close the followed file."""
-        await self._follower.__aexit__(None, None, None)
+        await self._follower.aclose()
 
 
 def read_lines(path: Path, copy: Copy | None = None, *, within: Path | None = None) -> Iterator[bytes]:

@@ -51,41 +51,33 @@ class Clocks:
         return self.gap_s / 5
 
 
-class AwakeTime:
-    """Sums up the time awake and the time asleep between readings, which must be taken once per tick.
+class AwakeTimer:
+    """Sums up the time awake and asleep between readings, and waits with time limits that count only the time awake.
 
-    A suspension is detected by one clock advancing more than the other. A stop (Ctrl-Z, a paused container) is detected
-    by two readings that are further apart than the gap. Such an interval counts as asleep completely: when the stop
-    began is unknown, and it must not make a time limit expire. Clocks that jump back add nothing.
+    Readings must be taken once per tick. A suspension is detected by one clock advancing more than the other. A stop
+    (Ctrl-Z, a paused container) is detected by two readings that are further apart than the gap. Such an interval
+    counts as asleep completely: when the stop began is unknown, and it must not make a time limit expire. Clocks that
+    jump back add nothing.
     """
 
-    def __init__(self, first: Reading, *, gap_s: float = GAP_S, passed_s: float = 0.0) -> None:
+    def __init__(self, clocks: Clocks, *, passed_s: float = 0.0) -> None:
         """Start with `passed_s` seconds awake."""
         self.awake_s = passed_s
         self.asleep_s = 0.0
-        self._last = first
-        self._gap_s = gap_s
+        self._clocks = clocks
+        self._last = clocks.read()
 
     def feed(self, reading: Reading) -> None:
         """Process the next reading."""
         awake_s = max(0.0, reading.awake_s - self._last.awake_s)
         suspended_s = reading.passed_s - self._last.passed_s - awake_s
         self._last = reading
-        if awake_s > self._gap_s:
+        if awake_s > self._clocks.gap_s:
             self.asleep_s += awake_s
         else:
             self.awake_s += awake_s
         if suspended_s > SUSPENSION_S:
             self.asleep_s += suspended_s
-
-
-class AwakeTimer(AwakeTime):
-    """Waits for events with time limits that count only the time in which this process is awake."""
-
-    def __init__(self, clocks: Clocks, *, passed_s: float = 0.0) -> None:
-        """Start counting at `passed_s` seconds."""
-        super().__init__(clocks.read(), gap_s=clocks.gap_s, passed_s=passed_s)
-        self._clocks = clocks
 
     async def wait(self, *events: Event, until_s: float, held_s: Callable[[], float] = lambda: 0.0) -> bool:
         """Wait until one of the events is set. Returns False if `awake_s - held_s()` reaches `until_s` before that.

@@ -16,8 +16,6 @@ from pinchbench.files.beneath import MACHINE_ERRORS, regular_fd
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from types import TracebackType
-    from typing import Self
 
     from aiofiles.threadpool.binary import AsyncBufferedReader
 
@@ -37,8 +35,7 @@ class Follower:
 
     The file need not exist yet; what can't be opened is treated as missing, and so is what is no regular file. No link
     is followed below `within`, by default the file's folder. A file that shrank or was replaced is read from its
-    beginning. Reading a file that has not grown costs one `stat` call. Use as an async context
-    manager: it owns the open file.
+    beginning. Reading a file that has not grown costs one `stat` call. It owns the open file until `aclose`.
 
     Attributes:
         failure: the error of the last read, if the machine rather than the file caused it (see `MACHINE_ERRORS`).
@@ -53,18 +50,7 @@ class Follower:
         self._offset = 0
         self.failure: OSError | None = None
 
-    async def __aenter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the file, also when cancelled."""
-        with move_on_after(CLOSE_LIMIT_S, shield=True):
-            await self.close()
-
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Close the file, also when cancelled. A later `read` opens it again and continues where the last one ended."""
         with move_on_after(CLOSE_LIMIT_S, shield=True):
             file, self._file = self._file, None
@@ -116,7 +102,7 @@ class Follower:
 
     async def _look(self, info: os.stat_result) -> bytes:
         if info.st_size < self._offset or self._inode not in (0, info.st_ino):
-            await self.close()
+            await self.aclose()
             self._offset = 0
         if info.st_size <= self._offset:
             return b""

@@ -18,9 +18,6 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from pinchbench.process.leftovers import MARKER, RUNNER, identity
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from pinchbench.process.spec import ProcessSpec
 
 GUARDIAN = Path(__file__).with_name("guardian") / "__main__.py"
@@ -28,7 +25,7 @@ MESSAGE_BYTES = 64 * 1024 * 1024  # a report with a call's answer, which JSON es
 
 
 class GuardianLink:
-    """A socket pair, and the guardian's messages. Use as a context manager: it owns both ends."""
+    """A socket pair, and the guardian's messages. It owns both ends until `close`."""
 
     def __init__(self) -> None:
         """Create the socket pair; must be called inside an event loop. Raises OSError if that fails."""
@@ -40,13 +37,7 @@ class GuardianLink:
         self.failure: dict[str, object] | None = None
         self._ours, self.theirs = socket.socketpair()
 
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
         """Close both ends."""
         self._ours.close()
         self.theirs.close()

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from functools import partial
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
@@ -71,7 +71,7 @@ async def supervise(
     turn = _Turn(spec, link, stop_signal or StopSignal(), level or contain_level(), clocks)
     swept_s = 0.0
     try:
-        with link:
+        with closing(link):
             # In separate tasks, because a shield does not protect from native cancellation of the calling task.
             async with create_task_group() as group:
                 group.start_soon(partial(link.converse, spec, gap_s=clocks.gap_s))

@@ -7,7 +7,7 @@ from anyio import Event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pinchbench.process.awake import AwakeTime, AwakeTimer, Clocks, Reading, read_clocks
+from pinchbench.process.awake import AwakeTimer, Clocks, Reading, read_clocks
 
 pytestmark = pytest.mark.virtual_clock
 
@@ -15,9 +15,9 @@ TIMES = st.floats(min_value=-1e9, max_value=1e9)
 READINGS = st.builds(lambda awake_s, passed_s: Reading(awake_s=awake_s, passed_s=passed_s), TIMES, TIMES)
 
 
-def fed(*readings: tuple[float, float]) -> AwakeTime:
+def fed(*readings: tuple[float, float]) -> AwakeTimer:
     first, *others = [Reading(awake_s=awake_s, passed_s=passed_s) for awake_s, passed_s in readings]
-    wakefulness = AwakeTime(first)
+    wakefulness = AwakeTimer(Clocks(read=lambda: first))
     for one in others:
         wakefulness.feed(one)
     return wakefulness
@@ -44,7 +44,7 @@ def test_each_way_in_which_time_passes(readings: list[tuple[float, float]], awak
 
 @given(st.lists(READINGS, min_size=1), st.floats(min_value=0.01, max_value=100))
 def test_whatever_the_clocks_show_both_sums_only_grow(readings: list[Reading], gap_s: float) -> None:
-    wakefulness = AwakeTime(readings[0], gap_s=gap_s)
+    wakefulness = AwakeTimer(Clocks(read=lambda: readings[0], gap_s=gap_s))
     for reading in readings:
         before = wakefulness.awake_s, wakefulness.asleep_s
         wakefulness.feed(reading)

@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -61,7 +62,7 @@ def append(path: Path, data: bytes) -> None:
 
 async def test_gives_what_was_added(path: Path) -> None:
     append(path, b"one")
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with fail_after(60):
             assert await follower.read() == b"one"
             assert await follower.read() == b""
@@ -74,7 +75,7 @@ async def test_a_file_that_the_machine_can_not_open_is_distinguished_from_one_th
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append(path, b"here")
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with fail_after(60), monkeypatch.context() as patch:
             for number, is_machines in ((errno.ENOENT, False), (errno.EACCES, False), (errno.EMFILE, True)):
                 patch.setattr(aiofiles, "open", partial(refuse, number))
@@ -92,7 +93,7 @@ async def refuse(number: int, *_: object, **__: object) -> None:
 
 
 async def test_what_nobody_wants_can_be_skipped_but_for_its_end(path: Path) -> None:
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with fail_after(60):
             assert follower.skip(4) == 0
             append(path, b"head")
@@ -111,7 +112,7 @@ async def test_a_file_that_was_truncated_or_replaced_is_read_from_its_beginning(
     path: Path, *, is_replaced: bool
 ) -> None:
     append(path, b"a long beginning")
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with fail_after(60):
             await follower.read()
             replace(path) if is_replaced else overwrite(path, b"new")
@@ -132,7 +133,7 @@ async def test_a_file_that_changes_between_the_look_and_the_open_is_given_as_it_
         return await real(file, *args, **options)
 
     monkeypatch.setattr(aiofiles, "open", change_first)
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with fail_after(60):
             assert await follower.read() == given
             assert await follower.read() == b""
@@ -140,7 +141,7 @@ async def test_a_file_that_changes_between_the_look_and_the_open_is_given_as_it_
 
 async def test_a_folder_in_its_place_gives_nothing_until_the_file_is_back(path: Path) -> None:
     append(path, b"first")
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with fail_after(60):
             await follower.read()
             delete(path)
@@ -154,7 +155,7 @@ async def test_a_folder_in_its_place_gives_nothing_until_the_file_is_back(path: 
 
 async def test_a_file_that_has_not_grown_is_not_opened(path: Path, opened: list[object]) -> None:
     append(path, b"")
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with fail_after(60):
             for _ in range(3):
                 await follower.read()
@@ -170,7 +171,7 @@ async def test_a_file_that_has_not_grown_is_not_opened(path: Path, opened: list[
 async def test_a_cancelled_read_loses_nothing(path: Path) -> None:
     append(path, b"all of it")
     got = b""
-    async with Follower(path) as follower:
+    async with aclosing(Follower(path)) as follower:
         with anyio.CancelScope() as scope:
             scope.cancel()
             got += await follower.read()

@@ -29,7 +29,7 @@ from pinchbench.process.supervise import never_held
 from pinchbench.results.evidence_files import Evidence, digests_of
 from pinchbench.runner.trial.browser_loss import browser_loss
 from pinchbench.runner.trial.integrity import find_contamination, read_integrity
-from pinchbench.runner.trial.simulated_user import AttemptUser, UserPlace, UserSource
+from pinchbench.runner.trial.simulated_user import AttemptUser, UserSource
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
 from pinchbench.runner.trial.task_setup import missing_for, set_up_workspace
 from pinchbench.runner.trial.wire_facts import TrialMeter, not_excused, read_wire, with_start, witnessed
@@ -170,14 +170,14 @@ class _Making:
         )
         self.user: AttemptUser | None = None
         if trial.task.simulated_user is not None and place.user is not None:
-            user_place = UserPlace(
+            self.user = AttemptUser(
+                source=place.user,
                 user=trial.task.simulated_user,
                 prompt=trial.task.turns[0].prompt,
                 record=self.evidence.user,
                 workspace=self.seen_as,
                 masked=place.redactor.text,
             )
-            self.user = AttemptUser(place.user, user_place)
 
     def reason_of(self, error: OSError | PinchBenchError) -> Reason:
         """Return why an attempt ends with an error that comes before, or instead of, its agent's end."""

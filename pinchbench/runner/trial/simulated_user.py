@@ -140,23 +140,16 @@ class ModelUser:
 UserSource = ScriptedUser | RecordedUser | ModelUser
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UserPlace:
-    """The task's user, its first prompt, where it is recorded, and the path by which the workspace is known."""
-
-    user: SimulatedUser
-    prompt: str
-    record: Path
-    workspace: Path
-    masked: Callable[[str], str]  # keeps keys out of what the agent said before it goes to another provider
-
-
-@dataclass(slots=True)
+@dataclass(kw_only=True, slots=True)
 class AttemptUser:
     """The user in one attempt."""
 
     source: UserSource
-    place: UserPlace
+    user: SimulatedUser
+    prompt: str  # the first one of the task
+    record: Path
+    workspace: Path  # the path by which the workspace is known
+    masked: Callable[[str], str]  # keeps keys out of what the agent said before it goes to another provider
     facts: UserFacts | None = None  # what it said and used so far; None before the agent's first answer
     _lines: list[UserLine] = field(default_factory=list)
     _recorded: tuple[UserLine, ...] | None = None
@@ -164,13 +157,13 @@ class AttemptUser:
     async def reply_to(self, answer: str) -> UserReply:
         """Return what the user says to an answer, and record it. A cancellation ends the call of the model."""
         facts = self.facts = self.facts or UserFacts()
-        if len(self._lines) >= self.place.user.most_messages:
+        if len(self._lines) >= self.user.most_messages:
             self.facts = replace(facts, end=UserEnd.LIMIT)
             return UserReply()
-        answer = self.place.masked(answer)
+        answer = self.masked(answer)
         try:
             line = await self._say(answer)
-            await to_thread.run_sync(append_line, self.place.record, line)
+            await to_thread.run_sync(append_line, self.record, line)
         except (OSError, ResultsError) as error:
             full = isinstance(error, OSError) and is_disk_full(error)
             reason = Reason.DISK_FULL if full else Reason.EVIDENCE_LOST
@@ -186,7 +179,7 @@ class AttemptUser:
         return UserReply(message=line.message)
 
     async def _say(self, answer: str) -> UserLine:
-        elsewhere = writable(answer.replace(str(self.place.workspace), THE_WORKSPACE))  # the same in another workspace
+        elsewhere = writable(answer.replace(str(self.workspace), THE_WORKSPACE))  # the same in another workspace
         line = UserLine(answer=answer, digest=hashlib.sha256(elsewhere.encode()).hexdigest())
         match self.source:
             case ScriptedUser(messages=messages):
@@ -211,7 +204,7 @@ class AttemptUser:
 
     async def _ask(self, endpoint: Endpoint, line: UserLine) -> UserLine:
         line = _with(line, model=endpoint.model)
-        conversation = list(question(self.place.user, self.place.prompt, self._lines, line.answer))
+        conversation = list(question(self.user, self.prompt, self._lines, line.answer))
         problem = ""
         for _ in range(TRIES):
             began = current_time()
@@ -223,7 +216,7 @@ class AttemptUser:
             self._add(endpoint, reply, began)
             line = _with(line, replies=(*line.replies, reply.text[:MAX_REPLY]))
             try:
-                return _with(line, message=self.place.masked(read_user_reply(reply)))
+                return _with(line, message=self.masked(read_user_reply(reply)))
             except UnreadableUserError as error:
                 problem = str(error)
             said = NO_ANSWER if reply.problem or not reply.text.strip() else reply.text[:MAX_REPLY]

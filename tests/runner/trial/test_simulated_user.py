@@ -33,7 +33,7 @@ from pinchbench.runner.trial.simulated_user import (
     ModelUser,
     RecordedUser,
     ScriptedUser,
-    UserPlace,
+    UserSource,
     read_lines,
 )
 from processes import living
@@ -206,8 +206,9 @@ class Endpoint:
         return Reply(text=self._texts.pop(0), cost_usd=0.5)
 
 
-def place(folder: Path, workspace: str = "ws") -> UserPlace:
-    return UserPlace(
+def user_of(source: UserSource, folder: Path, workspace: str = "ws") -> AttemptUser:
+    return AttemptUser(
+        source=source,
         user=SimulatedUser(script="You are Ada.", most_messages=3),
         prompt="Book a table.",
         record=folder / "user.jsonl",
@@ -218,16 +219,16 @@ def place(folder: Path, workspace: str = "ws") -> UserPlace:
 
 async def test_keys_in_an_answer_neither_reach_the_users_model_nor_the_record(tmp_path: Path) -> None:
     endpoint = Endpoint(says("Hm.").text)
-    user = AttemptUser(ModelUser(endpoint=endpoint), place(tmp_path))
+    user = user_of(ModelUser(endpoint=endpoint), tmp_path)
     assert (await user.reply_to(f"The key is {SECRET}.")).message == "Hm."
     assert "[key]" in str(endpoint.asked)
     assert SECRET not in str(endpoint.asked)
-    assert SECRET not in await to_thread.run_sync(place(tmp_path).record.read_text, "utf-8")
+    assert SECRET not in await to_thread.run_sync(user.record.read_text, "utf-8")
 
 
 async def test_a_reply_that_can_not_be_read_is_explained_once_and_its_cost_counts(tmp_path: Path) -> None:
     endpoint = Endpoint("Friday", "```json\n" + says("For Friday.").text + "\n```")
-    user = AttemptUser(ModelUser(endpoint=endpoint), place(tmp_path))
+    user = user_of(ModelUser(endpoint=endpoint), tmp_path)
     assert (await user.reply_to("When?")).message == "For Friday."
     assert user.facts is not None
     assert (user.facts.calls, user.facts.cost_usd, user.facts.paid.cost_usd) == (2, 1.0, 1.0)
@@ -237,15 +238,13 @@ async def test_a_reply_that_can_not_be_read_is_explained_once_and_its_cost_count
 async def test_a_record_is_served_as_long_as_the_agent_answers_the_same_wherever_its_workspace_is(
     tmp_path: Path,
 ) -> None:
-    first = place(tmp_path)
-    said = AttemptUser(ScriptedUser(messages=("For Friday.", "At eight.")), first)
+    said = user_of(ScriptedUser(messages=("For Friday.", "At eight.")), tmp_path)
     for answer in (f"See {tmp_path}/ws/a.txt. When?", "At what time?", "Done."):
         await said.reply_to(answer)
 
     async def again(name: str, *answers: str, endpoint: Endpoint | None = None) -> list[object]:
         (tmp_path / name).mkdir()
-        here = replace(place(tmp_path / name, "other"), record=tmp_path / name / "user.jsonl")
-        user = AttemptUser(RecordedUser(record=first.record, endpoint=endpoint), here)
+        user = user_of(RecordedUser(record=said.record, endpoint=endpoint), tmp_path / name, "other")
         replies = [await user.reply_to(answer) for answer in answers]
         return [one.message or one.failed for one in replies]
 
