@@ -231,26 +231,18 @@ class _Homes:
             home = replace(home, base_env=wire.home_env(home.base_env, slot, port=port))
         if network is None:
             return home
-        sandbox: TurnSandbox
+        make: Callable[..., TurnSandbox]
         if self.sandboxing.level is Level.LANDLOCK:
-            sandbox = LandlockSandbox(
-                root=root,
-                openclaw=template.openclaw,
-                base=home.base_env,
-                network=network,
-                port=wire.port if wire is not None else None,
-                allowed=self.sandboxing.allowed,
-                compiled=self.compiled,
-            )
+            make = partial(LandlockSandbox, root=root, port=wire.port if wire is not None else None)
         else:
-            sandbox = HomeSandbox(
-                openclaw=template.openclaw,
-                base=home.base_env,
-                network=network,
-                socket=wire.socket if wire is not None else "",
-                allowed=self.sandboxing.allowed,
-                compiled=self.compiled,
-            )
+            make = partial(HomeSandbox, socket=wire.socket if wire is not None else "")
+        sandbox = make(
+            openclaw=template.openclaw,
+            base=home.base_env,
+            network=network,
+            allowed=self.sandboxing.allowed,
+            compiled=self.compiled,
+        )
         return replace(home, sandbox=sandbox, networked=networked)
 
     def provider(self, slot: int, port: int | None = None) -> tuple[str, Json] | None:

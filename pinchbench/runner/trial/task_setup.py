@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.model.task_programs import SetupScript
     from pinchbench.model.timeline import Ability
     from pinchbench.openclaw.homes.sandbox import TurnSandbox
 
@@ -61,42 +60,39 @@ async def set_up_workspace(
     `seen_as` is the path by which the agent will name the workspace, and so the script's argument if it has a sandbox.
     A cancellation ends the script. Raises OSError if it can't be run or takes too long, or a file can't be copied.
     """
-    if task.setup is not None:
+    if (setup := task.setup) is not None:
         async with short_lived_folder() as scratch:
-            await _run(task.setup, workspace, scratch, seen_as=seen_as, sandbox=sandbox, marker=marker)
+            copy, log = scratch / "task", scratch / "output.log"
+            await to_thread.run_sync(_copy, setup.folder, scratch)
+            env = {
+                "PATH": os.environ.get("PATH", os.defpath),
+                "HOME": str(scratch / "home"),
+                "TMPDIR": str(scratch / "tmp"),
+                "LANG": "C.UTF-8",
+                "PYTHONDONTWRITEBYTECODE": "1",  # nothing but the script's own files may be left
+            }
+            plan = None
+            if sandbox is not None:
+                # the workspace at its agent's path, unless that is where every sandbox has it
+                is_usual = str(seen_as) == WORKSPACE
+                places = () if is_usual else (Mount(source=str(workspace), target=str(seen_as), writable=True),)
+                plan = sandbox.plan_program(workspace, cwd=str(copy), path=env["PATH"], owned=(scratch,), places=places)
+            spec = ProcessSpec(
+                argv=["bash", setup.script, str(workspace if sandbox is None else seen_as)],
+                cwd=copy,
+                env=env,
+                stdout=log,
+                stderr=log,
+                marker=marker,
+                limits=Limits(grace_s=0, sweep_s=0, output_limit_bytes=OUTPUT_BYTES, max_processes=MAX_PROCESSES),
+                sandbox=plan,
+            )
+            end = await supervise(spec, timeout_s=setup.limit_s)
+            if end.reason is not EndReason.EXITED:
+                said = await to_thread.run_sync(tail, log)
+                how = f"the set-up script {setup.script} ended as {end.reason.value} {end.error}: {said}"
+                raise OSError(how.rstrip(": "))
     await to_thread.run_sync(_copy_files, task, workspace)
-
-
-async def _run(
-    setup: SetupScript, workspace: Path, scratch: Path, *, seen_as: Path, sandbox: CheckSandbox | None, marker: str
-) -> None:
-    copy, log = scratch / "task", scratch / "output.log"
-    await to_thread.run_sync(_copy, setup.folder, scratch)
-    env = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(scratch / "home"),
-        "TMPDIR": str(scratch / "tmp"),
-        "LANG": "C.UTF-8",
-        "PYTHONDONTWRITEBYTECODE": "1",  # nothing but the script's own files may be left
-    }
-    # the workspace at its agent's path, unless that is where every sandbox has it
-    places = () if str(seen_as) == WORKSPACE else (Mount(source=str(workspace), target=str(seen_as), writable=True),)
-    spec = ProcessSpec(
-        argv=["bash", setup.script, str(workspace if sandbox is None else seen_as)],
-        cwd=copy,
-        env=env,
-        stdout=log,
-        stderr=log,
-        marker=marker,
-        limits=Limits(grace_s=0, sweep_s=0, output_limit_bytes=OUTPUT_BYTES, max_processes=MAX_PROCESSES),
-        sandbox=None
-        if sandbox is None
-        else sandbox.plan_program(workspace, cwd=str(copy), path=env["PATH"], owned=(scratch,), places=places),
-    )
-    end = await supervise(spec, timeout_s=setup.limit_s)
-    if end.reason is not EndReason.EXITED:
-        said = await to_thread.run_sync(tail, log)
-        raise OSError(f"the set-up script {setup.script} ended as {end.reason.value} {end.error}: {said}".rstrip(": "))
 
 
 def _copy_files(task: Task, workspace: Path) -> None:
