@@ -35,12 +35,12 @@ from pinchbench.model.trial import Attempt, TrialEvents
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.redaction import mask_outcome
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.plan.prepare import Prepared, prepare_named, scripts
+from pinchbench.runner.plan.prepare import Prepared, prepare_named
 from pinchbench.runner.plan.trial_plan import trial_of
 from pinchbench.runner.run_context import Redactor, RunContext, RunObserver
 from pinchbench.runner.run_folders import HOMES, open_work_folder
-from pinchbench.runner.setup.make_homes import make_slots, open_scripted_model, settle
-from pinchbench.runner.setup.open_wire import open_wire
+from pinchbench.runner.setup.make_homes import make_slots, settle
+from pinchbench.runner.setup.open_wire import open_access
 from pinchbench.runner.setup.preflight import ask_before_run
 from pinchbench.runner.setup.set_up import require_capacity, versions
 from pinchbench.runner.setup.this_machine import identified, read_machine_for
@@ -207,24 +207,12 @@ async def _serve_slots(
     async with create_task_group() as observing:
         observing.start_soon(run.observer.attend)
         with closing(run.observer), closing(run.interrupt):
-            async with (
-                open_scripted_model(config) as scripted,
-                open_wire(config, machine, scripted, tell=run.observer.tell, has_budget=begin.has_budget) as wire,
-            ):
+            async with open_access(run, machine, has_budget=begin.has_budget) as access:
                 machine = await identified(machine)
                 run = run.settled(await ask_before_run(config, machine, tell=run.observer.tell))
                 user_model = AskedUserModel(begin.user_model, outbox.put) if begin.user_model else None
-                run, sandboxing = await settle(run, wire)
-                slots = await make_slots(
-                    run,
-                    sandboxing,
-                    work,
-                    machine,
-                    scripted=scripted,
-                    scripts=await to_thread.run_sync(scripts, prepared),
-                    wire=wire,
-                    user_model=user_model,
-                )
+                run, sandboxing = await settle(run, access.wire)
+                slots = await make_slots(run, sandboxing, work, machine, access, user_model=user_model)
                 ready = messages.NodeReady(
                     folder=str(run.files.folder),
                     versions=await versions(machine.openclaw),

@@ -21,6 +21,7 @@ from pinchbench.runner.run_folders import HOMES, open_work_folder
 from pinchbench.runner.scheduling.diagnosis import cause_of
 from pinchbench.runner.setup.make_homes import make_homes
 from pinchbench.runner.setup.this_machine import read_machine_for
+from pinchbench.runner.trial.model_wire import ModelAccess
 from pinchbench.runner.trial.slot import slot_name
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ async def _turn(config: RunConfig, openclaw: OpenClaw) -> TaskResult:
     demo = scripted_model() if config.is_demo else nullcontext()
     async with open_work_folder(config.run_root, prefix="doctor-") as folder, demo as scripted:
         machine = replace(await to_thread.run_sync(read_machine_for, config), openclaw=openclaw)
-        [home] = await make_homes(config, machine, folder, slots=1, scripted=scripted)
+        [home] = await make_homes(config, machine, folder, slots=1, access=ModelAccess(scripted=scripted))
         # among the homes, which are removed, if need be by the next run
         return await OpenClawAgent(home=home, thinking=config.thinking).execute_prompt(
             QUESTION,

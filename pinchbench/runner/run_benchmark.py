@@ -10,11 +10,10 @@ from anyio import create_task_group, to_thread
 from pinchbench.errors import RunInterruptedError
 from pinchbench.results.finished_run import Result, derive_result
 from pinchbench.runner.assembly import RunParts, run_began
-from pinchbench.runner.plan.prepare import Prepared, Resumption, prepare, scripts
+from pinchbench.runner.plan.prepare import Prepared, Resumption, prepare
 from pinchbench.runner.run_context import Observer, make_context
 from pinchbench.runner.run_folders import open_run_folders
-from pinchbench.runner.setup.make_homes import open_scripted_model
-from pinchbench.runner.setup.open_wire import open_wire
+from pinchbench.runner.setup.open_wire import open_access
 from pinchbench.runner.setup.set_up import require_capacity, set_up
 from pinchbench.runner.setup.this_machine import read_machine_for
 from pinchbench.runner.signals import LEAVING
@@ -67,10 +66,10 @@ async def run_prepared(
     """
     if pool is None:
         await to_thread.run_sync(require_capacity, prepared.config.concurrency)
-    played = await to_thread.run_sync(scripts, prepared)
     facts = resumption.facts if resumption is not None else prepared.replayed
     machine = await to_thread.run_sync(read_machine_for, prepared.config, facts)
     run = make_context(prepared, resumption, observer, share)
+    has_budget = share is not None and share.slots.budget is not None
     async with create_task_group() as root:
         if handle_signals:
             root.start_soon(run.interrupt.listen, run.observer.tell)
@@ -80,30 +79,13 @@ async def run_prepared(
             async with open_run_folders(run.files, prepared.config.run_root, run.run_id, journal) as folders:
                 async with (
                     create_task_group() as nodes,
-                    nullcontext() if pool else open_scripted_model(prepared.config) as scripted,
-                    nullcontext()
-                    if pool
-                    else open_wire(
-                        prepared.config,
-                        machine,
-                        scripted,
-                        tell=run.observer.tell,
-                        has_budget=share is not None and share.slots.budget is not None,
-                    ) as wire,
+                    nullcontext() if pool else open_access(run, machine, has_budget=has_budget) as access,
                     AsyncExitStack() as stack,
                 ):
                     with run.interrupt.setup:
                         async with nullcontext() if share is None else share.slots.set_up:
                             ready = await set_up(
-                                run,
-                                folders,
-                                machine,
-                                scripted=scripted,
-                                scripts=played,
-                                wire=wire,
-                                nodes=nodes,
-                                stack=stack,
-                                pool=pool,
+                                run, folders, machine, access=access, nodes=nodes, stack=stack, pool=pool
                             )
                     if run.interrupt.signal is not None:
                         raise RunInterruptedError(run.interrupt.signal)

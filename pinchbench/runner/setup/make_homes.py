@@ -13,7 +13,7 @@ from anyio import Lock, to_thread
 from pinchbench.defaults import COMPLETIONS, OLLAMA, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.files.folders import folder_error
-from pinchbench.llm.demo.scripted_model import ScriptedModel, provider_config, scripted_model
+from pinchbench.llm.demo.scripted_model import provider_config
 from pinchbench.model.task_programs import MODEL_PORT
 from pinchbench.model.timeline import Ability
 from pinchbench.openclaw.agent import OpenClawAgent
@@ -32,6 +32,7 @@ from pinchbench.runner.plan.prepare import solution_folders
 from pinchbench.runner.run_folders import HOMES, open_work_folder
 from pinchbench.runner.setup.sandboxing import UNSANDBOXED, Sandboxing, choose_sandboxing
 from pinchbench.runner.setup.this_machine import Machine, identified, read_machine_for
+from pinchbench.runner.trial.model_wire import ModelAccess, ModelWire
 from pinchbench.runner.trial.slot import LocalSlot, slot_name
 from pinchbench.sandbox.levels import Level
 
@@ -42,12 +43,11 @@ if TYPE_CHECKING:
     from pinchbench.config.asked_models import JudgeConfig
     from pinchbench.config.run_config import RunConfig
     from pinchbench.config.served import ServedModel
-    from pinchbench.llm.demo.script import ScriptedTurn
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.trial.model_wire import ModelWire
 
+NO_ACCESS = ModelAccess()
 ENDPOINT_KEY = "PINCHBENCH_ENDPOINT_KEY"
 
 
@@ -74,11 +74,9 @@ async def make_slots(
     sandboxing: Sandboxing,
     work: Path,
     machine: Machine,
+    access: ModelAccess,
     *,
-    scripted: ScriptedModel | None,
-    scripts: Mapping[str, tuple[ScriptedTurn, ...]],
-    wire: ModelWire | None,
-    user_model: Endpoint | None = None,
+    user_model: Endpoint | None,
 ) -> tuple[LocalSlot, ...]:
     """Make the slots of a run that `settle` has returned, with their homes below `work`.
 
@@ -90,8 +88,7 @@ async def make_slots(
         machine,
         work,
         slots=prepared.slots,
-        scripted=scripted,
-        wire=wire,
+        access=access,
         sandboxing=sandboxing,
         longest_s=max(attempt.trial.timeout_s for attempt in prepared.attempts),
         tell=observer.tell,
@@ -115,9 +112,7 @@ async def make_slots(
             agent=OpenClawAgent(home=home, thinking=config.thinking, limits=limits, linger_s=config.linger_s),
             work=work,
             context=run,
-            wire=wire,
-            scripted=scripted,
-            scripts=scripts,
+            access=access,
             check_sandbox=machine.checks,
             user_model=user_model,
             browser=machine.browser,
@@ -127,24 +122,13 @@ async def make_slots(
     )
 
 
-@asynccontextmanager
-async def open_scripted_model(config: RunConfig) -> AsyncGenerator[ScriptedModel | None]:
-    """Run the built-in model for the duration of the block; None if another one is asked."""
-    if config.scripted_model is None:
-        yield None
-        return
-    async with scripted_model() as model:
-        yield model
-
-
 async def make_homes(
     config: RunConfig,
     machine: Machine,
     run_folder: Path,
     *,
     slots: int,
-    scripted: ScriptedModel | None,
-    wire: ModelWire | None = None,
+    access: ModelAccess = NO_ACCESS,
     sandboxing: Sandboxing = UNSANDBOXED,
     longest_s: float = LONGEST_S,
     tell: Callable[[str], None] = lambda _: None,
@@ -158,7 +142,8 @@ async def make_homes(
     """
     if config.isolation is Isolation.SHARED:
         return await _shared_homes(config, machine.openclaw, run_folder, slots=slots, set_up=set_up)
-    making = _Homes(config=config, scripted=scripted, wire=wire, sandboxing=sandboxing)
+    making = _Homes(config=config, access=access, sandboxing=sandboxing)
+    wire = access.wire
     needed, user = needed_for(
         config.model,
         env=os.environ,
@@ -212,14 +197,13 @@ class _Homes:
     """What the private homes of a run have in common; `compiled` is OpenClaw's code, compiled."""
 
     config: RunConfig
-    scripted: ScriptedModel | None
-    wire: ModelWire | None
+    access: ModelAccess
     sandboxing: Sandboxing
     compiled: Path | None = None
 
     def home(self, template: PrivateHome, root: Path, slot: int) -> PrivateHome:
         """Return a slot's home, whose requests go through the wire, and whose turns are sandboxed."""
-        network, wire = self.sandboxing.network, self.wire
+        network, wire = self.sandboxing.network, self.access.wire
         is_confined = network is Network.MODEL
         port = MODEL_PORT if is_confined and self.sandboxing.level is Level.NAMESPACES else None
         networked = None
@@ -250,7 +234,7 @@ class _Homes:
 
         `port` is as in `ModelWire.through`.
         """
-        config, scripted, wire = self.config, self.scripted, self.wire
+        config, scripted, wire = self.config, self.access.scripted, self.access.wire
         name, _, model_id = config.model.partition("/")
         if config.is_demo:
             if wire is not None:
@@ -316,7 +300,7 @@ async def open_agent(config: RunConfig) -> AsyncGenerator[OpenClawAgent]:
     machine = await to_thread.run_sync(read_machine_for, config)
     machine = await identified(machine)
     async with open_work_folder(config.run_root, prefix="agent-") as folder:
-        [home] = await make_homes(config, machine, folder, slots=1, scripted=None)
+        [home] = await make_homes(config, machine, folder, slots=1)
         yield OpenClawAgent(home=home, thinking=config.thinking, linger_s=config.linger_s)
 
 

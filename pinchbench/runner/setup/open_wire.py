@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -16,10 +16,12 @@ from anyio import to_thread
 from pinchbench.defaults import JUDGE_PROVIDERS, Isolation, ProtocolName
 from pinchbench.errors import WireError
 from pinchbench.http_client import is_loopback
+from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.openclaw.homes.credentials import UserState, places_of_key, stored_names
+from pinchbench.runner.plan.prepare import scripts
 from pinchbench.runner.plan.stored_run import recordings_of
 from pinchbench.runner.setup.preflight import has_own_address
-from pinchbench.runner.trial.model_wire import ModelWire, NativeProvider
+from pinchbench.runner.trial.model_wire import ModelAccess, ModelWire, NativeProvider
 from pinchbench.wire.proxy_client import run_wire
 from pinchbench.wire.wire_messages import CallUsed, Configure, PaceChanged, Provider, RequestRefused, WireEvent
 
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.trial import TrialKey
     from pinchbench.openclaw.model_catalogue import Catalogue
+    from pinchbench.runner.run_context import RunContext
     from pinchbench.runner.setup.this_machine import Machine
     from pinchbench.runner.trial.wire_facts import TrialMeter
 
@@ -91,6 +93,18 @@ def _needs_proxy(base_url: str) -> bool:
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     return parts.scheme in getproxies() and not is_loopback(host) and not proxy_bypass(host)
+
+
+@asynccontextmanager
+async def open_access(run: RunContext, machine: Machine, *, has_budget: bool) -> AsyncGenerator[ModelAccess]:
+    """Run what answers the agents of a run, for the duration of the block; see `open_wire`. Raises WireError."""
+    config = run.prepared.config
+    played = await to_thread.run_sync(scripts, run.prepared)
+    async with (
+        nullcontext() if config.scripted_model is None else scripted_model() as scripted,
+        open_wire(config, machine, scripted, tell=run.observer.tell, has_budget=has_budget) as wire,
+    ):
+        yield ModelAccess(wire=wire, scripted=scripted, scripts=played)
 
 
 @asynccontextmanager

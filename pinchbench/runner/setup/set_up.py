@@ -45,13 +45,11 @@ if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.grading.judge.votes import Judge
-    from pinchbench.llm.demo.script import ScriptedTurn
-    from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.task import Suite, Task
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.runner.plan.prepare import Prepared
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.trial.model_wire import ModelWire
+    from pinchbench.runner.trial.model_wire import ModelAccess
     from pinchbench.runner.trial.slot import Slot, SlotPool
 
 
@@ -189,9 +187,7 @@ async def set_up(
     folders: RunFolders,
     machine: Machine,
     *,
-    scripted: ScriptedModel | None,
-    scripts: Mapping[str, tuple[ScriptedTurn, ...]],
-    wire: ModelWire | None,
+    access: ModelAccess | None,
     nodes: TaskGroup,
     stack: AsyncExitStack,
     pool: SlotPool | None,
@@ -232,8 +228,8 @@ async def set_up(
         observer.tell(f"Setting up OpenClaw {openclaw.version} for {prepared.slots} {noun}.")
 
     slots: Sequence[Slot] = ()
-    if prepared.slots and pool is None:
-        run, sandboxing = await settle(run, wire)
+    if prepared.slots and access is not None:
+        run, sandboxing = await settle(run, access.wire)
     run = await _reusing(run, releases, tools) if pool is None else run
     prepared = run.prepared
     user_model = await stack.enter_async_context(open_user_model(prepared.user_model))
@@ -241,10 +237,8 @@ async def set_up(
         opening_slots = pool.open(run, versions=releases, group=nodes, stack=stack, user_model=user_model)
         config, slots = await opening_slots
         run = await _reusing(run.settled(config), releases, tools)  # the nodes say which sandbox there is
-    elif prepared.slots:
-        slots = await make_slots(
-            run, sandboxing, folders.work, machine, scripted=scripted, scripts=scripts, wire=wire, user_model=user_model
-        )
+    elif prepared.slots and access is not None:
+        slots = await make_slots(run, sandboxing, folders.work, machine, access, user_model=user_model)
     first: Record
     if resumption is None:
         first = await _begin(run, releases=releases, agents=[slot.agent_id for slot in slots], tools=tools)

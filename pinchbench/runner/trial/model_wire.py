@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.config.run_config import RunConfig
+    from pinchbench.llm.demo.script import ScriptedTurn
+    from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.trial import TrialEvents, TrialKey
     from pinchbench.openclaw.homes.credentials import Json
 
@@ -68,6 +70,15 @@ def past_proxies(env: Mapping[str, str]) -> dict[str, str]:
         return dict(env)
     without = next((env[name] for name in reversed(NO_PROXIES) if env.get(name)), "")
     return {**env, **dict.fromkeys(NO_PROXIES, f"{without},{LOOPBACK}".lstrip(","))}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelAccess:
+    """What answers the agents of a run on this machine, unless they ask their model themselves."""
+
+    wire: ModelWire | None = None  # passes their requests on, and records them
+    scripted: ScriptedModel | None = None  # plays `scripts`, by task id, instead of a model
+    scripts: Mapping[str, tuple[ScriptedTurn, ...]] = field(default_factory=dict)
 
 
 class ModelWire:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.llm.demo.script import ScriptedTurn
-    from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.llm.openai_api import Endpoint
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.task import Task
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.results.node_times import Hardware
     from pinchbench.runner.run_context import RunContext
-    from pinchbench.runner.trial.model_wire import ModelWire
+    from pinchbench.runner.trial.model_wire import ModelAccess
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,9 +73,7 @@ class LocalSlot(Slot):
     agent: OpenClawAgent
     work: Path  # workspaces are below it
     context: RunContext
-    wire: ModelWire | None
-    scripted: ScriptedModel | None  # plays `scripts`, by task id, instead of a model
-    scripts: Mapping[str, tuple[ScriptedTurn, ...]]
+    access: ModelAccess
     check_sandbox: CheckSandbox | None = None  # where set-up scripts run
     user_model: Endpoint | None = None  # plays simulated users, if no script and no record does
     browser: Path | None = None  # the program of one, if there is any
@@ -95,8 +91,8 @@ class LocalSlot(Slot):
             stop_signal=StopSignal(stop=stop, hurry=context.interrupt.hurry),
             events=events,
             redactor=context.redactor,
-            before_turn=partial(self._play, attempt.key) if self.scripted is not None else None,
-            wire=self.wire,
+            before_turn=partial(self._play, attempt.key) if self.access.scripted is not None else None,
+            wire=self.access.wire,
             allowed=tuple(path.removesuffix(":rw") for path in config.sandbox_allow),
             check_sandbox=self.check_sandbox,
             user=self._user_of(attempt.trial),
@@ -108,17 +104,18 @@ class LocalSlot(Slot):
         user = trial.task.simulated_user
         if user is None:
             return None
-        recording = self.wire.recording_of(trial.key) if self.wire is not None else None
+        wire = self.access.wire
+        recording = wire.recording_of(trial.key) if wire is not None else None
         if recording is not None:
             return RecordedUser(record=Evidence(folder=recording.parent).user, endpoint=self.user_model)
-        if self.scripted is not None:
-            script = self.scripts.get(trial.key.task_id, ())
+        if self.access.scripted is not None:
+            script = self.access.scripts.get(trial.key.task_id, ())
             return ScriptedUser(messages=tuple(turn.user for turn in script if turn.user))
         return ScriptedUser(messages=user.messages) if self.user_model is None else ModelUser(endpoint=self.user_model)
 
     async def _play(self, key: TrialKey, turn: int) -> None:
-        assert self.scripted is not None  # noqa: S101 - only called for scripted models
-        self.scripted.play(slot_name(self.number), self.scripts[key.task_id][turn])
+        assert self.access.scripted is not None  # noqa: S101 - only called for scripted models
+        self.access.scripted.play(slot_name(self.number), self.access.scripts[key.task_id][turn])
 
 
 def slot_name(slot: int) -> str:
