@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pinchbench.results.finished_run import Result
     from pinchbench.results.result_json import Aggregate, read_aggregate
     from pinchbench.runner.again.grade_again import regrade
-    from pinchbench.runner.again.resume_run import resume
+    from pinchbench.runner.again.rerun import resume
     from pinchbench.runner.run_benchmark import run_benchmark
     from pinchbench.runner.setup.make_homes import open_agent
     from pinchbench.suite.loading import load_suite
@@ -58,7 +58,7 @@ _HOMES = {
     "pinchbench.runner.run_benchmark": ("run_benchmark",),
     "pinchbench.results.finished_run": ("Result",),
     "pinchbench.runner.again.grade_again": ("regrade",),
-    "pinchbench.runner.again.resume_run": ("resume",),
+    "pinchbench.runner.again.rerun": ("resume",),
     "pinchbench.runner.setup.make_homes": ("open_agent",),
     "pinchbench.files.user_data": ("bundled_tasks_dir",),
     "pinchbench.suite.loading": ("load_suite",),

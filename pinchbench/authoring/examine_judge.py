@@ -33,9 +33,8 @@ from pinchbench.results.judge_certificate import (
 )
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.runner.run_folders import HOMES
-from pinchbench.runner.setup.judging import open_judge
+from pinchbench.runner.setup.judging import open_judges
 from pinchbench.runner.setup.sandboxing import check_sandbox
-from pinchbench.runner.setup.this_machine import identified, read_machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -221,12 +220,9 @@ async def _examine(
 ) -> None:
     needs = await to_thread.run_sync(partial(examine_tasks, [one.task for one in works], in_openclaw=False))
     sandbox = await to_thread.run_sync(check_sandbox)
-    machine = None
-    if config.is_openclaw:
-        machine = await identified(await to_thread.run_sync(read_machine, openclaw))
     homes = folder / HOMES
     async with (
-        open_judge(config, machine=machine, folder=homes / "judge", run_id=folder.name) as judge,
+        open_judges(config, folder=homes / "judge", run_id=folder.name, openclaw=openclaw) as [judge],
         create_task_group() as group,
     ):
         about.update(judge.about)

@@ -52,7 +52,7 @@ def resume(
     from pinchbench.cli.running import carry_out
     from pinchbench.config.rerun_configs import ResumeConfig
     from pinchbench.experiment.experiment_record import find_experiment
-    from pinchbench.runner.again.resume_run import resume as go_on
+    from pinchbench.runner.again.rerun import resume as go_on
 
     gate = take_gate(options, output_dir)
     judge = take_judge(options)
@@ -122,7 +122,7 @@ def replay(
     from pinchbench.config.rerun_configs import ReplayConfig
     from pinchbench.config.run_config import ReplaySettings
     from pinchbench.config.served import run_at
-    from pinchbench.runner.again.replay_run import replay as play_again
+    from pinchbench.runner.again.rerun import replay as play_again
 
     judge = take_judge(options)
     if model is not None and base_url is None:

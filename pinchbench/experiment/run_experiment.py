@@ -29,7 +29,7 @@ from pinchbench.files.folders import folder_error, make_private, refuse_planted
 from pinchbench.model.ending import Stop
 from pinchbench.openclaw.command import model_slug
 from pinchbench.results.journal.journal import read_journal
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.plan.stored_run import stored_config
 from pinchbench.runner.plan.trial_plan import new_run_id

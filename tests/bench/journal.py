@@ -34,7 +34,7 @@ from pinchbench.config.run_config import RunConfig
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.paths import create_run, write_json
 from pinchbench.results.records import GradeGiven, Record, TrialFinished, decode, encode
-from pinchbench.runner.again import resume_run
+from pinchbench.runner.again import rerun
 from pinchbench.runner.plan.prepare import Prepared
 from pinchbench.runner.plan.trial_plan import plan_trials
 from pinchbench.runner.run_context import Redactor
@@ -98,7 +98,7 @@ class Bench:
         """All that `resume` does before it starts anything, the suite included."""
         with JournalWriter(self.files.journal, go_on=True) as writer:
             config = ResumeConfig(run=str(self.files.folder), output_dir=self.config.output_dir)
-            resume_run._prepare(config, self.files, writer)
+            rerun._prepare_rest(config, self.files, writer)
 
 
 def cpu_s(call: Callable[[], object]) -> float:

@@ -22,7 +22,7 @@ from anyio.streams.tls import TLSListener
 from pinchbench import RunConfig, run_benchmark
 from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.config.run_config import ReplaySettings
-from pinchbench.runner.again.replay_run import replay
+from pinchbench.runner.again.rerun import replay
 from pinchbench.wire.tunnel import Certificate
 from real_openclaw import TaskFile, write_suite
 from scripted_provider import Asked, reply, scripted_provider

@@ -10,7 +10,7 @@ from pinchbench.config.rerun_configs import ReplayConfig
 from pinchbench.openclaw.install import install
 from pinchbench.results.finished_run import Result
 from pinchbench.results.manifest import read_facts
-from pinchbench.runner.again.replay_run import replay
+from pinchbench.runner.again.rerun import replay
 from real_openclaw import TaskFile, UserHome, calls_of, run_config
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]

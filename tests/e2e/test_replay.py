@@ -11,7 +11,7 @@ from pinchbench.config.run_config import ReplaySettings
 from pinchbench.defaults import DivergencePolicy
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.finished_run import Result
-from pinchbench.runner.again.replay_run import replay
+from pinchbench.runner.again.rerun import replay
 from real_openclaw import TaskFile, calls_of, newest_release, run_config, write_suite
 
 pytestmark = [pytest.mark.real_openclaw, pytest.mark.long]

@@ -15,7 +15,7 @@ from pinchbench.model.facts import Integrity
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
-from pinchbench.runner.again.replay_run import replay
+from pinchbench.runner.again.rerun import replay
 from real_openclaw import Step, TaskFile, calls_of, newest_release, run_config
 from suite_packs import put
 

@@ -28,7 +28,7 @@ from pinchbench.process.leftovers import find_marked
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result, derive_result, read_run
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.again.replay_run import replay
+from pinchbench.runner.again.rerun import replay
 from real_openclaw import Step, TaskFile, UserHome, calls_of, make_home, older_release_is_long, run_config, write_suite
 from site_server import serving
 from suite_packs import put

@@ -14,7 +14,7 @@ from pinchbench.config.run_config import ReplaySettings
 from pinchbench.model.facts import UserEnd
 from pinchbench.openclaw.command import OpenClaw
 from pinchbench.results.finished_run import Result
-from pinchbench.runner.again.replay_run import replay
+from pinchbench.runner.again.rerun import replay
 from real_openclaw import UserHome, newest_release, run_config
 from suite_packs import put
 

@@ -12,7 +12,7 @@ from pinchbench.openclaw.command import OpenClaw
 from pinchbench.openclaw.trial_clock import find_libfaketime
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.finished_run import Result
-from pinchbench.runner.again.replay_run import replay
+from pinchbench.runner.again.rerun import replay
 from real_openclaw import UserHome, newest_release, run_config
 from suite_packs import put
 

@@ -69,7 +69,7 @@ MUTANTS = (
         "a promised retry is forgotten by resume",
         "return not (self.retries or self.is_requeued) and any(",
         "return not self.is_requeued and any(",
-        ("results/test_run_state", "runner/again/test_resume_run"),
+        ("results/test_run_state", "runner/again/test_rerun"),
     ),
     Mutant(
         "an attempt's number is used twice",
@@ -87,7 +87,7 @@ MUTANTS = (
         "a run is resumed with another version of a task, silently",
         "elif now[task_id].digest != task.digest:",
         "elif now[task_id].digest == task.digest:",
-        ("runner/plan/test_stored_run", "runner/again/test_resume_run"),
+        ("runner/plan/test_stored_run", "runner/again/test_rerun"),
     ),
     Mutant(
         "a hybrid task without its judge gets the check's part as its score",

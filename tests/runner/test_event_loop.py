@@ -22,7 +22,7 @@ from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.rerun_configs import ResumeConfig
 from pinchbench.files.folders import make_private
 from pinchbench.model.task import GradingType
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from sampling import sampled
 

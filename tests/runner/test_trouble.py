@@ -17,7 +17,7 @@ from pinchbench.model.ending import Reason, Stop
 from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.results.records import PaceSet, RunFinished, TrialFinished
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from processes import living
 

@@ -48,36 +48,27 @@ async def open_judges(
     async with AsyncExitStack() as stack:
         judges = []
         for number, one in enumerate(config.each if config is not None else (), start=1):
-            own = folder if number == 1 else folder / f"judges-{number}"
-            opening = open_judge(one, machine=machine, folder=own, run_id=run_id)
-            judges.append(await stack.enter_async_context(opening))
-        yield tuple(judges)
-
-
-@asynccontextmanager
-async def open_judge(
-    config: JudgeConfig, *, machine: Machine | None, folder: Path, run_id: str
-) -> AsyncGenerator[Judge]:
-    """One judge, as `open_judges` opens each."""
-    async with AsyncExitStack() as stack:
-        endpoint: Endpoint
-        if config.is_openclaw:
-            assert machine is not None  # noqa: S101 - who asks for such a judge has looked for it
-            homes = await make_judge_homes(config, machine, folder)
-            agents = [OpenClawAgent(home=home) for home in homes]
-            endpoint = OpenClawJudge(
-                agents, folder, model=config.model_id, base_url=config.base_url, marker=f"{run_id}/judge"
+            endpoint: Endpoint
+            if one.is_openclaw:
+                assert machine is not None  # noqa: S101 - read above
+                own = folder if number == 1 else folder / f"judges-{number}"
+                homes = await make_judge_homes(one, machine, own)
+                agents = [OpenClawAgent(home=home) for home in homes]
+                endpoint = OpenClawJudge(
+                    agents, own, model=one.model_id, base_url=one.base_url, marker=f"{run_id}/judge"
+                )
+            else:
+                endpoint = await stack.enter_async_context(_open(one))
+            certificate = await to_thread.run_sync(read_certificate, endpoint.describe(), PROMPT_VERSION)
+            judge = Judge(
+                endpoint,
+                votes=one.votes,
+                concurrency=one.concurrency,
+                cache=JudgeCache(cache_dir() / JUDGE_CACHE) if one.cache else None,
+                certificate=certificate.told if certificate is not None else "",
             )
-        else:
-            endpoint = await stack.enter_async_context(_open(config))
-        certificate = await to_thread.run_sync(read_certificate, endpoint.describe(), PROMPT_VERSION)
-        yield Judge(
-            endpoint,
-            votes=config.votes,
-            concurrency=config.concurrency,
-            cache=JudgeCache(cache_dir() / JUDGE_CACHE) if config.cache else None,
-            certificate=certificate.told if certificate is not None else "",
-        )
+            judges.append(judge)
+        yield tuple(judges)
 
 
 @asynccontextmanager

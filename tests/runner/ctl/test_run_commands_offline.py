@@ -11,7 +11,7 @@ from pinchbench.results.finished_run import Result
 from pinchbench.results.paths import RunFiles, runs_of
 from pinchbench.results.result_json import read_aggregate
 from pinchbench.results.verification import State, check_run
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.ctl.commands import Budget, Note, Requeue, Skip, Status
 from pinchbench.runner.ctl.run_commands import carry_out_offline
 from pinchbench.runner.run_benchmark import run_benchmark

@@ -20,7 +20,7 @@ from pinchbench.results.finished_run import read_run
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import TrialFinished
 from pinchbench.runner.again.grade_again import regrade
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.plan.check_additions import addition_digests, check_additions, with_workspace_files
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark

@@ -28,7 +28,7 @@ from pinchbench.report.terminal.summary import print_summary
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import find_run
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.plan.prepare import SERVERS_REFUSED, prepare, split_unmet
 from pinchbench.runner.plan.prerequisites import examine_tasks, find_browser
 from pinchbench.runner.run_benchmark import run_benchmark

@@ -32,7 +32,7 @@ from pinchbench.results.paths import RunFiles
 from pinchbench.results.records import RunResumed
 from pinchbench.results.run_list import past_runs
 from pinchbench.results.verification import State, check_run
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.setup.set_up import planned_reuse

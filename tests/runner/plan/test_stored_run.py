@@ -30,7 +30,7 @@ from pinchbench.results.manifest import RunFacts, TaskFacts
 from pinchbench.results.paths import RunFiles
 from pinchbench.results.run_list import past_runs
 from pinchbench.runner.again.grade_again import regrade
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.plan.stored_run import (
     load_suite_again,
     require,

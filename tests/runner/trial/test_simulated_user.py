@@ -25,7 +25,7 @@ from pinchbench.model.task import SimulatedUser
 from pinchbench.report.html.report_page import write_report
 from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.trial.simulated_user import (

@@ -25,7 +25,7 @@ from pinchbench.results.finished_run import Result
 from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.records import GradeGiven, Record, RunFinished, RunResumed, TrialFinished
 from pinchbench.runner.again.grade_again import regrade
-from pinchbench.runner.again.resume_run import resume
+from pinchbench.runner.again.rerun import resume
 from pinchbench.runner.run_benchmark import run_benchmark
 from pinchbench.runner.run_folders import HOMES, OWNER, owned_homes, sweep_homes
 
