@@ -179,11 +179,7 @@ async def _receive_inputs(inbox: MemoryObjectReceiveStream[ToNode], folder: Path
 
 
 async def _serve_slots(
-    begin: messages.Begin,
-    prepared: Prepared,
-    work: Path,
-    inbox: MemoryObjectReceiveStream[ToNode],
-    outbox: Outbox,
+    begin: messages.Begin, prepared: Prepared, work: Path, inbox: MemoryObjectReceiveStream[ToNode], outbox: Outbox
 ) -> None:
     config = prepared.config
     await to_thread.run_sync(require_capacity, begin.slots)
