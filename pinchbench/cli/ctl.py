@@ -198,8 +198,8 @@ def _reply_to(command: Command, files: RunFiles) -> commands.Reply:
     Blocks. Raises CommandRefusedError, ResultsError.
     """
     from pinchbench.results.journal.journal import is_written
+    from pinchbench.runner.ctl.commands import send_command
     from pinchbench.runner.ctl.run_commands import carry_out_offline
-    from pinchbench.runner.ctl.socket import send_command
 
     if (reply := send_command(files.control_socket, command)) is not None:
         return reply

@@ -1,13 +1,25 @@
-"""Commands for a run and replies to them, as lines of JSON of bounded length (pure)."""
+"""Commands for a run: lines of JSON of bounded length, and the Unix socket on which a working run takes them."""
 
 from __future__ import annotations
 
-from typing import get_args
+import errno
+import os
+import socket
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, get_args
 
+import anyio
 import msgspec
+from anyio.abc import SocketListener, SocketStream
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.decoding import decode_json, json_decoder
-from pinchbench.errors import CommandRefusedError
+from pinchbench.errors import CommandRefusedError, ResultsError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Generator
+    from pathlib import Path
+
 
 MAX_LINE_BYTES = 64 * 1024  # of a command and of a reply: a note of the longest kind in bytes, and 64 running trials
 
@@ -106,3 +118,150 @@ def encode_line(value: Command | Reply) -> bytes:
 def decode_reply(line: bytes) -> Reply:
     """Decode a reply. Raises ValueError."""
     return decode_json(line, Reply)
+
+
+SOCKET_MODE = 0o600
+MAX_CLIENTS = 16  # at once; who comes beyond is turned away, so that the run keeps its file descriptors
+READ_LIMIT_S = 5.0  # for a line to arrive whole: a client has it ready when it connects
+SEND_LIMIT_S = 5.0  # for a reply to be taken, which nearly always fits into the socket's buffer
+ACCEPT_RETRY_S = 0.5  # when no connection can be accepted, as while file descriptors are short
+REMOVE_LIMIT_S = 5.0  # of the socket's file, on a disk that may be slow
+ANSWER_LIMIT_S = 120.0  # of a client: a trial that is stopped takes up to 20 s, and a disk that syncs may be slow
+PATH_LIMIT_BYTES = 100  # of a socket's address: 104 on macOS, 108 on Linux, with its final NUL
+
+
+@contextmanager
+def short_path(path: Path) -> Generator[str]:
+    """Yield a path of the same file that is short enough for a socket's address. Blocks briefly. Raises OSError."""
+    if len(os.fsencode(path)) <= PATH_LIMIT_BYTES:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+async def serve_commands(
+    path: Path, carry_out: Callable[[Command], Awaitable[Reply]], tell: Callable[[str], None]
+) -> None:
+    """Take commands until cancelled; `carry_out` may raise CommandRefusedError. The socket is removed at the end.
+
+    Nothing that a client does, or does not do, holds up the run or ends it. Where no socket can be made, `tell` gets a
+    sentence and the call returns.
+    """
+    try:
+        with anyio.CancelScope(shield=True):  # a cancellation in between would leave an open socket behind
+            listener = await SocketListener.from_socket(await anyio.to_thread.run_sync(_listen, path))
+    except OSError as error:
+        tell(f"This run takes no commands of `ctl`: {path} can't be made ({error.strerror or error}).")
+        return
+    try:
+        async with listener:
+            await _accept(listener, carry_out, tell)
+    finally:
+        with anyio.move_on_after(REMOVE_LIMIT_S, shield=True):
+            await anyio.to_thread.run_sync(_remove, path, abandon_on_cancel=True)
+
+
+def _listen(path: Path) -> socket.socket:
+    """Return a socket that listens at a path, for this user alone. Blocks. Raises OSError.
+
+    It has its name only when it listens and has its mode, and takes the place of what a killed runner has left.
+    """
+    fresh = path.with_name(f"{path.name}.new")
+    _remove(fresh)
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        with short_path(fresh) as short:
+            listener.bind(short)
+        fresh.chmod(SOCKET_MODE)
+        listener.setblocking(False)
+        listener.listen()
+        fresh.rename(path)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
+async def _accept(
+    listener: SocketListener, carry_out: Callable[[Command], Awaitable[Reply]], tell: Callable[[str], None]
+) -> None:
+    clients = 0
+
+    async def serve(stream: SocketStream) -> None:
+        nonlocal clients
+        clients += 1
+        try:
+            await _serve(stream, carry_out)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+            pass  # the client has gone; what it asked for is done
+        except Exception as error:  # noqa: BLE001 - a bug here must not end a run that works
+            tell(f"A command of `ctl` has failed: {error!r}.")
+        finally:
+            clients -= 1
+            await anyio.aclose_forcefully(stream)
+
+    async with anyio.create_task_group() as group:
+        while True:
+            try:
+                stream = await listener.accept()
+            except OSError:
+                await anyio.sleep(ACCEPT_RETRY_S)
+                continue
+            if clients >= MAX_CLIENTS:
+                await anyio.aclose_forcefully(stream)
+            else:
+                group.start_soon(serve, stream)
+
+
+async def _serve(stream: SocketStream, carry_out: Callable[[Command], Awaitable[Reply]]) -> None:
+    reply = Reply(ok=False, text=f"No command came within {READ_LIMIT_S:.0f} s.")
+    try:
+        with anyio.move_on_after(READ_LIMIT_S) as reading:
+            line = await BufferedByteReceiveStream(stream).receive_until(b"\n", MAX_LINE_BYTES)
+        if not reading.cancelled_caught:
+            reply = await carry_out(decode_command(line))
+    except CommandRefusedError as error:
+        reply = Reply(ok=False, text=str(error))
+    except anyio.DelimiterNotFound:
+        reply = Reply(ok=False, text=f"A command is a line of at most {MAX_LINE_BYTES} bytes.")
+    except anyio.IncompleteRead:
+        reply = Reply(ok=False, text="The line ended before its newline.")
+    with anyio.move_on_after(SEND_LIMIT_S):
+        await stream.send(encode_line(reply))
+
+
+def send_command(path: Path, command: Command) -> Reply | None:
+    """Send a command to the runner that listens at a socket, and return its reply; None if nobody listens. Blocks.
+
+    Raises ResultsError if the runner does not reply, or if the socket can't be reached.
+    """
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(ANSWER_LIMIT_S)
+        try:
+            with short_path(path) as short:
+                client.connect(short)
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
+            return None
+        except OSError as error:
+            raise ResultsError(f"{path} can't be reached: {error.strerror or error}.") from error
+        try:
+            client.sendall(encode_line(command))
+            with client.makefile("rb") as replies:
+                line = replies.readline(MAX_LINE_BYTES)
+            if not line.endswith(b"\n"):
+                raise OSError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))  # noqa: TRY301
+            return decode_reply(line)
+        except (OSError, ValueError) as error:
+            raise ResultsError(
+                f"The run has not answered ({error}): it has ended, or has too many other clients. Whether it has done"
+                f" what was asked is in its journal, in {path.parent}."
+            ) from error

@@ -19,9 +19,8 @@ from pinchbench.results.journal.journal import JournalWriter, read_journal
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.records import Control, NoteAdded, Record, TrialFinished, TrialRequeued, TrialStopped
 from pinchbench.results.run_state import RunState
-from pinchbench.runner.ctl.commands import Command, Reply, Status
+from pinchbench.runner.ctl.commands import Command, Reply, Status, serve_commands
 from pinchbench.runner.ctl.decide import RunView, decide, said
-from pinchbench.runner.ctl.socket import serve_commands
 from pinchbench.runner.run_context import Redactor, RunContext
 from pinchbench.runner.scheduling.meter import COST, TOKENS
 

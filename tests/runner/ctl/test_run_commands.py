@@ -30,8 +30,8 @@ from pinchbench.runner.ctl.commands import (
     Skip,
     Status,
     StopTrial,
+    send_command,
 )
-from pinchbench.runner.ctl.socket import send_command
 from pinchbench.runner.run_benchmark import run_benchmark
 
 pytestmark = pytest.mark.usefixtures("checks_in_process")
