@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tarfile
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,27 +33,10 @@ REPLAYED = "replayed"
 MAX_BYTES = 1024 * 1024 * 1024  # of all files: those of the bundled suite, which is not sent, are 6 MB
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Inputs:
-    """What a node does not have: `folders` are those of the suites that are not the bundled one, forms among them.
-
-    `keys` are the trials whose recordings are needed.
-    """
-
-    config: RunConfig
-    folders: Sequence[Path]
-    keys: Collection[TrialKey]
-
-    def __bool__(self) -> bool:
-        """Whether there is anything to send."""
-        config = self.config
-        return bool(self.folders or config.skills or config.workspace_files or config.replay)
-
-
-def inputs_of(prepared: Prepared) -> Inputs:
-    """Return what the nodes need for a run."""
-    keys = {attempt.key for attempt in prepared.attempts}
-    return Inputs(config=prepared.config, folders=_folders(prepared.suite), keys=keys)
+def needs_inputs(prepared: Prepared) -> bool:
+    """Return whether the nodes need files for a run: those of suites other than the bundled one, forms among them."""
+    config = prepared.config
+    return bool(_folders(prepared.suite) or config.skills or config.workspace_files or config.replay)
 
 
 def suites_of(suite: Suite) -> tuple[SentSuite, ...]:
@@ -69,13 +52,13 @@ def _folders(suite: Suite) -> list[Path]:
     return [part.root for part in suite.parts or (suite,) if part.root != bundled_tasks_dir()]
 
 
-def pack_inputs(inputs: Inputs, archive: Path) -> None:
+def pack_inputs(prepared: Prepared, archive: Path) -> None:
     """Write an archive, with what links lead to in place of them. Blocks.
 
     Of a suite's own folder, hidden files and folders, such as `.git`, are left out.
     Raises ClusterError if it is too large or can't be read.
     """
-    config, total = inputs.config, 0
+    config, total = prepared.config, 0
 
     def counted(entry: tarfile.TarInfo) -> tarfile.TarInfo | None:
         nonlocal total
@@ -88,14 +71,14 @@ def pack_inputs(inputs: Inputs, archive: Path) -> None:
 
     try:
         with tarfile.open(archive, "w:gz", compresslevel=1, dereference=True) as tar:
-            for number, folder in enumerate(inputs.folders):
+            for number, folder in enumerate(_folders(prepared.suite)):
                 _add_suite(tar, folder.resolve(), f"{SUITES}/{number}", counted)
             if config.skills is not None:
                 tar.add(config.skills, SKILLS, filter=counted)
             for number, (_, source) in enumerate(sorted(config.workspace_files.items())):
                 tar.add(source, f"{FILES}/{number}", filter=counted)
             if config.replay is not None:
-                _add_recordings(tar, Path(config.replay.folder), inputs.keys)
+                _add_recordings(tar, Path(config.replay.folder), {one.key for one in prepared.attempts})
     except OSError as error:
         raise ClusterError(f"The files of the run can't be sent to the nodes: {error}.") from error
 

@@ -16,15 +16,15 @@ import anyio
 from anyio import CapacityLimiter, Event, create_task_group, current_time, move_on_after, to_thread
 
 from pinchbench.cluster.admission import check_alike, check_program, common_network, common_served, settle
-from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
+from pinchbench.cluster.inputs import needs_inputs, pack_inputs, suites_of
 from pinchbench.cluster.messages import Begin, Cluster, NodeInfo, NodeLink, NodeLostError, name_nodes
 from pinchbench.cluster.node_client import LOST, NodeClient
 from pinchbench.defaults import MAX_MACHINE_SLOTS, SuiteFormat
 from pinchbench.errors import ClusterError, ConfigError, NodeUnavailableError
 from pinchbench.model.ending import Reason
-from pinchbench.model.outcome import Outcome
 from pinchbench.process.capacity import GIB
 from pinchbench.runner.setup.set_up import plain_config
+from pinchbench.runner.trial.attempt import outcome_of
 from pinchbench.runner.trial.slot import Slot
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from pinchbench.config.run_config import RunConfig
     from pinchbench.llm.openai_api import Endpoint
+    from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import Attempt, TrialEvents
     from pinchbench.runner.run_context import RunContext
 
@@ -86,17 +87,9 @@ class RemoteSlot(Slot):
     async def run(self, attempt: Attempt, events: TrialEvents, done: Callable[[Outcome], None], *, stop: Event) -> None:
         """Make one attempt at a trial, as `Slot.run` says."""
         name, files = self.node.info.name, self.node.files
-        outcome = Outcome(
-            key=attempt.key,
-            reason=Reason.INTERRUPTED,
-            digest=attempt.trial.task.digest,
-            attempt=attempt.number,
-            started_at=time.time(),
-            timeout_s=attempt.trial.timeout_s,
-            agent_id=self.agent_id,
-            evidence=str(files.trial(attempt.key, attempt.number).relative_to(files.folder)),
-            note="cancelled",
-        )
+        evidence = files.trial(attempt.key, attempt.number).relative_to(files.folder)
+        facts = {"agent_id": self.agent_id, "evidence": str(evidence), "note": "cancelled"}
+        outcome = outcome_of(attempt, Reason.INTERRUPTED, **facts)
         self.places.used += 1
         try:
             outcome = await self.node.make(self.on_node, attempt, events, stop=stop)
@@ -173,9 +166,9 @@ class ClusterPool:
         started = await self._start_programs(run)
         run.observer.set_up(f"setting up slots on {len(started)} nodes")
         inputs = None
-        if needed := inputs_of(run.prepared):
+        if needs_inputs(run.prepared):
             inputs = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inputs-"))) / "inputs.tar.gz"
-            await to_thread.run_sync(pack_inputs, needed, inputs)
+            await to_thread.run_sync(pack_inputs, run.prepared, inputs)
         self._plan = _Plan(
             run=run, config=config, inputs=inputs, versions=versions, group=group, stack=stack, user_model=user_model
         )

@@ -14,7 +14,7 @@ from anyio import CancelScope, create_memory_object_stream, create_task_group, c
 from pinchbench.events import RunBegan
 from pinchbench.grading.checks import GradeJob
 from pinchbench.grading.grader import Grader
-from pinchbench.model.ending import Stop
+from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.usage import Usage
 from pinchbench.results.records import GradeGiven, Record, RunFinished, RunPaused, TrialFinished
 from pinchbench.results.run_state import RunState
@@ -29,7 +29,7 @@ from pinchbench.runner.scheduling.queue import AttemptQueue
 from pinchbench.runner.scheduling.rate_limit import RateLimit
 from pinchbench.runner.setup.set_up import Ready, timezone_name
 from pinchbench.runner.stream_ends import grade_trials, hand_over, worker_count, write
-from pinchbench.runner.trial.attempt import outcome_not_begun
+from pinchbench.runner.trial.attempt import outcome_of
 from pinchbench.runner.worker import Worker, grade_job
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ class RunParts:
             if grade is not None:
                 self.records.send_nowait(GradeGiven(grade=grade))
         for attempt, sentence in prepared.unmet:
-            outcome = outcome_not_begun(attempt, sentence, at=time.time())
+            at = time.time()
+            outcome = outcome_of(attempt, Reason.PREREQUISITE_MISSING, started_at=at, ended_at=at, note=sentence)
             self.records.send_nowait(TrialFinished(outcome=outcome))
 
     def record_end(self) -> None:

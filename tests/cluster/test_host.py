@@ -15,7 +15,7 @@ from fake_judge import Answer, fake_judge
 from fakes import fake_openclaw, make_suite, run_config
 from pinchbench.cluster import host
 from pinchbench.cluster.host import NodeHost, read_hardware
-from pinchbench.cluster.inputs import inputs_of, pack_inputs, suites_of
+from pinchbench.cluster.inputs import pack_inputs, suites_of
 from pinchbench.cluster.messages import (
     Begin,
     End,
@@ -98,7 +98,7 @@ async def send(caller: Caller, folder: Path, message: Begin, suite: Suite | None
     """Send the first message, and the files of the run below a folder."""
     prepared = prepare(run_config(folder, folder / "bin" / "openclaw", {}))
     archive = folder / "inputs.tar.gz"
-    pack_inputs(inputs_of(replace(prepared, suite=suite or prepared.suite)), archive)
+    pack_inputs(replace(prepared, suite=suite or prepared.suite), archive)
     for one in (message, InputPart(data=archive.read_bytes()), InputPart(data=b"")):
         await caller.host.send(frame(one))
 

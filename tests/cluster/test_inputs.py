@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from core_pack import write_clawbench_core
-from fakes import make_suite
+from fakes import attempts, make_suite
 from past_runs import Made, PlannedRun, write_run
-from pinchbench.cluster.inputs import Inputs, inputs_of, pack_inputs, places_in, suites_of, unpack_inputs
+from pinchbench.cluster.inputs import needs_inputs, pack_inputs, places_in, suites_of, unpack_inputs
 from pinchbench.config.run_config import ReplaySettings, RunConfig
 from pinchbench.defaults import SuiteFormat
 from pinchbench.files.user_data import bundled_tasks_dir, packs_dir
+from pinchbench.model.task import Suite
 from pinchbench.runner.plan.check_additions import addition_digests
 from pinchbench.runner.plan.prepare import Prepared, prepare, prepare_named
 from pinchbench.runner.plan.stored_run import recordings_of
@@ -25,16 +26,16 @@ def config_of(folder: Path, suite: Path | None) -> RunConfig:
     return RunConfig(model="mock/m1", tasks_dir=suite, output_dir=folder / "results", preflight=False)
 
 
-def sent(inputs: Inputs, folder: Path) -> RunConfig:
-    """Return the options as a node has them that gets these files."""
-    assert inputs
-    pack_inputs(inputs, folder / "inputs.tar.gz")
-    return unpack_inputs(folder / "inputs.tar.gz", folder / "there", inputs.config)
+def sent(prepared: Prepared, folder: Path) -> RunConfig:
+    """Return the options as a node has them that gets the files of a run."""
+    assert needs_inputs(prepared)
+    pack_inputs(prepared, folder / "inputs.tar.gz")
+    return unpack_inputs(folder / "inputs.tar.gz", folder / "there", prepared.config)
 
 
 def planned_there(prepared: Prepared, folder: Path) -> Prepared:
     """Return a run as it is on a node that gets its files; its digests are those of this machine."""
-    config = sent(inputs_of(prepared), folder)
+    config = sent(prepared, folder)
     told = places_in(folder / "there", suites_of(prepared.suite))
     there = prepare_named(config, told, {trial.key.task_id for trial in prepared.trials})
     assert [trial.task.digest for trial in there.trials] == [trial.task.digest for trial in prepared.trials]
@@ -111,7 +112,7 @@ def test_what_the_options_add_is_the_same_on_a_node(tmp_path: Path) -> None:
         skills=tmp_path / "skills",
         workspace_files={".": str(tmp_path / "notes"), "bin/run.sh": str(tmp_path / "run.sh")},
     )
-    there = sent(inputs_of(prepare(config)), tmp_path)
+    there = sent(prepare(config), tmp_path)
     assert addition_digests(there) == addition_digests(config)
     assert there.skills != config.skills
     assert Path(there.workspace_files["bin/run.sh"]).stat().st_mode & 0o111
@@ -126,7 +127,10 @@ def test_a_node_gets_the_recordings_of_the_trials_that_are_replayed(tmp_path: Pa
     config = replace(config_of(tmp_path, None), replay=ReplaySettings(folder=str(run.folder)))
     keys = sorted(recordings_of(str(run.folder)), key=str)
     assert len(keys) == 2
-    there = sent(Inputs(config=config, folders=(), keys=keys[:1]), tmp_path)
+    [attempt] = attempts(1)
+    first = replace(attempt, trial=replace(attempt.trial, key=keys[0]))
+    suite = Suite(root=bundled_tasks_dir(), tasks=())
+    there = sent(Prepared(config=config, suite=suite, trials=(), attempts=(first,)), tmp_path)
     assert there.replay is not None
     [(key, path)] = recordings_of(there.replay.folder).items()
     assert key == keys[0]

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from signal import SIGKILL
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from anyio import get_cancelled_exc_class, move_on_after, to_thread
@@ -112,18 +112,11 @@ async def run_attempt(attempt: Attempt, place: TrialPlace, done: Callable[[Outco
             done(replace(_awake(outcome), ended_at=time.time()))
 
 
-def outcome_not_begun(attempt: Attempt, sentence: str, *, at: float) -> Outcome:
-    """Return the outcome of an attempt that is not made because of a missing prerequisite, as `sentence` says."""
-    return Outcome(
-        key=attempt.key,
-        reason=Reason.PREREQUISITE_MISSING,
-        digest=attempt.trial.task.digest,
-        attempt=attempt.number,
-        started_at=at,
-        ended_at=at,
-        timeout_s=attempt.trial.timeout_s,
-        note=sentence,
-    )
+def outcome_of(attempt: Attempt, reason: Reason, **facts: Any) -> Outcome:  # noqa: ANN401 - the fields of Outcome
+    """Return an outcome of an attempt, which has begun now unless `facts` say otherwise."""
+    task, at = attempt.trial.task, time.time()
+    facts = {"started_at": at, "attempt": attempt.number, "timeout_s": attempt.trial.timeout_s, **facts}
+    return Outcome(key=attempt.key, reason=reason, digest=task.digest, **facts)
 
 
 def _of_ours(error: Exception, otherwise: Reason) -> Reason:
@@ -156,14 +149,10 @@ class _Making:
         self.seen_as = self.workspace if self.boxed is None else self.boxed.seen_workspace(self.workspace)
         self.evidence = Evidence(folder=place.files.trial(trial.key, attempt.number))
         self.marker = f"{place.run_id}/{trial.key}/{attempt.number}"
-        self.blank = Outcome(
-            key=trial.key,
-            reason=Reason.INTERRUPTED,
-            digest=trial.task.digest,
+        self.blank = outcome_of(
+            attempt,
+            Reason.INTERRUPTED,
             slot=place.slot,
-            attempt=attempt.number,
-            started_at=time.time(),
-            timeout_s=trial.timeout_s,
             agent_id=place.agent.home.agent_id,
             workspace=str(self.workspace),
             evidence=str(self.evidence.folder.relative_to(place.files.folder)),
