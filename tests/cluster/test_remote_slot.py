@@ -42,7 +42,6 @@ async def test_the_trials_of_a_lost_node_say_so_and_keep_what_they_are_known_to_
             link.lose()
         slot = RemoteSlot(number=1, on_node=1, agent_id="main", node=client, places=Places(most=2))
         assert slot.is_closed
-        assert slot.machine == "host1"
         assert (await made(client, run)).reason is Reason.NODE_LOST
     assert outcomes[0].reason is Reason.NODE_LOST
     assert outcomes[0].note == "the node host1 was lost: the link is down"
