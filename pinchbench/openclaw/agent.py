@@ -204,7 +204,7 @@ class OpenClawAgent:
                 continue
             if index == 0 or turn.new_session:
                 await _begin_session(run, base if index == 0 else f"{base}_{index + 1}")
-            left_s = run.timeout_s - progress.ran_s()
+            left_s = run.timeout_s - progress.ran_s
             spec = await run.of_turn(turn, progress.sessions[-1].id, left_s)
             if run.before_turn is not None:
                 await run.before_turn(index)
@@ -306,7 +306,7 @@ def _result(run: TaskExecution, exported: Export | OSError, full: str) -> TaskRe
         reason=reason,
         timed_out=last.reason is EndReason.TIMED_OUT,
         exit_code=last.exit_code,
-        execution_time_s=round(progress.ran_s(), 3),
+        execution_time_s=round(progress.ran_s, 3),
         workspace=run.workspace,
         evidence=run.files,
         session_ids=tuple(session.id for session in progress.sessions),

@@ -56,7 +56,7 @@ class Progress:
         refused: the number of rate-limited calls that earlier turns reported.
         reported_limits: the number of rate-limited calls that were reported to `events`.
         ends: how the processes of the finished turns ended.
-        ran: the working time of each finished turn, in seconds.
+        ran_s: how long the agent has worked in finished turns, in seconds.
         before: the facts of the current session's transcript before the running turn.
         answered_at: the event loop time of the running turn's final answer; None if there is none, or if more followed.
         lingered: whether the agent was stopped because it had answered but did not exit.
@@ -73,7 +73,7 @@ class Progress:
     refused: int = 0
     reported_limits: int = 0
     ends: list[ProcessEnd] = field(default_factory=list)
-    ran: list[float] = field(default_factory=list)
+    ran_s: float = 0.0
     sessions: list[Session] = field(default_factory=list)
     before: TranscriptFacts = TranscriptFacts()
     answered_at: float | None = None
@@ -196,12 +196,8 @@ class Progress:
         # the time in which a process did not exit after its answer is not working time
         waited = self.answered_at is not None and end.reason in (EndReason.STOPPED, EndReason.TIMED_OUT)
         ran_s = (self.answered_at or began) - began if waited else end.ran_s
-        self.ran.append(max(0.0, ran_s - held_s))
+        self.ran_s += max(0.0, ran_s - held_s)
         self.ends.append(end)
-
-    def ran_s(self) -> float:
-        """Return how long the agent has worked, in seconds."""
-        return sum(self.ran)
 
     def answered(self, facts: TranscriptFacts) -> bool:
         """Return whether the running turn, not an earlier one, ends with an answer."""

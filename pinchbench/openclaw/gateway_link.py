@@ -197,18 +197,13 @@ class GatewayLink:
         if 0 <= report.now <= LATEST_MS:
             self._take(report)
 
-    def _count(self, report: Report) -> None:
-        """Count what the report begins or ends."""
-        if (step := BUSY.get(report.kind)) is None:
-            return
-        what, change = step
-        key = what, report.job or (report.id if what == "message" else report.session)
-        self._busy[key] = max(0, self._busy[key] + change)
+    def _take(self, report: Report) -> None:
+        if (step := BUSY.get(report.kind)) is not None:
+            what, change = step
+            key = what, report.job or (report.id if what == "message" else report.session)
+            self._busy[key] = max(0, self._busy[key] + change)
         if report.kind == "run_ends":  # also of a call that was aborted
             self._busy["call", report.session] = 0
-
-    def _take(self, report: Report) -> None:
-        self._count(report)
         self._watch(report)
         match report.kind:
             case "ready":

@@ -21,7 +21,7 @@ from pinchbench.process.spec import EndReason, StopSignal
 from pinchbench.process.supervise import supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from anyio.abc import TaskStatus
@@ -50,15 +50,12 @@ class ChatLog:
     is_full: bool = False
     _bytes: int = 0
 
-    def add(self, at: float, sender: str, to: str, text: str, media: Sequence[str] = ()) -> None:
-        """Append a message that was sent at the simulated time `at`; nothing more, once there is too much."""
-        self._write({"at": as_iso(at), "from": sender, "to": to, "text": text, "media": list(media)})
+    def add(self, at: float, sender: str, to: str, text: str, media: Sequence[str] = (), **damaged: bool) -> None:
+        """Append a message that was sent at the simulated time `at`; nothing more, once there is too much.
 
-    def add_damaged(self, at: float) -> None:
-        """Append that the agent may have sent something that can't be read."""
-        self._write({"at": as_iso(at), "from": ASSISTANT, "to": "", "text": "", "media": [], "damaged": True})
-
-    def _write(self, line: Mapping[str, object]) -> None:
+        One that the agent may have sent, and that can't be read, is `damaged`.
+        """
+        line = {"at": as_iso(at), "from": sender, "to": to, "text": text, "media": list(media), **damaged}
         data = json.dumps(line, ensure_ascii=False).encode() + b"\n"
         self._bytes += len(data)
         self.is_full = self._bytes > MAX_CHAT_BYTES
@@ -220,7 +217,7 @@ class _Watcher:
     def take(self, report: Report | None) -> None:
         """Take a report; None for one that can't be read."""
         if report is None:
-            self.chat.add_damaged(time.time())
+            self.chat.add(time.time(), ASSISTANT, "", "", damaged=True)
             return
         match report.kind:
             case "run_begins":

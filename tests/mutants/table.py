@@ -247,7 +247,7 @@ MUTANTS = (
     ),
     Mutant(
         "each follow-up turn has the whole time limit again",
-        "left_s = run.timeout_s - progress.ran_s()",
+        "left_s = run.timeout_s - progress.ran_s",
         "left_s = run.timeout_s",
         ("openclaw/test_agent",),
     ),
