@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 import ssl
-from abc import ABC, abstractmethod
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -36,8 +35,8 @@ CHUNK_START = re.compile(rb"\r\n([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
 CHUNK_START_BEGUN = re.compile(rb"\r(?:\n(?:[0-9A-Fa-f]{1,16}[ \t]*(?:;[^\r\n]*)?\r?)?)?")
 
 
-class ReplyBody(ABC):
-    """A body.
+class ReplyBody:
+    """A body: one that ends with its connection, unless a subclass finds its end.
 
     Attributes:
         is_complete: whether its end has arrived.
@@ -45,30 +44,22 @@ class ReplyBody(ABC):
         surplus_bytes: how many of the bytes that were fed came after its end.
     """
 
-    has_end = True
+    has_end = False
 
     def __init__(self) -> None:
         """Begin at the first byte after the head."""
         self.is_complete = False
         self.surplus_bytes = 0
 
-    @abstractmethod
     def feed(self, raw: bytes) -> bytes:
         """Take the next bytes that arrived; return the data in them. Raises ValueError if they are not of a body."""
-
-
-class UnboundedBody(ReplyBody):
-    """A body that ends with its connection."""
-
-    has_end = False
-
-    def feed(self, raw: bytes) -> bytes:
-        """Return the bytes."""
         return raw
 
 
 class SizedBody(ReplyBody):
     """A body whose size is known."""
+
+    has_end = True
 
     def __init__(self, size_bytes: int) -> None:
         """Take the size."""
@@ -87,6 +78,8 @@ class SizedBody(ReplyBody):
 
 class ChunkedBody(ReplyBody):
     """A body in chunks, with trailers after the last."""
+
+    has_end = True
 
     def __init__(self) -> None:
         """Begin before the first chunk, as if another had just ended."""
@@ -143,7 +136,7 @@ def body_of(method: bytes, response: h11.Response) -> ReplyBody:
         return ChunkedBody()
     if size := headers.get(b"content-length"):
         return SizedBody(int(size))
-    return UnboundedBody()
+    return ReplyBody()
 
 
 def chunked(data: bytes) -> bytes:

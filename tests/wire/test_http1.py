@@ -20,7 +20,6 @@ from pinchbench.wire.http1 import (
     NotReachedError,
     ReplyBody,
     SizedBody,
-    UnboundedBody,
     body_of,
 )
 from pinchbench.wire.request_route import Origin
@@ -150,7 +149,7 @@ def test_a_line_of_the_framing_has_a_limit(begun: bytes) -> None:
         (b"GET", 200, [(b"Content-Length", b"3")], SizedBody, False),
         (b"GET", 200, [(b"Content-Length", b"0")], SizedBody, True),
         (b"GET", 200, [(b"Transfer-Encoding", b"chunked")], ChunkedBody, False),
-        (b"GET", 200, [], UnboundedBody, False),
+        (b"GET", 200, [], ReplyBody, False),
         (b"HEAD", 200, [(b"Content-Length", b"3")], SizedBody, True),
         (b"GET", 204, [], SizedBody, True),
         (b"GET", 304, [(b"Transfer-Encoding", b"chunked")], SizedBody, True),
@@ -161,4 +160,4 @@ def test_a_head_says_how_its_body_ends(
 ) -> None:
     body = body_of(method, h11.Response(status_code=status, headers=headers))
     assert (type(body), body.is_complete) == (expected, is_complete)
-    assert body.has_end is (expected is not UnboundedBody)
+    assert body.has_end is (expected is not ReplyBody)
