@@ -309,10 +309,8 @@ def _manner(end: ProcessEnd, timeout_s: float) -> str:
     if code == -signal.SIGXCPU:
         return f"used more CPU time than {math.ceil(timeout_s) + 1} s, was ended (SIGXCPU)"
     if code is not None and code < 0:
-        try:
-            return f"was killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"was killed by signal {-code}"
+        names = {one.value: one.name for one in signal.Signals}
+        return f"was killed by {names.get(-code, f'signal {-code}')}"
     return f"ended with exit code {code}"
 
 

@@ -210,9 +210,9 @@ class Complaint:
     @property
     def is_lasting(self) -> bool:
         """Whether a refusal certainly applies to every question, not only to this one."""
-        if NO_CREDIT.search(self.whole) or ABOUT_THE_QUESTION.search(self.whole):
-            return NO_CREDIT.search(self.whole) is not None
-        return self.status in REFUSE_THE_ACCOUNT or httpx2.codes.is_redirect(self.status)
+        is_refused = self.status in REFUSE_THE_ACCOUNT or httpx2.codes.is_redirect(self.status)
+        is_of_all = is_refused and not ABOUT_THE_QUESTION.search(self.whole)
+        return is_of_all or NO_CREDIT.search(self.whole) is not None
 
     @property
     def may_be_lasting(self) -> bool:

@@ -135,24 +135,24 @@ def keep_replies(evidence: Evidence, question: Question, judgement: Judgement, s
     OSError if it can't be written.
     """
     grade = judgement.grade
+    votes = [
+        {
+            "model": mask(vote.model, secrets),
+            "total": vote.verdict.total if vote.verdict is not None else None,
+            "problem": mask(vote.problem, secrets),
+            "cached": vote.cached,
+            "replies": [writable(mask(reply[:REPLY_CHARS], secrets)) for reply in vote.replies],
+        }
+        for vote in judgement.votes
+    ]
     value = {
         "model": mask(grade.model, secrets),
         "prompt_version": grade.prompt_version,
         "mark": question.mark,
-        "votes": [_vote(vote, secrets) for vote in judgement.votes],
+        "votes": votes,
     }
     data = msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
     digest = hashlib.sha256(data).hexdigest()
     with replaced_file(evidence.judge_replies(digest), mode=0o600) as file:
         file.write(data)
     return digest
-
-
-def _vote(vote: Vote, secrets: Sequence[str]) -> dict[str, object]:
-    return {
-        "model": mask(vote.model, secrets),
-        "total": vote.verdict.total if vote.verdict is not None else None,
-        "problem": mask(vote.problem, secrets),
-        "cached": vote.cached,
-        "replies": [writable(mask(reply[:REPLY_CHARS], secrets)) for reply in vote.replies],
-    }

@@ -134,6 +134,8 @@ class AddedCache:
 
 
 PLACEHOLDER_KEY = "pinchbench-placeholder"
+JSON_COLUMNS = """SELECT t.name, c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c
+WHERE t.type = 'table' AND c.name IN ('store_json', 'value_json')"""
 
 
 async def make_template(
@@ -265,7 +267,7 @@ def _replace_placeholder(state: Path, logins: Json) -> bool:
     text = json.dumps({"version": 1, **logins})
     for path in sorted(state.rglob("*.sqlite")):
         with closing(sqlite3.connect(path)) as database:
-            for table, column in _json_columns(database):
+            for table, column in database.execute(JSON_COLUMNS).fetchall():
                 found = database.execute(
                     f'UPDATE "{table}" SET "{column}" = ? WHERE "{column}" LIKE ? AND "{column}" LIKE ?',  # noqa: S608
                     (text, f"%{PLACEHOLDER_KEY}%", '%"profiles"%'),
@@ -279,13 +281,3 @@ def _replace_placeholder(state: Path, logins: Json) -> bool:
         write_private(legacy, text)
         return True
     return False
-
-
-def _json_columns(database: sqlite3.Connection) -> list[tuple[str, str]]:
-    tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    return [
-        (table, row[1])
-        for table in tables
-        for row in database.execute(f'PRAGMA table_info("{table}")')
-        if row[1] in ("store_json", "value_json")
-    ]
