@@ -24,6 +24,7 @@ SESSION_ID = re.compile(r"\bsessionId=([^\s|]+)")
 # An automation's run is named by the key of its job alone, which all its runs share.
 SESSION_KEY = re.compile(r"\bsession=([^\s|]+)")
 INTERNAL = "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>"
+SILENT = "NO_REPLY"  # what OpenClaw's prompt lets a model say instead of nothing
 SENDING = ("message", "sessions_spawn")  # tools
 AUTOMATION = ":cron:"  # in the key of a session that an automation's run has for itself
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*+)"')  # in JSON
@@ -196,7 +197,7 @@ def _replaces(step: Step, empty: Step) -> bool:
     Such a request does not name its session.
     """
     message = empty.reply.message
-    is_empty = message is None or not (message.text.strip() or message.tool_calls)
+    is_empty = message is None or (message.text.strip() in ("", SILENT) and not message.tool_calls)
     same = (step.turn, step.brought, step.replayed) == (empty.turn, empty.brought, empty.replayed)
     return same and is_empty and step.replayed is not None
 

@@ -90,7 +90,7 @@ def test_the_request_for_a_final_answer_after_an_empty_one_belongs_to_the_sessio
     exchanges = [
         exchange(CHAT, asked(user(f"Go.\n\n{runtime('main')}")), called, number=1),
         exchange(CHAT, answered, said(""), number=2),
-        exchange(CHAT, final, said(" "), number=3),
+        exchange(CHAT, final, said("NO_REPLY"), number=3),
         exchange(CHAT, final, said("All done."), number=4),
         exchange(CHAT, recap, said("recap"), number=5),
     ]
