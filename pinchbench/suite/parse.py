@@ -15,7 +15,15 @@ from pinchbench.suite.check_code import check_problem
 from pinchbench.suite.markdown import SECTIONS, Document, read_document, read_head
 from pinchbench.suite.reading import CHECK_ALONE, PINCHBENCH, BrokenTaskError, FieldReader, number_of, yaml_root
 from pinchbench.suite.world_fields import NEEDS_GATEWAY, read_services, read_world
-from pinchbench.suite.yaml_nodes import KeyScope, misspelt, misspelt_keys, other_limits, setup_keys, unknown_of_a_file
+from pinchbench.suite.yaml_nodes import (
+    KeyScope,
+    grading_keys,
+    misspelt,
+    misspelt_keys,
+    other_limits,
+    setup_keys,
+    unknown_of_a_file,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -116,8 +124,7 @@ class _TaskReader:
         self._refuse_setup_sections()
         task_id = self._task_id()
         grading_type = self._grading_type()
-        if grading_type is not GradingType.AUTOMATED and "llm judge rubric" not in self._document.sections:
-            self._refuse_other_rubric()
+        self._refuse_other_grading(is_judged=grading_type is not GradingType.AUTOMATED)
         files, dest_lines = self._workspace_files()
         network = self._network()
         services, service_lines = self._services(has_network=network is True)
@@ -183,11 +190,12 @@ class _TaskReader:
             if key not in SECTIONS and has_script and [*setup_keys({section.title: section.text})]:
                 self._problem(section.line, f"`## {section.title[:80]}` {NO_SETUP}")
 
-    def _refuse_other_rubric(self) -> None:
-        """Report a rubric in the head, which no judge would get."""
-        for key, node in self._fields.items():
-            if "rubric" in key.lower() and (node.items or node.fields):
-                self._problem(node, f"`{key}` has no meaning here: write the rubric as `## LLM Judge Rubric`")
+    def _refuse_other_grading(self, *, is_judged: bool) -> None:
+        """Report what in the head states how to grade, which neither the check nor a judge would get."""
+        has_rubric = not is_judged or "llm judge rubric" in self._document.sections
+        for key in grading_keys(_values(self._head), has_rubric=has_rubric):
+            reason = "has no meaning here: grade in `## Automated Checks`, or by a `## LLM Judge Rubric`"
+            self._problem(self._head[key], f"`{key}` {reason}")
 
     def _refuse_setup(self, fields: Mapping[str, YamlNode], place: KeyScope) -> None:
         for key in setup_keys(_values(fields), place.value):

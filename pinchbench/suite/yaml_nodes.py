@@ -269,6 +269,8 @@ _PLACES = frozenset(
 _FOLDERS = frozenset({"dir", "directory", "folder", "template", "root"})
 _TURNS = frozenset({"turns", "messages", "conversation", "followups", "followupprompts", "followupmessages"})
 _LIMITS = frozenset({"timeout", "seconds", "minutes", "duration", "time"})
+_CHECKS = frozenset({"check", "checks", "checker", "grader", "graders", "verifier", "assertions"})
+_RUBRIC = frozenset({"rubric", "rubrics"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _OF_A_FILE = frozenset({"description", "comment", "note", "purpose", "type", "kind", "size", "name", "required"})
 
@@ -316,6 +318,15 @@ def other_limits(values: Mapping[str, object]) -> Iterator[str]:
         words = _words(key)
         is_limit = "timeout" in words or (words & {"max", "limit"} and words & _LIMITS)
         if key not in KeyScope.HEAD.value and is_limit and isinstance(value, int | float):
+            yield key
+
+
+def grading_keys(values: Mapping[str, object], *, has_rubric: bool) -> Iterator[str]:
+    """Yield keys with checks to grade by, and without a rubric elsewhere those with one."""
+    for key, value in values.items():
+        words, inner = _words(key), value if isinstance(value, list) else [value]
+        has_checks = words & _CHECKS and any(isinstance(one, dict) and one for one in inner)
+        if has_checks or (words & _RUBRIC and isinstance(value, dict | list) and value and not has_rubric):
             yield key
 
 

@@ -119,9 +119,14 @@ def test_a_section_whose_script_would_have_to_run_first_is_a_problem(title: str,
         assert parse(source).task_id == "task_x"
 
 
+def test_checks_in_the_head_are_a_problem_and_their_names_are_not() -> None:
+    [(line, said)] = problems(text("id: task_x\nchecks: [made, right]\noutcome_check: {unsafe_if: [made]}"))
+    assert (line, said.partition(":")[0]) == (4, "`outcome_check` has no meaning here")
+
+
 def test_a_rubric_in_the_head_is_a_problem_where_a_judge_would_get_no_other() -> None:
     head = "id: task_x\ngrading_type: hybrid\nrubric_version: '2'\nrubrics: [{content: It is there.}]"
-    said = "`rubrics` has no meaning here: write the rubric as `## LLM Judge Rubric`"
+    said = "`rubrics` has no meaning here: grade in `## Automated Checks`, or by a `## LLM Judge Rubric`"
     assert problems(text(head)) == [(5, said)]
     assert parse(text(head, f"{body()}\n## LLM Judge Rubric\n\nBe fair.\n")).llm_judge_rubric == "Be fair."
     assert parse(text(head.replace("hybrid", "automated"))).llm_judge_rubric is None
