@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, ScoreRule, Suite, TaskProblem
-from pinchbench.suite.fixtures import FixtureError, fixture_hash, relative_path
+from pinchbench.suite.fixtures import FixtureError, fixture_hash, refuse_unkept, relative_path
 from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, misspelt, read_yaml
 
 if TYPE_CHECKING:
@@ -166,14 +166,15 @@ class FieldReader:
     def digest(self, parts: Iterable[tuple[str, Path]], *, own: bytes = b"") -> str:
         """Return a SHA-256 over a task's own data, and files and folders with their names, in hexadecimal. Blocks.
 
-        What can't be hashed is a problem.
+        What can't be hashed is a problem, as is more than is kept of a workspace.
         """
-        total = hashlib.sha256(own)
-        for name, path in parts:
-            try:
+        total, named = hashlib.sha256(own), list(parts)
+        try:
+            refuse_unkept(path for _, path in named)
+            for name, path in named:
                 total.update((name.encode() + b"\0" if name else b"") + fixture_hash(path))
-            except FixtureError as error:
-                self.problem(1, str(error))
+        except FixtureError as error:
+            self.problem(1, str(error))
         return total.hexdigest()
 
     def mapping(self, node: YamlNode, what: str, *, known: Collection[str]) -> Mapping[str, YamlNode]:

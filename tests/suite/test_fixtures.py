@@ -1,5 +1,6 @@
 """How much a task can give."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from made_tasks import task_text
 from pinchbench.suite import fixtures
 from pinchbench.suite.fixtures import FixtureError, refuse_unkept
 from pinchbench.suite.loading import read_suite
+from suite_packs import write_claw_bench, write_harbor, write_wildclaw
 
 
 @pytest.mark.parametrize(
@@ -40,3 +42,14 @@ def test_a_task_whose_fixtures_are_not_kept_is_refused_at_load(tmp_path: Path) -
     (problem,) = read_suite(tmp_path).problems
     assert "big.bin is larger than the 256 MiB that are kept of a file" in problem.reason
     assert problem.line == 4
+
+
+@pytest.mark.parametrize("write", [write_claw_bench, write_harbor, write_wildclaw])
+def test_so_is_a_task_of_a_format_with_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], Path]
+) -> None:
+    folder = write(tmp_path)
+    assert read_suite(folder).problems == ()
+    monkeypatch.setattr(fixtures, "MAX_FILE_BYTES", 1)
+    assert all("larger than the 0 MiB" in problem.reason for problem in read_suite(folder).problems)
+    assert not read_suite(folder).suite.tasks

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
 from pinchbench.model.task import GradingType, ScoreRule, Task, WorkspaceFile
-from pinchbench.suite.fixtures import FixtureError, refuse_unkept, relative_path
+from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.formats.core_completion import programs_of, read_completion
 from pinchbench.suite.formats.core_world import read_services, read_turns
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
@@ -138,10 +138,6 @@ class _TaskReader:
         timeout_s = fields.whole(top, "timeout_seconds", DEFAULT_TIMEOUT_S, low=1, high=int(MAX_TIMEOUT_S))
         name, family = fields.text(top, "name"), fields.text(top, "family")
         tier = fields.text(top, "tier")
-        try:
-            refuse_unkept(packs)
-        except FixtureError as error:
-            fields.problem(1, str(error))
         own = hashlib.sha256(read_bounded(path)).digest()
         digest = fields.digest((("", pack.resolve()) for pack in packs), own=own)
         fields.refuse()

@@ -11,7 +11,7 @@ from pinchbench.defaults import CheckTotal, SuiteFormat
 from pinchbench.model.task import ScoreRule, Turn, WorkspaceFile
 from pinchbench.model.task_programs import ShownFile
 from pinchbench.suite.check_code import needed_modules
-from pinchbench.suite.fixtures import FixtureError, refuse_unkept, relative_path
+from pinchbench.suite.fixtures import relative_path
 from pinchbench.suite.formats.markdown_folder import is_template
 from pinchbench.suite.markdown import read_document
 from pinchbench.suite.parse import parse_task
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.task import LoadedSuite, Task
-    from pinchbench.suite.markdown import Document, Section
+    from pinchbench.suite.markdown import CodeFence, Document, Section
 
 RULE = ScoreRule(
     text="WildClawBench: the check's `overall_score` alone, or the mean of its numbers if it has none",
@@ -36,7 +36,6 @@ PREAMBLE = "Your workspace is the folder {workspace}. You have {limit:g} seconds
 _CATEGORY = re.compile(r"\d\d_\w+")
 _WORKSPACE_PATH = re.compile(r"^## +Workspace Path[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
 _HOME_FOLDER = re.compile(r"\bPath\.home\(\) */ *([\"'])(?P<name>\w[\w-]*)\1")
-_OPENAI = re.compile(r"^[ \t]*(?:import|from)[ \t]+openai\b", re.MULTILINE)
 _NOTHING = frozenset({"", "none", "n/a", "-", "[]", "无"})
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ITEM = re.compile(r"^[-*] +")
@@ -47,7 +46,10 @@ _NEEDS_CONTAINER = (
         re.compile(r"\bPath\.home\(|\bexpanduser\("),
         "its check looks into the agent's home, which is not kept as a whole",
     ),
-    (re.compile(r"OPENROUTER|JUDGE_MODEL"), "its check asks a judge of its own, whose key checks don't have"),
+    (
+        re.compile(r"OPENROUTER|JUDGE_MODEL|^\s*(?:import|from)\s+openai\b"),
+        "its check asks a judge of its own, whose key checks don't have",
+    ),
     (re.compile(r"localhost|127\.0\.0\.1|/audit\b"), "its check asks a service that has to outlive the agent"),
     (re.compile(r"\b(?:pip3?|apt|apt-get|npm)\s+install\b"), "its check installs packages, and has no network"),
 )
@@ -119,7 +121,9 @@ class _TaskReader:
             self._fields.problem(
                 1, f"its check looks into {', '.join(home_folders)} of the agent's home, where its skills are not"
             )
-        digest = self._digest(raw, (*exec_files, *gt), shown)
+        parts = [(one.dest, one.source) for one in (*exec_files, *gt) if one.source is not None]
+        parts += [(one.path, one.source) for one in shown]
+        digest = self._fields.digest(parts, own=hashlib.sha256(raw).digest())
         self._fields.refuse()
         prompt = f"{PREAMBLE.format(workspace=WORKSPACE, limit=task.timeout_s)}\n\n{task.prompt}"
         return replace(
@@ -151,21 +155,16 @@ class _TaskReader:
 
     def _examine_check(self, document: Document) -> None:
         """Report what in the check needs a container."""
-        section = document.sections.get("automated checks")
-        if section is None:
-            return
-        for fence in section.fences:
+        for fence in _check_fences(document):
             for number, line in enumerate(fence.text.split("\n"), start=fence.line + 1):
                 for pattern, reason in _NEEDS_CONTAINER:
                     if pattern.search(_HOME_FOLDER.sub("", line.replace(TRANSCRIPT, ""))):
                         self._fields.problem(number, reason)
-        if any(_OPENAI.search(fence.text) for fence in section.fences):
-            self._fields.problem(section.line, "its check asks a judge of its own, whose key checks don't have")
 
     def _files(self, document: Document) -> tuple[tuple[WorkspaceFile, ...], tuple[WorkspaceFile, ...]]:
         """Return the files of the workspace, and those that the check has in addition."""
         section = document.sections.get("workspace path")
-        stated = _lines(section) if section is not None else []
+        stated = _lines(section)
         line = section.line if section is not None else 1
         try:
             folder = self._data / relative_path(stated[0] if len(stated) == 1 else "")
@@ -185,7 +184,7 @@ class _TaskReader:
 
     def _skills(self, document: Document) -> Iterator[ShownFile]:
         section = document.sections.get("skills")
-        for name in _lines(section) if section is not None else ():
+        for name in _lines(section):
             *_, last = name.split("/")
             if not re.fullmatch(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", name):
                 self._fields.problem(section.line if section else 1, f"{name[:80]!r} is not the name of a skill")
@@ -194,25 +193,21 @@ class _TaskReader:
             else:
                 self.notes.append(f"{self._path.stem} names a skill that there is not: {name}.")
 
-    def _digest(self, raw: bytes, files: tuple[WorkspaceFile, ...], shown: tuple[ShownFile, ...]) -> str:
-        sources = [(one.dest, one.source) for one in files if one.source is not None]
-        try:
-            refuse_unkept(source for _, source in sources)
-        except FixtureError as error:
-            self._fields.problem(1, str(error))
-        parts = (*sources, *((one.path, one.source) for one in shown))
-        return self._fields.digest(parts, own=hashlib.sha256(raw).digest())
 
-
-def _lines(section: Section) -> list[str]:
+def _lines(section: Section | None) -> list[str]:
     """Return the lines of a section, in a fence, a list or neither, without comments, marks and words for nothing."""
-    lines = (line.strip() for line in _COMMENT.sub("", section.text).split("\n"))
+    lines = (line.strip() for line in _COMMENT.sub("", section.text if section else "").split("\n"))
     words = (_ITEM.sub("", line, count=1).strip("`") for line in lines if not line.startswith(("```", "~~~", "#")))
     return [line for line in words if line.lower().rstrip(".") not in _NOTHING]
 
 
+def _check_fences(document: Document) -> tuple[CodeFence, ...]:
+    section = document.sections.get("automated checks")
+    return section.fences if section else ()
+
+
 def _home_folders(document: Document) -> tuple[str, ...]:
     """Return the folders of the agent's home that the check looks into."""
-    section = document.sections.get("automated checks")
-    fences = section.fences if section is not None else ()
-    return tuple(sorted({found["name"] for fence in fences for found in _HOME_FOLDER.finditer(fence.text)}))
+    return tuple(
+        sorted({found["name"] for fence in _check_fences(document) for found in _HOME_FOLDER.finditer(fence.text)})
+    )

@@ -76,7 +76,7 @@ BROKEN = [
     (
         "from pathlib import Path\n\n\n    def",
         "from pathlib import Path\nfrom openai import OpenAI\n\ndef",
-        21,
+        25,
         "asks a judge of its own",
     ),
     ("# whatever the argument says", "# http://localhost:9100/audit", 29, "has to outlive the agent"),
