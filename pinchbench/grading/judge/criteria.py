@@ -23,7 +23,8 @@ _AMOUNT = (
     r"(?P<word>(?:weight(?:ing|ed)?|[權权]重|比重|占比)\s*(?:of)?\s*[:=：]?\s*)?(?P<number>\d+(?:\.\d+)?)"
     r"\s*(?P<unit>[%％]|percent\b|points?\b|pts?\b)?"
 )
-_WEIGHT_IN_BRACKETS = re.compile(rf"\s*[(\[（]\s*{_AMOUNT}[^()\[\]（）]{{0,40}}[)\]）]", re.IGNORECASE)
+_BEFORE = r"(?:[^()\[\]（）]{1,60}[,;，；]\s*(?=\D))?"  # such as `key: c1_clarity, ` before `weight: 0.1`
+_WEIGHT_IN_BRACKETS = re.compile(rf"\s*[(\[（]\s*{_BEFORE}{_AMOUNT}[^()\[\]（）]{{0,40}}[)\]）]", re.IGNORECASE)
 _WEIGHT_AT_END = re.compile(rf"\s*[-–—:|,]\s*{_AMOUNT}\s*$", re.IGNORECASE)
 _ANCHOR = re.compile(
     r"(?:(?:scores?|ratings?|grades?|levels?)\s*[:=]?\s*)?\d|(?:scores?|ratings?|grades?)$", re.IGNORECASE

@@ -184,6 +184,8 @@ def test_no_file_is_too_odd_to_be_shown(files: list[FileView]) -> None:
         ("### 1. Clarity (weight: 0.25)\n### 2. Tone (weight: 0.75)", {"Clarity": 0.25, "Tone": 0.75}),
         ("### 1. Clarity (weight: 1)\n### 2. Tone (weight: 3)", {"Clarity": None, "Tone": None}),
         ("### 明晰（權重 40%）\n### 语气（权重：60％）", {"明晰": 0.4, "语气": 0.6}),
+        ("### Clarity (key: c1, weight: 0.4)\n### Tone (of b; weight 60 %)", {"Clarity": 0.4, "Tone": 0.6}),
+        ("### Clarity (a, 40%)\n### Tone (b, 60%)", {"Clarity (a, 40%)": None, "Tone (b, 60%)": None}),
         ("### Clarity (40 points)\n### Tone (60 points)", {"Clarity": 0.4, "Tone": 0.6}),
         ("### Clarity (20 points)\n### Tone (30 points)", {"Clarity": None, "Tone": None}),
         ("### A (33%)\n### B (33%)\n### C (33%)", {"A": 1 / 3, "B": 1 / 3, "C": 1 / 3}),
