@@ -320,12 +320,8 @@ def _read_grade(answer: Mapping[str, object]) -> CheckGrade:
         why, said = _NO_SCORE[kind]
         return CheckGrade(ungraded=why, notes=(said + writable(str(answer.get("message"))), *notes))
     score, breakdown = answer.get("score"), answer.get("breakdown")
-    if (
-        kind == "scored"
-        and _is_score(score)
-        and isinstance(breakdown, dict)
-        and all(map(_is_score, breakdown.values()))
-    ):
+    is_scored = kind == "scored" and _is_score(score)
+    if is_scored and isinstance(breakdown, dict) and all(map(_is_score, breakdown.values())):
         named = {writable(name): points for name, points in breakdown.items()}
         return CheckGrade(score=float(str(score)), breakdown=named, notes=notes, events=_events(answer.get("events")))
     return _ungraded(Ungraded.CHECK_DIED, "the check's answer can't be read")

@@ -14,8 +14,6 @@ from zoneinfo import ZoneInfo
 from pinchbench.files.folders import replaced_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pinchbench.sandbox.sandbox_spec import Mount
 
 SEEN_AS, LIBRARY_SEEN_AS = "/run/clock", "/run/libfaketime.so.1"  # in the sandbox
@@ -28,13 +26,9 @@ CACHE_S = 1
 
 def find_libfaketime() -> Path | None:
     """Return libfaketime as the system or this program's own environment has installed it. Blocks."""
-    return next(_installed(), None)
-
-
-def _installed() -> Iterator[Path]:
-    for folder in (Path(sys.prefix) / "lib", Path("/usr/lib64"), Path("/usr/lib"), Path("/usr/local/lib")):
-        for pattern in ("faketime", "*/faketime"):
-            yield from sorted(folder.glob(f"{pattern}/libfaketime.so.1"))
+    folders = (Path(sys.prefix) / "lib", Path("/usr/lib64"), Path("/usr/lib"), Path("/usr/local/lib"))
+    ways = ((folder, pattern) for folder in folders for pattern in ("faketime", "*/faketime"))
+    return next((path for folder, way in ways for path in sorted(folder.glob(f"{way}/libfaketime.so.1"))), None)
 
 
 class TrialClock:

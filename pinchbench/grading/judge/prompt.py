@@ -130,16 +130,8 @@ def ask(
     cut = tuple(map(writable, (*transcript_cuts, *(phrase for _, cuts in chats for phrase in cuts), *seen.cut)))
     left_out = [_plain("what was left out of the above to save room", "\n".join(f"- {phrase}" for phrase in cut))]
     # what is to be judged and by what comes last: models lose sight of what stands before or amid long material
-    blocks = (
-        _assignment(task),
-        *seen.given,
-        transcript,
-        *(block for block, _ in chats),
-        seen.listing,
-        *seen.judged,
-        *(left_out if cut else ()),
-        *grading,
-    )
+    work = (transcript, *(block for block, _ in chats), seen.listing, *seen.judged)
+    blocks = (_assignment(task), *seen.given, *work, *(left_out if cut else ()), *grading)
     mark = choose_mark(blocks)
     parts = (_preface(mark), *(render(block, mark) for block in blocks))
     return Question(system=SYSTEM, material=writable("\n\n".join(parts)), criteria=criteria, cut=cut)
