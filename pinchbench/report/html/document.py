@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "pinchbench.report.html"
 STYLES = ("style.css",)
-SCRIPTS = ("script.js",)
+SCRIPTS = ("markdown.js", "script.js")
 _NUMBER = tuple("+−-–$0123456789")
 _CODE = re.compile(r"`([^`]+)`")
 PIECES_AT_ONCE = 64  # pieces of a template's output per write

@@ -1,4 +1,3 @@
-"use strict";
 // What a page can do: sort and filter its tables, show the page of a trial. Text from a run is only ever set as text.
 const page = (() => {
   const all = (selector, within = document) => Array.from(within.querySelectorAll(selector));
@@ -13,6 +12,7 @@ const page = (() => {
     return element;
   }
 
+  const asMarkdown = markdown(make);
   const many = (count, noun) => `${count} ${count === 1 ? noun : `${noun}s`}`;
 
   // Of the rows of a card's table, shows those that fit, and says how many there are
@@ -92,17 +92,17 @@ const page = (() => {
     filter();
   }
 
-  // Long text is cut, with a way to see all
+  // Long text is cut, with a way to see all; `parts` makes of a text what is shown
   const MOST_CHARACTERS = 3000;
   const MOST_LINES = 30;
-  function longText(tag, className, text) {
+  function longText(tag, className, text, parts = (whole) => [whole]) {
     const lines = text.split("\n", MOST_LINES + 1);
     const start = lines.slice(0, MOST_LINES).join("\n").slice(0, MOST_CHARACTERS);
-    if (start.length >= text.length - 200) return [make(tag, { class: className }, text)];
-    const shown = make(tag, { class: className }, start + " …");
+    if (start.length >= text.length - 200) return [make(tag, { class: className }, parts(text))];
+    const shown = make(tag, { class: className }, parts(start + " …"));
     const button = make("button", { type: "button" }, `show all (${text.length.toLocaleString("en")} characters)`);
     const more = make("p", { class: "more" }, button);
-    button.addEventListener("click", () => { shown.textContent = text; more.remove(); });
+    button.addEventListener("click", () => { shown.replaceChildren(...parts(text)); more.remove(); });
     return [shown, more];
   }
   function fold(summary, isOpen, ...children) {
@@ -163,8 +163,8 @@ const page = (() => {
       if (child.nodeType === Node.TEXT_NODE) child.replaceWith(make("span", {}, child.textContent));
     }
     return make("div", { class: `message ${one.role}` }, head,
-      one.thinking ? fold("thinking", false, ...longText("div", "text soft", one.thinking)) : null,
-      one.text ? longText(one.role === "tool" || one.role === "note" ? "pre" : "div", one.role === "tool" || one.role === "note" ? "output" : "text", one.text) : null,
+      one.thinking ? fold("thinking", false, ...longText("div", "text soft", one.thinking, asMarkdown)) : null,
+      one.text ? longText(...(one.role === "tool" || one.role === "note" ? ["pre", "output", one.text] : ["div", "text", one.text, asMarkdown])) : null,
       one.calls.map(call),
       one.error ? make("p", { class: "error" }, one.error) : null,
       one.stop && !["stop", "toolUse", "end_turn", "error"].includes(one.stop) ? make("p", { class: "warn" }, `stopped: ${one.stop}`) : null);
