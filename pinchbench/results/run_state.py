@@ -148,6 +148,7 @@ class RunState:
         finished: how the last runner ended the run; None while it works, or if it died.
         resumed: each resumption of the run.
         trials: each trial with an attempt that has ended, in the order of their first ends.
+        running: the trials with an attempt that has started and not ended, if their runner lives.
         attempts: every outcome, and `given` every grade, in the order in which they were written.
         attempt_grades: the grade that counts of each attempt, by its number. That is the latest one, except that for
             the same version of the task a failure to grade never replaces a score: a judge's failure is no evidence
@@ -164,6 +165,7 @@ class RunState:
     finished: records.RunFinished | None = None
     resumed: list[records.RunResumed] = field(default_factory=list)
     trials: dict[TrialKey, TrialState] = field(default_factory=dict, repr=False)
+    running: set[TrialKey] = field(default_factory=set, repr=False)
     attempts: list[Outcome] = field(default_factory=list, repr=False)
     given: list[Grade] = field(default_factory=list, repr=False)
     attempt_grades: dict[tuple[TrialKey, int], Grade] = field(default_factory=dict, repr=False)
@@ -185,8 +187,9 @@ class RunState:
     def apply(self, record: Record) -> None:  # noqa: C901, PLR0912 - one for each
         """Take the next record of the journal."""
         match record:
-            case records.TrialStarted():  # a third of all records
+            case records.TrialStarted(key=key):  # a third of all records
                 self.finished = None
+                self.running.add(key)
             case records.RunStarted():
                 self.finished = None
                 self.started = self.started or record
@@ -195,6 +198,7 @@ class RunState:
             case records.RunResumed(tasks=tasks):
                 self.finished = None  # until this runner ends it
                 self.resumed.append(record)
+                self.running.clear()
                 self.control.settings.clear()  # its own options contain them
                 for key, trial in self.trials.items():
                     if (task := tasks.get(key.task_id)) is not None:
@@ -202,6 +206,7 @@ class RunState:
             case records.TrialFinished(outcome=outcome, retried=retried):
                 self.finished = None
                 self.attempts.append(outcome)
+                self.running.discard(outcome.key)
                 if outcome.node:
                     self.node_ids.setdefault(outcome.node, "")
                 trial = self.trials.get(outcome.key, NEW_TRIAL)

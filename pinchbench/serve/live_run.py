@@ -13,11 +13,11 @@ from urllib.parse import quote
 from pinchbench.errors import ResultsError
 from pinchbench.events import RunEnded, TrialBegan, TrialEnded, TrialGraded
 from pinchbench.report.html.safe_text import safe_line
-from pinchbench.report.html.task_rows import Stage, trial_row
+from pinchbench.report.html.task_rows import stage_now, trial_row
 from pinchbench.report.model_calls import statuses_text
 from pinchbench.report.terminal.run_progress import RunProgress
 from pinchbench.report.terminal.screen import totals_parts
-from pinchbench.report.text import many, words
+from pinchbench.report.text import many
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import attempted, ending_of
 from pinchbench.results.evidence_files import Evidence
@@ -28,7 +28,7 @@ from pinchbench.results.run_list import state_of
 from pinchbench.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from pinchbench.events import Event
@@ -177,7 +177,7 @@ class LiveRun:
     def trials(self) -> list[ListedTrial]:
         """Return a row for each planned trial, in the plan's order."""
         self._derive()
-        skipped, running = self.state.skipped, {slot.key for slot in self.progress.slots.values()}
+        skipped, ahead = self.state.skipped, self.progress.ahead
         for key in self.keys if self._all_changed else self._changed:
             task = self.facts.tasks.get(key.task_id)
             self._rows[key] = ListedTrial(
@@ -193,7 +193,7 @@ class LiveRun:
                     pass_threshold=self.pass_threshold,
                     is_caused_by_agent=key in self._caused,
                     is_skipped=key in skipped,
-                    now=self._stage(key, running),
+                    now=stage_now(self.state, key, is_ahead=key in ahead) if self.is_running else None,
                 ),
             )
         self._changed.clear()
@@ -203,19 +203,6 @@ class LiveRun:
     def slot(self, key: TrialKey) -> tuple[int, Slot | None]:
         """Return the number and the slot that a trial runs in; 0 and None if it does not."""
         return next(((number, slot) for number, slot in self.progress.slots.items() if slot.key == key), (0, None))
-
-    def _stage(self, key: TrialKey, running: Collection[TrialKey]) -> Stage | None:
-        """Return where a trial is that goes on; None for one that has ended, and while nobody works on the run."""
-        if key in running:
-            return Stage.RUNNING
-        if not self.is_running:
-            return None
-        trial = self.state.trials.get(key)
-        if key in self.progress.ahead or (trial is not None and trial.is_requeued):
-            return Stage.WAITING
-        if trial is None or not trial.outcomes or not trial.counting.reason.is_valid:
-            return None
-        return None if (key, trial.counting.attempt) in self.state.attempt_grades else Stage.GRADING
 
     def row(self, key: TrialKey) -> TrialRow:
         """Return the row of a planned trial."""
@@ -250,7 +237,7 @@ class LiveRun:
                 {
                     "trial": self.name_of(one.key),
                     "href": trial_url(self.files.name, one.key),
-                    "label": safe_line(words(one.label), 100),
+                    "label": safe_line(one.label, 100),
                     "text": safe_line(one.text, 400),
                     "ours": one.is_ours,
                 }

@@ -7,6 +7,7 @@ from pinchbench.events import TrialBegan
 from pinchbench.model.ending import Reason
 from pinchbench.model.trial import TrialKey
 from pinchbench.results.evidence_files import Evidence
+from pinchbench.results.records import TrialStarted
 from pinchbench.serve.live_run import LiveRun
 from pinchbench.serve.trial_view import trial_mark, trial_view
 from pinchbench.wire.recording import RecordingWriter
@@ -72,6 +73,8 @@ def test_each_attempt_can_be_shown_and_a_running_one_is_named(tmp_path: Path) ->
     counting = trial_view(run, KEY, None, attempt=0).data
     first = trial_view(run, KEY, None, attempt=1).data
     none = trial_view(run, KEY, None, attempt=9).data
+    run.is_running = True
+    run.state.apply(TrialStarted(slot=1, key=KEY, attempt=3, at=0.0))
     run.take(TrialBegan(slot=1, key=KEY, timeout_s=30, attempt=3))
     again = trial_view(run, KEY, None, attempt=0).data
     running = trial_view(run, KEY, None, attempt=3).data

@@ -19,14 +19,14 @@ from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
 from pinchbench.report.html.document import PageLook, PageSection, write_document
-from pinchbench.report.html.plots import draw_bars
+from pinchbench.report.html.plots import ScoreRow, draw_scores
 from pinchbench.report.html.safe_text import fair_share, safe_line, script_json
 from pinchbench.report.html.task_rows import anchor_of, ended_trials, href, task_rows
 from pinchbench.report.html.trial_page import CALLS_BYTES, STDERR_BYTES, evidence_of, size_of, trial_json
 from pinchbench.report.model_calls import CACHES, WHY, breaking_sentence, cost_reasons, model_time_text, reason_texts
 from pinchbench.report.remarks import failed_trials, failure_text, marked_remarks
 from pinchbench.report.sentences import left_out_reasons, suite_sentences
-from pinchbench.report.text import date_text, exact_price, many, price, words
+from pinchbench.report.text import date_text, exact_price, left_text, many, price, words
 from pinchbench.report.what_went_wrong import NOTHING, never_text, sheet_rows, worst_words
 from pinchbench.results.gate.gate_record import read_gate
 from pinchbench.results.journal.journal import is_written
@@ -235,7 +235,8 @@ def _bars(run: PastRun) -> tuple[Drawing | None, str]:
         rows += [(safe_line(name), one.score) for name, one in run.data.categories.items() if one.score.tasks > 1]
     if len(rows) < 2 or all(one.mean is None for _, one in rows):  # noqa: PLR2004
         return None, ""
-    return draw_bars(rows), "Score by category. " + "; ".join(f"{name}: {_bar_text(one)}" for name, one in rows)
+    drawn = [ScoreRow(name=name, score=one, note=many(one.tasks, "task")) for name, one in rows]
+    return draw_scores(drawn), "Score by category. " + "; ".join(f"{name}: {_bar_text(one)}" for name, one in rows)
 
 
 def _bar_text(one: Estimate) -> str:
@@ -249,17 +250,19 @@ def _unfinished(run: PastRun, *, goes_on: bool) -> Iterator[tuple[str, str]]:
     """Yield how an unfinished run goes on: the look of the notice, and a sentence."""
     if not run.unfinished:
         return
-    left = f"{run.unfinished} of {many(len(run.facts.plan), 'trial')}"
+    left = left_text(run.unfinished, len(run.facts.plan))
     how = f"`pinchbench-async resume {run.facts.run_id}`"
     if goes_on:
-        yield "", f"The run goes on: {left} are left."
+        running = len(run.journal.state.running)
+        yield "", f"The run goes on: {left}{f', {running} of them running' if running else ''}."
     elif run.journal.state.finished is None:
-        yield "bad", f"Incomplete: {left} are left. {how} continues it."
+        yield "bad", f"Incomplete: {left}. {how} continues it."
     elif run.data.left_out.not_run or run.data.interrupted:
-        ended = f"{run.data.interrupted} ended the run" if run.data.interrupted else "the run has ended"
-        yield "bad", f"Incomplete: {ended}, and {left} are left. {how} continues it."
+        ended = "the run was interrupted" if run.data.interrupted else "the run has ended"
+        yield "bad", f"Incomplete: {ended}, and {left}. {how} continues it."
     else:
-        yield "warn", f"{left} have no score, for reasons other than the model. {how} tries them again."
+        lost = f"{run.unfinished} of {many(len(run.facts.plan), 'trial')}"
+        yield "warn", f"Without a score, for reasons other than the model: {lost}. {how} tries them again."
 
 
 def _settings(run: PastRun) -> Iterator[tuple[str, str]]:
@@ -278,7 +281,7 @@ def _settings(run: PastRun) -> Iterator[tuple[str, str]]:
     if facts.tools:
         yield "tools", safe_line(", ".join(facts.tools), 300)
     for name, version in facts.versions.items():
-        yield f"release of {name}" if name not in ("os", "machine") else name, safe_line(version, 200)
+        yield f"release of {words(name)}" if name not in ("os", "machine") else name, safe_line(version, 200)
     if facts.containment:
         yield "containment", safe_line(facts.containment, 100)
     total = sum((one.usage for trial in run.attempts.values() for one in trial.outcomes), Usage())

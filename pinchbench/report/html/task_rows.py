@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.run_state import TrialState
+    from pinchbench.results.run_state import RunState, TrialState
     from pinchbench.results.statistics import Estimate
 
 POSSIBLY = ", possibly caused by the agent"
@@ -111,31 +111,43 @@ def href(anchor: str) -> str:
 
 
 def task_rows(run: PastRun, prefix: str, *, goes_on: bool = False) -> tuple[TaskRow, ...]:
-    """Return a row for each task, in the plan's order; `goes_on`: trials that have not started wait for their turn."""
+    """Return a row for each task, in the plan's order; `goes_on`: a runner works on it."""
     keys: dict[str, list[TrialKey]] = {}
     for key in _in_order(run):
         keys.setdefault(key.task_id, []).append(key)
     return tuple(_task(run, prefix, task_id, own, goes_on=goes_on) for task_id, own in keys.items())
 
 
+def stage_now(state: RunState, key: TrialKey, *, is_ahead: bool) -> Stage | None:
+    """Return where a trial is while its run goes on; None for one that has ended. `is_ahead`: an attempt is to come."""
+    trial = state.trials.get(key)
+    if key in state.running:
+        return Stage.RUNNING
+    if is_ahead or (trial is not None and trial.is_requeued):
+        return Stage.WAITING
+    if trial is None or not trial.outcomes or not trial.counting.reason.is_valid:
+        return None
+    return None if (key, trial.counting.attempt) in state.attempt_grades else Stage.GRADING
+
+
 def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey], *, goes_on: bool) -> TaskRow:
-    skipped = run.journal.state.skipped
+    state, skipped = run.journal.state, run.journal.state.skipped
     trials = tuple(
         trial_row(
             key,
             run.attempts.get(key),
             run.grades.get(key),
-            url=href(anchor_of(prefix, key)),
+            url=href(anchor_of(prefix, key)) if key in run.attempts else "",
             pass_threshold=run.pass_threshold,
             is_caused_by_agent=key in run.caused_by_agent,
             is_skipped=key in skipped,
-            now=Stage.WAITING if goes_on and key not in run.attempts and key not in skipped else None,
+            now=stage_now(state, key, is_ahead=key not in run.attempts and key not in skipped) if goes_on else None,
         )
         for key in keys
     )
     facts = run.facts.tasks.get(task_id)
     scores = [trial.score for trial in trials if trial.score is not None]
-    states = Counter(trial.state for trial in trials)
+    stages = Counter(trial.state for trial in trials)
     times = [trial.time_s for trial in trials if trial.time_s is not None]
     return TaskRow(
         task_id=safe_line(task_id),
@@ -143,10 +155,10 @@ def _task(run: PastRun, prefix: str, task_id: str, keys: Sequence[TrialKey], *, 
         anchor=f"{prefix}task/{safe_line(task_id)}",
         category=safe_line(facts.category) if facts is not None else "",
         score=estimate([scores]),
-        states=tuple((state, states[state]) for state in Stage if states[state]),
-        rank=states[Stage.PASSED] / len(trials) if scores else -1.0,
+        states=tuple((stage, stages[stage]) for stage in Stage if stages[stage]),
+        rank=stages[Stage.PASSED] / len(trials) if scores else -1.0,
         scored=len(scores),
-        passed=states[Stage.PASSED],
+        passed=stages[Stage.PASSED],
         time_s=sum(times) / len(times) if times else None,
         tokens=sum(trial.tokens for trial in trials),
         cost_usd=sum(trial.cost_usd for trial in trials),

@@ -16,11 +16,13 @@ from pinchbench.model.ending import Reason
 from pinchbench.model.facts import PromptFacts, WireFacts
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.task import GradingType
+from pinchbench.model.trial import TrialKey
 from pinchbench.report.html.report_page import run_values, write_report
+from pinchbench.report.html.task_rows import Stage
 from pinchbench.report.html.trial_page import Json
 from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.journal.journal import JournalWriter
-from pinchbench.results.records import RunFinished
+from pinchbench.results.records import RunFinished, TrialStarted
 
 DATA = re.compile(r'<script type="application/json" class="trial-data" data-anchor="([^"]*)">(.*?)</script>', re.DOTALL)
 
@@ -135,7 +137,9 @@ def test_a_run_that_was_interrupted_in_its_last_trial_says_so_and_how_it_goes_on
 
     notices = [sentence for _, sentence in _part(read_run(files)).notices]
 
-    assert any(one.startswith("Incomplete: SIGINT ended the run, and 1 of 2 trials ") for one in notices), notices
+    assert any(one.startswith("Incomplete: the run was interrupted, and 1 of 2 trials is left") for one in notices), (
+        notices
+    )
 
 
 def test_what_openclaw_hides_of_a_runs_calls_is_a_notice(tmp_path: Path) -> None:
@@ -240,6 +244,20 @@ def test_what_is_not_in_the_score_of_a_run_that_goes_on_may_still_come(tmp_path:
         pages.append((tmp_path / "report.html").read_text(encoding="utf-8"))
 
     assert ["<dt>Not in the score yet</dt>" in page for page in pages] == [True, False]
+
+
+def test_a_trial_that_runs_while_the_report_is_written_is_running(tmp_path: Path) -> None:
+    files = write_run(tmp_path, PlannedRun(trials={"task_a": (Made(),)}, planned_beyond=2, has_ended=False))
+    started = TrialStarted(key=TrialKey(task_id="task_a", repetition=2), slot=1, attempt=1, at=BEGAN)
+    with JournalWriter(files.journal, go_on=True) as journal:
+        journal.append([started])
+        part = _part(read_run(files))
+    dead = _part(read_run(files))
+
+    assert [trial.state for trial in part.tasks[0].trials] == [Stage.PASSED, Stage.RUNNING, Stage.WAITING]
+    assert part.tasks[0].trials[1].href == ""
+    assert ("", "The run goes on: 2 of 3 trials are left, 1 of them running.") in part.notices
+    assert [trial.state for trial in dead.tasks[0].trials] == [Stage.PASSED, Stage.STOPPED, Stage.STOPPED]
 
 
 def test_of_a_run_without_a_score_nothing_can_be_said(tmp_path: Path) -> None:
