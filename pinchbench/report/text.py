@@ -132,9 +132,19 @@ def some(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+_PLAIN = {  # where the name alone would be jargon
+    "nonzero_exit": "given up by OpenClaw",
+    "check_raised": "error in the check",
+    "check_died": "check crashed",
+    "check_limit": "check used too much",
+    "check_no_scores": "no scores from the check",
+    "check_no_scale": "no scale for the check's scores",
+}
+
+
 def words(name: str) -> str:
     """Return the name of a reason in words: `no transcript` for `no_transcript`."""
-    return name.replace("_", " ")
+    return _PLAIN.get(name) or name.replace("_", " ")
 
 
 def left_text(number: int, planned: int) -> str:

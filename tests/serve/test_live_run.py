@@ -223,7 +223,7 @@ def test_while_a_run_goes_on_each_trial_is_in_one_of_eight_states_and_no_waiting
         "task_grading": ("grading", ""),
         "task_passed": ("passed", ""),
         "task_failed": ("failed", ""),
-        "task_ungraded": ("ungraded", "check died"),
+        "task_ungraded": ("ungraded", "check crashed"),
         "task_excluded": ("excluded", "no transcript"),
         "task_stopped": ("stopped", "interrupted"),
     }

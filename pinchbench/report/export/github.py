@@ -39,7 +39,7 @@ def github_lines(run: PastRun) -> Iterator[str]:
     if run.unfinished:
         yield f"\n> The run is unfinished: {many(run.unfinished, 'trial')} left.\n"
     if run.data.interrupted:
-        yield f"\n> It was interrupted by {_code(run.data.interrupted)}.\n"
+        yield "\n> It was interrupted.\n"
     if (gate := read_gate(run)) is not None:
         yield from _gate(gate)
     yield "\n"

@@ -28,6 +28,7 @@ from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.grade import Ungraded
 from pinchbench.model.usage import Usage
 from pinchbench.report.remarks import why_so_low
+from pinchbench.report.text import words
 from pinchbench.results.statistics import is_passed
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class RunProgress:
             again = "to be retried" if event.retried else ""
             self.failures[outcome.key] = Failure(
                 key=outcome.key,
-                label=outcome.reason.value,
+                label=words(outcome.reason),
                 text=": ".join(filter(None, (again, outcome.note))),
                 is_ours=not outcome.reason.is_valid,
             )
@@ -260,11 +261,11 @@ class RunProgress:
         self.failures.pop(grade.key, None)
         note = next(iter(grade.notes), "")
         if grade.score is None:
-            label = f"ungraded, {grade.ungraded.value}" if grade.ungraded is not None else "ungraded"
+            label = f"ungraded, {words(grade.ungraded)}" if grade.ungraded is not None else "ungraded"
         elif not is_passed(grade.score, self.threshold):
             label, note = f"score {grade.score:.2f}", why_so_low(grade)
             if outcome is not None and outcome.reason is not Reason.COMPLETED:
-                label, note = f"{outcome.reason.value}, {label}", outcome.note or note
+                label, note = f"{words(outcome.reason)}, {label}", outcome.note or note
         else:
             return
         self.failures[grade.key] = Failure(key=grade.key, label=label, text=note, is_ours=grade.score is None)

@@ -130,10 +130,10 @@ def test_the_failures_are_the_latest_with_their_reasons_and_a_trial_that_recover
 
     labels = {str(one.key): one.label for one in run_progress.failures.values()}
     assert labels == {
-        "task_0": "no_transcript",
-        "task_1": "timed_out, score 0.00",
+        "task_0": "no transcript",
+        "task_1": "timed out, score 0.00",
         "task_2": "score 0.40",
-        "task_3": "ungraded, check_raised",
+        "task_3": "ungraded, error in the check",
     }
     assert run_progress.failures[key(0)].is_ours
     assert run_progress.failures[key(0)].text == "to be retried: why"
