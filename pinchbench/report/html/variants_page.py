@@ -13,14 +13,14 @@ from pinchbench.defaults import DEFAULT_MARGIN, DEFAULT_PASS_THRESHOLD, REPORT_F
 from pinchbench.model.trial import TrialKey
 from pinchbench.report.choice_text import columns, doubts, picks, reading, rows
 from pinchbench.report.html.document import SCRIPTS, STYLES, PageLook, PageSection, render, write_document
-from pinchbench.report.html.plots import VariantPoint, draw_forest, draw_trade_off, pareto_front
+from pinchbench.report.html.plots import ScoreRow, draw_forest, draw_scores, pareto_front
 from pinchbench.report.html.safe_text import safe_line, script_json
 from pinchbench.report.html.side_by_side import embedded_pairs
 from pinchbench.report.html.task_rows import anchor_of, href
 from pinchbench.report.html.verdicts import DIFFERENT, matrix_rows, verdict_name, verdicts_of
 from pinchbench.report.model_calls import CACHES, WHY, reason_texts, reasons_of
 from pinchbench.report.sentences import MEMORISATION, memorisation_sentences, significance_sentences
-from pinchbench.report.text import many, mean_text
+from pinchbench.report.text import amount, many, mean_text, price
 from pinchbench.report.what_went_wrong import sheet_table
 from pinchbench.results.compare.choice import choice_of
 from pinchbench.results.compare.verdict import describe_difference, describe_p, signed
@@ -203,7 +203,8 @@ def experiment_values(
     pairs = embedded_pairs(ran, [row.task_id for row in different]) if has_baseline else None
     baseline = safe_line(variants[0].name)
     choice = choice_between(variants, sequential=sequential)
-    points, is_cost = _points(choice)
+    costs, what = _costs(choice)
+    front = pareto_front(costs)
     compared, tasks = 0 if choice is None else choice.tasks, many(len(rows), "task")
     verdicts = verdicts_of(comparisons, sequential, baseline=baseline)
     differences = [(safe_line(name), one.difference) for name, one in verdicts.by_variant.items()]
@@ -225,8 +226,9 @@ def experiment_values(
         "forest": draw_forest(forest) if forest else None,
         "forest_label": f"Difference to {baseline} with its 95% interval. "
         + "; ".join(f"{label}: {signed(one.mean or 0.0)}" for label, one in forest),
-        "trade_off": draw_trade_off(points, is_cost=is_cost) if points else None,
-        "trade_off_label": _trade_off_text(points, is_cost=is_cost),
+        "costs": draw_scores(costs, front) if costs else None,
+        "costs_text": f"No other scores as much for less: {', '.join(one.name for one in front) or '–'}.",
+        "what_costs": what,
         "sections": [*_category_sections(comparisons), *sections],
         "matrix": rows,
         "different": len(different),
@@ -269,29 +271,18 @@ def _settings(variants: Sequence[ShownVariant]) -> Iterator[tuple[str, list[str]
             yield name, [", ".join(map(str, one)) if isinstance(one, list | tuple) else str(one) for one in values]
 
 
-def _points(choice: Choice | None) -> tuple[list[VariantPoint], bool]:
-    """Return a point for each variant with a score; by cost if that is known of all of them, else by tokens."""
+def _costs(choice: Choice | None) -> tuple[list[ScoreRow], str]:
+    """Return the variants with a score, the cheapest first, and what is cheap: tokens, unless all costs are known."""
     scored = [] if choice is None else [one for one in choice.candidates if one.score.mean is not None]
     is_cost = all(one.usage.known_cost_usd for one in scored)
-    points = [
-        VariantPoint(name=safe_line(one.label), spent=spent, score=mean, low=one.score.low, high=one.score.high)
+    costs = [
+        ScoreRow(
+            name=safe_line(one.label), score=one.score, note=price(used) if is_cost else amount(round(used)), spent=used
+        )
         for one in scored
-        if (spent := one.cost_per_solved_usd if is_cost else one.tokens) is not None
-        and (mean := one.score.mean) is not None
+        if (used := one.cost_per_solved_usd if is_cost else one.tokens) is not None
     ]
-    return points, is_cost
-
-
-def _trade_off_text(points: Sequence[VariantPoint], *, is_cost: bool) -> str:
-    front = [
-        f"{one.name} ({f'${one.spent:.4f}' if is_cost else f'{one.spent:,.0f} tokens'}, {one.score:.3f})"
-        for one in pareto_front(points)
-    ]
-    if not front:
-        return ""
-    if len(front) == 1:
-        return f"{front[0]} scores most, and {'costs' if is_cost else 'uses'} least."
-    return f"Each scores more than all that {'cost less' if is_cost else 'use fewer tokens'}: {', '.join(front)}."
+    return sorted(costs, key=lambda one: one.spent), "cost per solved task" if is_cost else "tokens of a trial"
 
 
 def _links(

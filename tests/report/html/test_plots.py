@@ -1,24 +1,21 @@
-"""Bars, points, differences and trade-offs, in pixels."""
+"""Scores and differences in rows, in pixels."""
 
 import pytest
 
-from pinchbench.report.html.plots import (
-    VariantPoint,
-    draw_bars,
-    draw_forest,
-    draw_trade_off,
-    pareto_front,
-)
+from pinchbench.report.html.plots import ScoreRow, draw_forest, draw_scores, pareto_front
 from pinchbench.results.compare.paired_difference import Difference
 from pinchbench.results.statistics import Estimate
 
 
-def _points(*values: tuple[float, float]) -> list[VariantPoint]:
-    return [VariantPoint(name=f"v{number}", spent=spent, score=score) for number, (spent, score) in enumerate(values)]
+def _points(*values: tuple[float, float]) -> list[ScoreRow]:
+    estimates = [(spent, Estimate(mean=score, low=None, high=None, tasks=1, trials=1)) for spent, score in values]
+    return [ScoreRow(name=f"v{number}", spent=spent, score=one) for number, (spent, one) in enumerate(estimates)]
 
 
 def test_a_dot_is_at_its_score_and_its_whiskers_end_at_its_interval() -> None:
-    picture = draw_bars([("n", Estimate(mean=0.5, low=0.25, high=1.0, tasks=3, trials=3))])["narrow"]
+    picture = draw_scores(
+        [ScoreRow(name="n", score=Estimate(mean=0.5, low=0.25, high=1.0, tasks=3, trials=3), note="3 tasks")]
+    )["narrow"]
 
     [dot] = [shape.d for shape in picture.shapes if shape.look == "accent"]
     whisker = next(shape.d for shape in picture.shapes if shape.look == "line ink")
@@ -59,6 +56,6 @@ def test_the_front_holds_what_nothing_else_beats_in_cost_and_score() -> None:
     "values", [[(0.0, 0.0)], [(0.0, 1.0), (0.0, 1.0)], [(0.001, 0.2), (900.0, 0.9)], [(1.0, 0.5)] * 20]
 )
 def test_any_costs_and_scores_can_be_drawn(values: list[tuple[float, float]]) -> None:
-    drawing = draw_trade_off(_points(*values), is_cost=True)
+    drawing = draw_scores(_points(*values), pareto_front(_points(*values)))
 
     assert all([label.text for label in picture.labels].count("v0") == 1 for picture in drawing.values())
