@@ -72,7 +72,8 @@ def serving(folder: Path, *, access: Access | None = None, review: HistoryReview
         await serve_site(server, listener, catalogue)
 
     with open_listener("127.0.0.1", 0) as listener, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(app, "LIST_WAIT_S", START_S)  # a busy machine takes longer to read what is small
+        for wait in ("LIST_WAIT_S", "PAGE_WAIT_S"):
+            patch.setattr(app, wait, START_S)  # a busy machine takes longer to read what is small
         thread = threading.Thread(target=partial(anyio.run, serve, listener))
         thread.start()
         try:

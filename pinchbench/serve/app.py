@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+from concurrent.futures import Future
 from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 
 
 LIST_WAIT_S = 0.7  # for runs to be read, before the list is shown without them
+PAGE_WAIT_S = 0.8  # for a page to be made, before another one says that it takes longer
+POLL_S = 0.02  # between looks whether a page is ready
+MOST_MAKING = 20  # pages that were asked for and took longer
 READERS = 2  # threads that read at once: a run on the same machine needs its cores
 MOST_STREAMS = 100  # clients that get what is live
 MOST_LOGIN_BYTES = 4_096
@@ -74,6 +78,7 @@ class Site:
         self.readers = CapacityLimiter(READERS)
         self.live_readers = CapacityLimiter(1)  # pages that take long must not hold up what is live
         self.streams = 0
+        self.making: dict[str, tuple[float, Future[Page]]] = {}  # by address: since when pages are made
 
     def routes(self) -> list[Route]:
         """Return what is answered. Names in addresses are looked up, never used as paths."""
@@ -100,8 +105,23 @@ class Site:
         ]
 
     async def _page(self, make: Callable[[Request], Page], request: Request) -> Response:
-        # reading a run of many thousand trials takes seconds; the server's shutdown does not wait for it
-        return _response(await to_thread.run_sync(make, request, limiter=self.readers, abandon_on_cancel=True))
+        address = str(request.url)
+        began, page = self.making.setdefault(address, (current_time(), Future()))
+        with move_on_after(PAGE_WAIT_S):
+            # reading a run of many thousand trials takes seconds; the server's shutdown does not wait for it
+            if not page.running():
+                await to_thread.run_sync(_fill, page, make, request, limiter=self.readers, abandon_on_cancel=True)
+            while not page.done():  # noqa: ASYNC110 - a thread sets it, which outlives this request
+                await sleep(POLL_S)
+        if page.done():
+            self.making.pop(address, None)
+            return _response(page.result())
+        if len(self.making) > MOST_MAKING:
+            del self.making[next(iter(self.making))]
+        patience = f"It is being made from the files of its runs, for {current_time() - began:.0f} s so far."
+        response = _response(problem_page(patience, "This page comes soon"), HTTPStatus.ACCEPTED)
+        response.headers["refresh"] = "1"
+        return response
 
     async def runs(self, request: Request) -> Response:
         """List the runs and the experiments."""
@@ -178,6 +198,17 @@ class Site:
         is_encrypted = request.headers.get("origin", "").startswith("https:")
         response.set_cookie(COOKIE, self.access.session, httponly=True, samesite="strict", secure=is_encrypted)
         return response
+
+
+def _fill(page: Future[Page], make: Callable[[Request], Page], request: Request) -> None:
+    """Make a page, unless another thread does. Blocks."""
+    if page.running() or page.done():
+        return
+    page.set_running_or_notify_cancel()
+    try:
+        page.set_result(make(request))
+    except Exception as error:  # noqa: BLE001 - the answer to the request says it
+        page.set_exception(error)
 
 
 async def _history(review: HistoryReview, request: Request) -> Response:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from pinchbench.errors import PinchBenchError
+from pinchbench.errors import PinchBenchError, ResultsError
 from pinchbench.experiment.experiment_page import page_values, read_experiment_runs
 from pinchbench.report.certificate import LOOK as CERTIFICATE
 from pinchbench.report.certificate import certificate_values
@@ -26,6 +27,7 @@ from pinchbench.results.compare.comparison import compare
 from pinchbench.results.compare.memorisation import memorisation_of
 from pinchbench.results.compare.samples import side_of
 from pinchbench.results.judge_certificate import TOO_LITTLE, read_certificates
+from pinchbench.results.manifest import read_facts
 from pinchbench.serve.disagreements import agreement_of_run, disagreements_of, sorted_by_difference
 from pinchbench.serve.file_sources import kept_file, whole_file
 from pinchbench.serve.live_run import LiveRun, run_url, trial_url
@@ -53,7 +55,6 @@ if TYPE_CHECKING:
 
 MOST_DISAGREEMENTS = 200  # on a page: a person looks at the first ones
 MOST_COMPARED = 6  # runs: each further one takes a second
-READ_WAIT_S = 60.0  # for another thread that reads the folder's runs
 REPORT_BYTES = 10_000_000  # of transcripts in a report, which is in memory while it is sent
 REACH = "connect-src 'self'; form-action 'self'"
 TRIAL_FIELDS: Mapping[str, Callable[[ListedTrial], Value]] = {
@@ -249,7 +250,10 @@ def compare_page(catalogue: Catalogue, names: Sequence[str]) -> Page:
     names = list(dict.fromkeys(names)) or _newest_of_models(catalogue)
     if not 2 <= len(names) <= MOST_COMPARED:  # noqa: PLR2004
         raise NotFoundError(f"Choose 2 to {MOST_COMPARED} runs in the list of runs, to compare them.")
-    runs = [catalogue.past(run_files(catalogue, name)) for name in names]
+    return catalogue.made_of([run_files(catalogue, name) for name in names], _comparison)
+
+
+def _comparison(runs: Sequence[PastRun]) -> Page:
     labels = _labels(runs)
     variants = [
         ShownVariant(name=label, run=run, side=side_of([run], label=label))
@@ -268,13 +272,16 @@ def compare_page(catalogue: Catalogue, names: Sequence[str]) -> Page:
 
 def _newest_of_models(catalogue: Catalogue) -> list[str]:
     """Return the newest run of each model, of those of one suite that have a score; not more than can be compared."""
-    catalogue.refresh(READ_WAIT_S)
-    scored = [one for one in catalogue.entries() if one is not None and one.score.mean is not None]
-    newest: dict[str, str] = {}
-    for one in scored:
-        if one.suite == scored[0].suite:
-            newest.setdefault(one.model, one.run)
-    return list(newest.values())[:MOST_COMPARED]
+    newest: dict[str, PastRun] = {}
+    for files in catalogue.runs():
+        with suppress(ResultsError):
+            facts = read_facts(files.provenance)
+            of_suite = all(one.facts.config.get("suite") == facts.config.get("suite") for one in newest.values())
+            if of_suite and facts.model not in newest and (run := catalogue.past(files)).data.score.mean is not None:
+                newest[facts.model] = run
+        if len(newest) == MOST_COMPARED:
+            break
+    return [run.files.name for run in newest.values()]
 
 
 def experiment_page(catalogue: Catalogue, name: str) -> Page:
@@ -341,9 +348,9 @@ def login_page(problem: str = "") -> Page:
     return site_page("login.html.j2", problem=problem)
 
 
-def problem_page(sentence: str) -> Page:
-    """Return a page that says what is wrong."""
-    return site_page("problem.html.j2", sentence=sentence)
+def problem_page(sentence: str, title: str = "Not shown") -> Page:
+    """Return a page that says why what was asked for is not there, or not yet."""
+    return site_page("problem.html.j2", sentence=sentence, title=title)
 
 
 def site_page(template: str, **values: object) -> Page:

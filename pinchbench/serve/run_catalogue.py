@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pinchbench.errors import ResultsError
 from pinchbench.experiment.experiment_record import EXPERIMENT_JSON, ExperimentFiles
@@ -20,7 +20,7 @@ from pinchbench.results.task_statistics import Item, find_subjects, item_statist
 from pinchbench.serve.live_run import LiveRun
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from pinchbench.results.finished_run import PastRun
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 SHARE = 0.05  # of the time at most, to read a growing run again: a large one takes seconds
 LIVE_S = 0.5  # between two readings of a growing journal
 MOST_TRIALS = 200_000  # of runs that are kept in memory, about a kilobyte each
-MOST_PAST = 4  # whole runs that are kept in memory, for comparisons
+MOST_PAST = 6  # whole runs that are kept in memory, for comparisons
+MOST_MADE = 4  # of what was made of whole runs, such as a comparison, which takes seconds
 
+Made = TypeVar("Made")
 Signature = tuple[object, ...]
 
 
@@ -65,6 +67,7 @@ class Catalogue:
         self._followed: dict[str, _Followed] = {}
         self._lock = Lock()  # of those that are followed, held for moments only
         self._past = lru_cache(MOST_PAST)(lambda files, _: read_run(files))
+        self._made = lru_cache(MOST_MADE)(lambda make, files, _: make([self.past(one) for one in files]))
         self._items = lru_cache(1)(_find_items)
         self._is_closed = False
 
@@ -147,6 +150,11 @@ class Catalogue:
     def past(self, files: RunFiles) -> PastRun:
         """Return a whole run, for comparisons. Raises ResultsError if it can't be read."""
         return self._past(files, _signature(files))
+
+    def made_of(self, files: Sequence[RunFiles], make: Callable[[Sequence[PastRun]], Made]) -> Made:
+        """Return what a function makes of whole runs, again only when their files have changed. Raises ResultsError."""
+        made: Made = self._made(make, tuple(files), tuple(map(_signature, files)))
+        return made
 
     def items(self) -> FoundItems:
         """Return the statistics of tasks, each in the version that the newest run has."""

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection, HTTPResponse
@@ -23,7 +24,7 @@ from pinchbench.results.judge_certificate import keep_certificate
 from pinchbench.results.records import RunFinished, TrialStarted, decode
 from pinchbench.serve import app
 from pinchbench.serve.app import access_for, open_listener
-from pinchbench.serve.pages import run_page
+from pinchbench.serve.pages import Page, problem_page, run_page
 from pinchbench.serve.run_catalogue import Catalogue
 from simulated_judges import certificate
 from site_server import START_S, ServedSite, serving
@@ -179,6 +180,32 @@ def test_runs_that_were_not_read_yet_are_counted(site: ServedSite, monkeypatch: 
     assert first.text.count("<tr data-row>") == 0
     assert "still to be read" not in second.text
     assert second.text.count("<tr data-row>") == 1
+
+
+def test_a_page_that_takes_long_is_made_once_and_another_says_so_until_it_is_ready(
+    site: ServedSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, may_go_on = [], threading.Event()
+
+    def slow_page(*_: object) -> Page:
+        made.append(1)
+        assert may_go_on.wait(START_S)
+        return problem_page("At last.")
+
+    monkeypatch.setattr(app, "run_page", slow_page)
+    monkeypatch.setattr(app, "PAGE_WAIT_S", 0.1)
+    while not made:  # on a busy machine, its thread may not have begun in time
+        early = site.ask(f"/run/{RUN.name}")
+    again = site.ask(f"/run/{RUN.name}")
+    may_go_on.set()
+    monkeypatch.setattr(app, "PAGE_WAIT_S", START_S)
+    ready = site.ask(f"/run/{RUN.name}")
+
+    assert [one.status for one in (early, again, ready)] == [202, 202, 200]
+    assert early.headers["refresh"] == "1"
+    assert "This page comes soon" in again.text
+    assert "At last." in ready.text
+    assert len(made) == 1
 
 
 def test_a_file_that_can_t_be_read_is_reported(site: ServedSite, monkeypatch: pytest.MonkeyPatch) -> None:
