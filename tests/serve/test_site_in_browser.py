@@ -192,7 +192,7 @@ def test_a_user_logs_in_edits_a_proposal_and_makes_the_suite(browser: Browser, t
     ):
         page = watched.page
         page.get_by_label("Token").fill("a token of the server")
-        page.get_by_role("button", name="go on").click()
+        page.get_by_role("button", name="log in").click()
         page.wait_for_url(f"{site.url}/history")
         page.get_by_label("A judge compares with").fill("Any note\nwill do")
         page.get_by_role("button", name="make the suite").click()

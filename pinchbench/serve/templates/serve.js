@@ -43,15 +43,12 @@
       part("mean").classList.toggle("none", mean == null);
       part("mean").textContent = mean == null ? "no score yet" : mean.toFixed(3);
       part("interval").textContent = low == null ? "no interval yet" : `95% interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
-      const span = live.querySelector("svg.span");
-      span.replaceChildren(span.querySelector(".track"));
-      const bar = (kind, attributes) => {
-        const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-        for (const [name, value] of Object.entries({ class: kind, ...attributes })) rect.setAttribute(name, value);
-        span.append(rect);
+      const bar = (kind, x, width) => {
+        live.querySelector(`.span .${kind}`).setAttribute("x", x);
+        live.querySelector(`.span .${kind}`).setAttribute("width", width);
       };
-      if (low != null) bar("interval", { x: low * 100, y: 1, width: Math.max((high - low) * 100, 0.6), height: 6 });
-      if (mean != null) bar("mean", { x: Math.max(mean * 100 - 0.6, 0), width: 1.6, height: 8 });
+      bar("interval", low * 100, low == null ? 0 : Math.max((high - low) * 100, 0.6));
+      bar("mean", mean * 98.4, mean == null ? 0 : 1.6);
       part("running").textContent = state.state;
       part("running").className = `badge ${["unfinished", "interrupted"].includes(state.state) ? "warn" : "good"}`;
       part("pause").hidden = state.state !== "running";
