@@ -2,7 +2,7 @@
 
 The states are those that a user meets: a run that has just begun, one that is half done, one that ended well, one that
 ended badly, and one that was interrupted; comparison, choice and experiment are of models that differ and of models
-that do not. Each page is taken on a desk by day and on a phone by night; with a name, only pages that have it in
+that do not. Each page is taken on a desk and on a phone, by day and by night; with a name, only pages that have it in
 theirs. Scores are made up. Needs a Chromium.
 """
 
@@ -21,6 +21,7 @@ from urllib.parse import urlencode
 from browser import chromium, opened
 from history_states import BEGAN as BEGAN_AT
 from history_states import Said, UserState, candidate
+from mischief import transcript_line
 from past_experiments import write_variants
 from past_runs import BEGAN, Made, PlannedRun, random_trials, write_run
 from pinchbench.authoring.history.privacy import Masker
@@ -43,7 +44,27 @@ if TYPE_CHECKING:
     from pinchbench.authoring.history.candidates import Candidate
     from pinchbench.results.paths import RunFiles
 
-SCREENS = {"desk": (1300, 900, False), "phone": (390, 844, True)}
+SCREENS = {
+    f"{name}-{time}": (*size, time == "night")
+    for name, size in {"desk": (1300, 900), "phone": (390, 844)}.items()
+    for time in ("day", "night")
+}
+TOLD = """Done. **Three rows** were wrong; I mended them in `orders.csv`:
+
+| row | was | is |
+|-----|----:|---:|
+| 12 | 4.10 | 41.0 |
+| 97 | -3 | 3 |
+
+1. I read `orders.csv`.
+2. I checked it:
+   - all totals
+   - all dates
+
+```sh
+python3 check.py --strict
+```
+"""
 MOST_PX = 8000  # of a page's height: Chromium takes no picture of twice as much
 LIMIT_MS = 180_000  # for one picture, on a busy machine
 HEADS = sorted((Path(__file__).parents[1] / "tasks").glob("task_*/task.md"))
@@ -78,11 +99,17 @@ def _states(folder: Path, opened_journals: ExitStack) -> Mapping[str, RunFiles]:
     first = next(iter(broken.trials))
     lost = Made(score=None, reason=Reason.PROVIDER_ERROR, note="429 You exceeded your current quota.")
     broken = replace(broken, trials={**broken.trials, first: (lost, lost)})
+    said: list[dict[str, object]] = [
+        {"role": "user", "content": "Mend `orders.csv`."},
+        {"role": "assistant", "content": TOLD},
+    ]
+    well = _run("well", 3, ability=0.95)
+    told = replace(well.trials[first][0], transcript="".join(map(transcript_line, said)))
     written = {
         "begun": replace(half, model="example/begun", run_id="20260102-030000-0001", began=now - 5,
                          trials=dict.fromkeys(TITLES, ())),
         "half": half,
-        "well": _run("well", 3, ability=0.95),
+        "well": replace(well, trials={**well.trials, first: (told, well.trials[first][1])}),
         "badly": broken,
         "interrupted": replace(_run("interrupted", 5, ability=0.7), has_ended=False, planned_beyond=1),
     }  # fmt: skip
@@ -123,10 +150,15 @@ def _pages(folder: Path, site: str, files: Mapping[str, RunFiles]) -> Iterator[t
     yield "runs", f"{site}/"
     yield "items", f"{site}/items"
     yield "history", f"{site}/history"
+    yield "judges", f"{site}/judges"
+    yield "login", f"{site}/login"
+    yield "problem", f"{site}/run/none"
     for state, one in files.items():
         report = folder / f"{state}.html"
         write_report([read_run(one)], report)
         yield f"{state}-report", report.as_uri()
+        if state == "well":
+            yield "report-trial", f"{report.as_uri()}#trial/{next(iter(TITLES))}"
         yield f"{state}-run", f"{site}/run/{one.name}"
         if state not in ("begun", "half"):
             yield f"{state}-trial", f"{site}/run/{one.name}/trial/{list(TITLES)[0 if state == 'badly' else 3]}"
