@@ -15,14 +15,12 @@ from pinchbench.errors import ResultsError
 from pinchbench.files.beneath import open_regular
 from pinchbench.json_values import amount_at, count_at, object_at
 from pinchbench.model.usage import Usage
-from pinchbench.transcript_lines import parse_line, writable
+from pinchbench.transcript_lines import Event, parse_line, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
     from typing import BinaryIO
-
-    from pinchbench.transcript_lines import Event
 
 
 INTERNAL_PROVIDER = "openclaw"  # assistant messages that OpenClaw writes itself (delivery mirrors, notices)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, create_task_group, to_thread
 
-from pinchbench.authoring.check import scripts_of
+from pinchbench.authoring.check import Script, scripts_of
 from pinchbench.authoring.play import StepFailedError, write_transcript
 from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.errors import EndpointError, SuiteError
 from pinchbench.files.archive_write import keep_workspace
-from pinchbench.grading.judge.prompt import PROMPT_VERSION, ask, files_of
+from pinchbench.grading.judge.prompt import PROMPT_VERSION, Question, ask, files_of
 from pinchbench.grading.judge.question_blocks import FileView
 from pinchbench.model.grade import Ungraded
-from pinchbench.model.task import GradingType
+from pinchbench.model.task import GradingType, Task
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.judge_certificate import (
     NOT_MEASURED,
@@ -40,11 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.authoring.check import Script
     from pinchbench.config.asked_models import JudgeConfig
-    from pinchbench.grading.judge.prompt import Question
     from pinchbench.grading.judge.votes import Judge
-    from pinchbench.model.task import Task
     from pinchbench.suite.solution import Solution
 
 

@@ -14,7 +14,7 @@ from anyio import to_thread
 from pinchbench.config.run_config import RunConfig
 from pinchbench.defaults import ORACLE
 from pinchbench.errors import expected_error
-from pinchbench.model.task import Suite
+from pinchbench.model.task import Suite, Task
 from pinchbench.model.trial import Attempt, TrialKey
 from pinchbench.process.spec import EndReason, Limits, ProcessEnd, ProcessSpec
 from pinchbench.process.supervise import supervise
@@ -22,7 +22,7 @@ from pinchbench.runner.plan.prepare import Prepared, split_unmet
 from pinchbench.runner.plan.trial_plan import trial_of
 from pinchbench.runner.run_benchmark import run_prepared
 from pinchbench.suite.fixtures import relative_path
-from pinchbench.suite.solution import turns_of
+from pinchbench.suite.solution import Solution, SolutionTurn, ToolStep, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pinchbench.config.asked_models import JudgeConfig
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
-    from pinchbench.model.task import Task
-    from pinchbench.suite.solution import Solution, SolutionTurn, ToolStep
 
 POLITE = "Thank you, I am glad to help with that."  # the answer of an agent that does nothing
 OUTPUT_LIMIT_BYTES = 4 * 1024 * 1024

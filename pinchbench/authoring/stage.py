@@ -25,7 +25,7 @@ from pinchbench.runner.run_folders import CLEAN_UP_LIMIT_S, open_work_folder
 from pinchbench.runner.signals import Interrupt
 from pinchbench.runner.trial.task_services import ServicePlace, open_services
 from pinchbench.runner.trial.task_setup import set_up_workspace
-from pinchbench.sandbox.sandbox_spec import WORKSPACE
+from pinchbench.sandbox.sandbox_spec import WORKSPACE, Forward
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from pinchbench.grading.check_sandbox import CheckSandbox
     from pinchbench.model.task import Task
-    from pinchbench.sandbox.sandbox_spec import Forward
     from pinchbench.suite.solution import SolutionTurn
 
 

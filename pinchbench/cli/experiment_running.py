@@ -19,11 +19,11 @@ from anyio import create_task_group
 from pinchbench.cli.gate import apply_gate
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.run_plan import judging_sentence
-from pinchbench.cli.running import STOPPED, exit_code, heard_by, on_cluster, resume_hint, traced, write_run_page
+from pinchbench.cli.running import STOPPED, Work, exit_code, heard_by, on_cluster, resume_hint, traced, write_run_page
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.experiment.experiment_page import read_experiment_runs, write_experiment
-from pinchbench.experiment.experiment_record import read_record
-from pinchbench.experiment.run_experiment import prepare_all, resume_experiment, run_experiment
+from pinchbench.experiment.experiment_record import ExperimentFiles, read_record
+from pinchbench.experiment.run_experiment import ExperimentResult, prepare_all, resume_experiment, run_experiment
 from pinchbench.experiment.sequential import in_order
 from pinchbench.model.ending import Stop
 from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stderr_writer
@@ -39,10 +39,7 @@ from pinchbench.runner.setup.set_up import planned_reuse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pinchbench.cli.running import Work
-    from pinchbench.experiment.experiment_record import ExperimentFiles
     from pinchbench.experiment.experiment_spec import Experiment, Variant
-    from pinchbench.experiment.run_experiment import ExperimentResult
     from pinchbench.results.gate.gate_record import GateVerdict
     from pinchbench.results.gate.gate_run import Gate
     from pinchbench.runner.plan.prepare import Prepared

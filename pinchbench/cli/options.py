@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from pinchbench.config.settings import SETTINGS, Kind, Section
+from pinchbench.config.settings import SETTINGS, Kind, Section, Setting
 from pinchbench.defaults import Isolation, Network, Sandbox, SuiteFormat
 from pinchbench.errors import ConfigError
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from enum import StrEnum
 
-    from pinchbench.config.settings import Setting
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False, exists=True)

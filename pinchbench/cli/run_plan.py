@@ -14,7 +14,7 @@ from pinchbench.defaults import COMPLETIONS, Isolation
 from pinchbench.process.capacity import slots_warning
 from pinchbench.report.terminal.listings import print_plan
 from pinchbench.report.text import amount, many, plain, price
-from pinchbench.runner.plan.past_runs import judging_forecast
+from pinchbench.runner.plan.past_runs import JudgingForecast, judging_forecast
 from pinchbench.runner.plan.prepare import prepare
 from pinchbench.runner.plan.trial_plan import makespan_s
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.runner.plan.past_runs import JudgingForecast
 
 
 def _doctor(config: RunConfig) -> str:

@@ -23,18 +23,16 @@ from pinchbench.report.terminal.console import END_LIMIT_S, report_console, stde
 from pinchbench.report.terminal.live import LiveView, can_draw
 from pinchbench.report.terminal.summary import print_summary
 from pinchbench.report.text import left_text, plain
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import Result, read_run
 from pinchbench.results.gate.gate_record import GateVerdict
 from pinchbench.results.paths import RunFiles
-from pinchbench.runner.run_context import with_listeners
+from pinchbench.runner.run_context import Observer, with_listeners
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Coroutine, Generator, Sequence
 
     from pinchbench.publish.otel.exporter import TraceExporter
-    from pinchbench.results.finished_run import Result
     from pinchbench.results.gate.gate_run import Gate
-    from pinchbench.runner.run_context import Observer
 
 
 @contextmanager

@@ -15,12 +15,12 @@ from pinchbench.authoring import check_results as report
 from pinchbench.authoring.attack import attack_results as findings
 from pinchbench.authoring.attack.attack import AttackSettings, attack_tasks
 from pinchbench.authoring.check import check_tasks
-from pinchbench.authoring.check_results import same_answers
+from pinchbench.authoring.check_results import CheckedTask, same_answers
 from pinchbench.cli.output import print_result, say
 from pinchbench.cli.running import INCOMPLETE
 from pinchbench.cli.selected_tasks import raise_problems, with_solutions
 from pinchbench.errors import SuiteError
-from pinchbench.model.task import GradingType
+from pinchbench.model.task import GradingType, LoadedSuite, Task
 from pinchbench.report.text import many
 from pinchbench.suite.form import FormTasks, tasks_of_form, write_form
 
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pinchbench.authoring.attack.attack_results import AttackedTask
-    from pinchbench.authoring.check_results import CheckedTask
     from pinchbench.config.asked_models import JudgeConfig
-    from pinchbench.model.task import LoadedSuite, Task
     from pinchbench.suite.solution import Solution
 
 

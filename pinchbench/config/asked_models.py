@@ -10,12 +10,10 @@ from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import DEFAULTS, Scope, check_fields, check_key, check_model, check_text, check_url
 from pinchbench.defaults import JUDGE_PROVIDERS, OPENCLAW_JUDGE
 from pinchbench.errors import ConfigError
-from pinchbench.json_values import objects_at
+from pinchbench.json_values import Object, objects_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pinchbench.json_values import Object
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

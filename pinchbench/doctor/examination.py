@@ -14,14 +14,14 @@ from pinchbench.config.asked_models import JudgeConfig
 from pinchbench.config.run_config import RunConfig
 from pinchbench.config.served import ServedModel
 from pinchbench.config.settings import absolute_path
-from pinchbench.defaults import COMPLETIONS, DEFAULT_OUTPUT_DIR, DEFAULT_RUN_ROOT, Isolation
+from pinchbench.defaults import COMPLETIONS, DEFAULT_OUTPUT_DIR, DEFAULT_RUN_ROOT, Isolation, SuiteFormat
 from pinchbench.doctor import machine_findings, openclaw_findings
 from pinchbench.doctor.bounded_check import Check, blocking_check, find_within, in_thread
 from pinchbench.doctor.live_calls import CALL_LIMIT_S, ask_model
 from pinchbench.errors import ConfigError, EndpointError, OpenClawError
 from pinchbench.llm.preflight.ask import ask_all
 from pinchbench.model.finding import Finding, Level
-from pinchbench.openclaw.homes.credentials import places_of_key, read_user_state
+from pinchbench.openclaw.homes.credentials import UserState, places_of_key, read_user_state
 from pinchbench.openclaw.homes.user_state import secrets_of
 from pinchbench.openclaw.model_catalogue import Catalogue, read_catalogue
 from pinchbench.redaction import known_secrets, mask
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.defaults import SuiteFormat
     from pinchbench.doctor.openclaw_findings import Release
-    from pinchbench.openclaw.homes.credentials import UserState
 
 BoundedCheck: TypeAlias = "tuple[str, Check, float]"  # with its subject, and its limit in seconds
 

@@ -11,7 +11,7 @@ from anyio import current_time, to_thread
 
 from pinchbench.defaults import Isolation
 from pinchbench.llm.demo.script import ScriptedTurn
-from pinchbench.llm.demo.scripted_model import scripted_model
+from pinchbench.llm.demo.scripted_model import ScriptedModel, scripted_model
 from pinchbench.model.ending import Ending, Reason
 from pinchbench.model.finding import Finding, Level
 from pinchbench.model.outcome import Outcome
@@ -26,7 +26,6 @@ from pinchbench.runner.trial.slot import slot_name
 
 if TYPE_CHECKING:
     from pinchbench.config.run_config import RunConfig
-    from pinchbench.llm.demo.scripted_model import ScriptedModel
     from pinchbench.model.usage import Usage
     from pinchbench.openclaw.command import OpenClaw
     from pinchbench.openclaw.task_result import TaskResult

@@ -14,7 +14,7 @@ from pinchbench.model.finding import Finding
 from pinchbench.process import capacity
 from pinchbench.process.supervise import contain_level
 from pinchbench.report.text import size
-from pinchbench.runner.plan.prerequisites import examine_tasks
+from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
 from pinchbench.sandbox.landlock_rules import NETWORK_ABI, SCOPE_ABI
 from pinchbench.sandbox.levels import Level as SandboxLevel
 from pinchbench.sandbox.levels import Support
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.defaults import SuiteFormat
-    from pinchbench.runner.plan.prerequisites import MissingPrerequisites
 
 
 MIB = 1024**2

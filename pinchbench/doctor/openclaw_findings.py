@@ -17,7 +17,7 @@ from pinchbench.errors import OpenClawError
 from pinchbench.http_client import TransientError, open_client
 from pinchbench.json_values import object_at, objects_at, text_at
 from pinchbench.model.finding import Finding, Level
-from pinchbench.openclaw.command import release_key
+from pinchbench.openclaw.command import OpenClaw, release_key
 from pinchbench.openclaw.find import find_openclaw, locate_openclaw, node_version, release_warning
 from pinchbench.openclaw.homes.credentials import UserState, login_providers, read_user_state
 from pinchbench.openclaw.install import TRIED_RELEASES
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.openclaw.command import OpenClaw
 
 # From here on sessions are rows of a database; before, each is a file.
 SQLITE_SINCE = (2026, 8)

@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.errors import ResultsError
-from pinchbench.experiment.experiment_record import read_record
+from pinchbench.experiment.experiment_record import ExperimentFiles, read_record
 from pinchbench.report.html.document import PageSection, write_document
 from pinchbench.report.html.variants_page import LOOK, ShownVariant, choice_between, experiment_values, report_links
-from pinchbench.report.html.verdicts import verdicts_of
+from pinchbench.report.html.verdicts import Verdicts, verdicts_of
 from pinchbench.report.sentences import disturbance_warnings
-from pinchbench.results.compare.comparison import compare
-from pinchbench.results.compare.samples import side_of
+from pinchbench.results.compare.comparison import Comparison, compare
+from pinchbench.results.compare.samples import Sample, side_of
 from pinchbench.results.disturbances import disturbances_of
 from pinchbench.results.finished_run import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.experiment.experiment_record import ExperimentFiles
     from pinchbench.report.html.variants_page import Link
-    from pinchbench.report.html.verdicts import Verdicts
     from pinchbench.results.compare.choice import Choice
-    from pinchbench.results.compare.comparison import Comparison
-    from pinchbench.results.compare.samples import Sample
     from pinchbench.results.compare.verdict import SequentialComparison
 
 

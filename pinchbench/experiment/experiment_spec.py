@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from pinchbench.config.asked_models import JudgeConfig, UserModelConfig, several_judges
 from pinchbench.config.run_config import RunConfig
-from pinchbench.config.served import chat_at, run_at
+from pinchbench.config.served import Endpoint, chat_at, run_at
 from pinchbench.config.settings import SETTINGS, Scope
 from pinchbench.defaults import DEFAULT_MARGIN
 from pinchbench.errors import ConfigError, ExperimentError
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.config.served import Endpoint
     from pinchbench.suite.yaml_nodes import YamlNode
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")  # of an experiment or a variant; it becomes part of file names

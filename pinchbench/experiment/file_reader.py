@@ -10,19 +10,17 @@ import msgspec
 from msgspec import Meta
 
 from pinchbench.config.served import INPUTS, Endpoint, EndpointModel, ServedModel
-from pinchbench.config.settings import Kind, check_url
+from pinchbench.config.settings import Kind, Setting, check_url
 from pinchbench.decoding import convert
 from pinchbench.defaults import APIS, Isolation, Network, Sandbox
 from pinchbench.errors import ConfigError
 from pinchbench.runner.plan.check_additions import WHOLE
-from pinchbench.suite.yaml_nodes import YamlTextError, misspelt, read_yaml
+from pinchbench.suite.yaml_nodes import YamlNode, YamlTextError, misspelt, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from enum import StrEnum
 
-    from pinchbench.config.settings import Setting
-    from pinchbench.suite.yaml_nodes import YamlNode
 
 ENUMS: Mapping[str, type[StrEnum]] = {"isolation": Isolation, "sandbox": Sandbox, "network": Network}
 Text = Annotated[str, Meta(min_length=1)]

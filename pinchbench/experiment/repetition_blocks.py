@@ -6,22 +6,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pinchbench.experiment.sequential import Sequential
+from pinchbench.experiment.sequential import Design, Sequential
 from pinchbench.model.ending import Ending
-from pinchbench.results.compare.verdict import sentence
+from pinchbench.results.compare.verdict import SequentialComparison, sentence
 from pinchbench.results.overview import trial_score
-from pinchbench.results.records import GradeGiven, RunResumed, TrialFinished, TrialsSkipped, TrialStopped
-from pinchbench.results.run_state import NEW_TRIAL, RunState, is_final
+from pinchbench.results.records import GradeGiven, Record, RunResumed, TrialFinished, TrialsSkipped, TrialStopped
+from pinchbench.results.run_state import NEW_TRIAL, RunState, TrialState, is_final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from pinchbench.experiment.sequential import Design
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.compare.verdict import SequentialComparison
-    from pinchbench.results.records import Record
-    from pinchbench.results.run_state import TrialState
     from pinchbench.runner.scheduling.queue import Admission
 
 

@@ -30,7 +30,7 @@ from pinchbench.model.ending import Stop
 from pinchbench.openclaw.command import model_slug
 from pinchbench.results.journal.journal import read_journal
 from pinchbench.runner.again.rerun import resume
-from pinchbench.runner.plan.prepare import prepare
+from pinchbench.runner.plan.prepare import Prepared, prepare
 from pinchbench.runner.plan.stored_run import stored_config
 from pinchbench.runner.plan.trial_plan import new_run_id
 from pinchbench.runner.run_benchmark import run_prepared
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.compare.verdict import SequentialComparison
     from pinchbench.results.finished_run import Result
-    from pinchbench.runner.plan.prepare import Prepared
     from pinchbench.runner.run_context import Observer
     from pinchbench.runner.trial.slot import SlotPool
 

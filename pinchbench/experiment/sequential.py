@@ -13,15 +13,13 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEFAULT_MARGIN
-from pinchbench.model.trial import TrialKey
+from pinchbench.model.trial import Attempt, TrialKey
 from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict
 from pinchbench.runner.scheduling.diagnosis import SANITY_TASKS
 from pinchbench.runner.scheduling.queue import Admission
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from pinchbench.model.trial import Attempt
 
 
 ALPHA = 0.05

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import zstandard
 
 from pinchbench.defaults import MAX_ENTRIES, MAX_FILE_BYTES, MAX_KEPT_BYTES
-from pinchbench.files.archive import END_MARK, LeftOut, open_archive
+from pinchbench.files.archive import END_MARK, Kept, LeftOut, open_archive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from pinchbench.files.archive import Kept
 
 # As for 1 MiB, whatever the size: else zstd makes itself ready for more, in each of the threads that keep a workspace.
 PARAMETERS = zstandard.ZstdCompressionParameters.from_level(3, source_size=1024 * 1024, write_checksum=True)

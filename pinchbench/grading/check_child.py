@@ -21,7 +21,7 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType, TracebackType
@@ -35,7 +35,6 @@ from pinchbench.process.guardian.process_tree import OWN_NAMES
 from pinchbench.transcript_lines import chat_messages, parse_line, writable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 

@@ -18,12 +18,10 @@ from anyio import move_on_after, to_thread
 
 from pinchbench.files.folders import remove_folder
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.sandbox.sandbox_spec import NO_FILES, RESERVED, Mount, SandboxSpec, make_spec
+from pinchbench.sandbox.sandbox_spec import NO_FILES, RESERVED, Forward, Mount, SandboxSpec, make_spec
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
-
-    from pinchbench.sandbox.sandbox_spec import Forward
 
 
 REMOVE_LIMIT_S = 60.0  # 50 000 files on a slow disk; normally milliseconds

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from anyio import CapacityLimiter, amap, gather, move_on_after, to_thread
 
-from pinchbench.grading.checks import CheckJob, run_check
+from pinchbench.grading.checks import CheckJob, GradeJob, run_check
 from pinchbench.grading.judge.kept_replies import keep_replies
-from pinchbench.grading.judge.prompt import make_question
-from pinchbench.grading.judge.votes import mean_grade
+from pinchbench.grading.judge.prompt import Question, make_question
+from pinchbench.grading.judge.votes import Judge, mean_grade
 from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade, Ungraded
-from pinchbench.model.task import GradingType
+from pinchbench.model.task import GradingType, Task
 from pinchbench.redaction import mask_file
 from pinchbench.results.evidence_files import Evidence, digests_of
 
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.grading.check_sandbox import CheckSandbox
-    from pinchbench.grading.checks import GradeJob
-    from pinchbench.grading.judge.prompt import Question
-    from pinchbench.grading.judge.votes import Judge
-    from pinchbench.model.task import Task
     from pinchbench.model.trial import TrialKey
 
 

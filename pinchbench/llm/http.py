@@ -13,7 +13,7 @@ import httpx2
 from msgspec import structs
 
 from pinchbench.errors import ConfigError
-from pinchbench.http_client import BLOT, RetryPolicy, TransientError, open_client
+from pinchbench.http_client import BLOT, Answer, HttpClient, RetryPolicy, TransientError, open_client
 from pinchbench.llm.openai_api import (
     LONGEST_RETRY_AFTER_S,
     MAX_BODY_BYTES,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
     from pinchbench.config.asked_models import AskedModel
-    from pinchbench.http_client import Answer, HttpClient
     from pinchbench.llm.openai_api import Message
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - msgspec reads the annotations of values in records
+from collections.abc import Callable, Mapping  # noqa: TC003 - msgspec reads the annotations of values in records
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from msgspec import UNSET, UnsetType
 
@@ -13,9 +12,6 @@ from pinchbench.defaults import FailureEvent  # noqa: TC001 - msgspec reads the 
 from pinchbench.model.task import GradingType  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.model.trial import TrialKey  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.model.usage import Usage
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Ungraded(StrEnum):

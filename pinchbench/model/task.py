@@ -8,14 +8,13 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import CheckTotal, SuiteFormat
-from pinchbench.model.timeline import NEED_GATEWAY, Advance
+from pinchbench.model.timeline import NEED_GATEWAY, Ability, Advance, TimelineEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from pinchbench.model.task_programs import Service, SetupScript, ShownFile, Verifier
-    from pinchbench.model.timeline import Ability, TimelineEvent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

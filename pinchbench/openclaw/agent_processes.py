@@ -9,24 +9,22 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from pinchbench.model.task import HOME_FOLDERS
+from pinchbench.model.task import HOME_FOLDERS, Task, Turn
 from pinchbench.openclaw.command import MAX_ARGUMENT_BYTES, MESSAGE_FILES_SINCE, preloaded, release_key
 from pinchbench.openclaw.homes.home_config import write_private
 from pinchbench.openclaw.homes.sandbox import TurnExtras
 from pinchbench.openclaw.sessions import AnyStore
-from pinchbench.process.spec import Limits, ProcessSpec
+from pinchbench.process.spec import Limits, ProcessSpec, StopSignal
 from pinchbench.sandbox.sandbox_spec import HOME, Forward, Mount
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from pinchbench.model.task import Task, Turn
     from pinchbench.openclaw.agent_progress import Progress
     from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.homes.private import Home
     from pinchbench.openclaw.trial_clock import TrialClock
     from pinchbench.process.follow import Output
-    from pinchbench.process.spec import StopSignal
     from pinchbench.results.evidence_files import Evidence
 
 

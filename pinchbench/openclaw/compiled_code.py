@@ -28,7 +28,7 @@ from pinchbench.openclaw.homes.credentials import UserState
 from pinchbench.openclaw.homes.home_template import make_template
 from pinchbench.openclaw.homes.landlock_home import LandlockSandbox
 from pinchbench.openclaw.homes.private import clone
-from pinchbench.openclaw.homes.sandbox import HomeSandbox
+from pinchbench.openclaw.homes.sandbox import HomeSandbox, TurnSandbox
 from pinchbench.openclaw.homes.user_state import PASSED
 from pinchbench.openclaw.install import STAGING
 from pinchbench.openclaw.short_command import short_lived_folder
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.homes.sandbox import TurnSandbox
 
 FOLDER = "compiled-code"
 FORMAT = 1  # of the caches; another turn that fills them needs another

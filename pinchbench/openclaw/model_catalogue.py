@@ -8,16 +8,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pinchbench.config.served import NO_ENDPOINTS
+from pinchbench.config.served import NO_ENDPOINTS, Endpoint
 from pinchbench.defaults import DEMO_MODELS, JUDGE_PROVIDERS
-from pinchbench.json_values import object_at, objects_at, texts_in
+from pinchbench.json_values import Object, object_at, objects_at, texts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.config.served import Endpoint
-    from pinchbench.json_values import Object
 
 MAX_MANIFEST_BYTES = 4 * 1024 * 1024
 MOST_SUGGESTIONS = 3

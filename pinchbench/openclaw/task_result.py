@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from pinchbench.model.ending import Reason, Status
-from pinchbench.openclaw.transcript import Complaints, is_silence, names_full_disk
+from pinchbench.openclaw.transcript import Complaints, TranscriptFacts, is_silence, names_full_disk
 from pinchbench.process.spec import EndReason, ProcessEnd
 from pinchbench.transcript_lines import Event, parse_line
 from pinchbench.wire.provider_fault import situation_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from pinchbench.model.facts import LoadFacts
     from pinchbench.model.usage import Usage
-    from pinchbench.openclaw.transcript import TranscriptFacts
     from pinchbench.results.evidence_files import Evidence
 
 CAPTURE_BYTES = 16 * 1024 * 1024  # the end of stdout and of stderr that `to_dict` includes

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.model.usage import Usage
-from pinchbench.transcript_lines import parse_line, writable
+from pinchbench.transcript_lines import Event, parse_line, writable
 from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pinchbench.transcript_lines import Event
 
 MAX_WORDS = 500  # characters of one error: a provider may reply with a whole page
 

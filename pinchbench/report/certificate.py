@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pinchbench.report.html.document import PageLook, PageSection, write_document
 from pinchbench.report.terminal.line_format import Column, print_table
 from pinchbench.report.text import many
-from pinchbench.results.judge_certificate import FEWEST_TASKS, TOO_LITTLE, Aspect
+from pinchbench.results.judge_certificate import FEWEST_TASKS, TOO_LITTLE, Aspect, JudgeCertificate, Measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.results.judge_certificate import JudgeCertificate, Measure
 
 MEANINGS: Mapping[Aspect, str] = {
     Aspect.ORDER: "share of pairs of works that it puts in the right order",

@@ -12,14 +12,13 @@ from pinchbench.report.model_calls import why_dearer
 from pinchbench.report.sentences import kinship_sentences, left_out_text
 from pinchbench.report.text import amount, duration, many, mean_text, plain, price, some
 from pinchbench.report.what_went_wrong import sheet_of, worst_words
-from pinchbench.results.compare.choice import METHOD
+from pinchbench.results.compare.choice import METHOD, Candidate, Choice
 from pinchbench.results.compare.comparison import unlike_settings
 from pinchbench.results.compare.verdict import PRIVATE, compared_scores, side_warnings, what_would_decide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from pinchbench.results.compare.choice import Candidate, Choice
 
 DECIDED = (
     "This experiment ended when it was decided: its verdicts and intervals, which hold at any time, take the place of"

@@ -11,18 +11,15 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from pinchbench.model.facts import PrefixCause
+from pinchbench.model.facts import PrefixBreak, PrefixCause, PromptFacts, WireFacts
 from pinchbench.model.usage import Usage
 from pinchbench.report.text import amount, duration, many, plain, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from msgspec import UnsetType
-
-    from pinchbench.model.facts import PrefixBreak, PromptFacts, WireFacts
     from pinchbench.results.compare.samples import Sample
     from pinchbench.results.result_json import Aggregate, TrialEntry
 

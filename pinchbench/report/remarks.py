@@ -8,7 +8,7 @@ from msgspec import UNSET, structs
 
 from pinchbench.defaults import DEMO_MODELS, TOOL_CALLS_REMEDY
 from pinchbench.model.ending import Ending, Reason
-from pinchbench.model.grade import Ungraded
+from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.usage import Usage
 from pinchbench.report.model_calls import breaking_sentence, cost_reasons, model_calls_sentence, model_time_text
 from pinchbench.report.sentences import (
@@ -28,16 +28,14 @@ from pinchbench.report.sentences import (
 from pinchbench.report.text import amount, criterion_text, duration, many, plain, score_below, words
 from pinchbench.report.what_went_wrong import sheet_sentence
 from pinchbench.results.judge_agreement import alpha_interval
-from pinchbench.results.overview import Kind, failures, lost_points, trial_score
+from pinchbench.results.overview import Failure, Kind, failures, lost_points, trial_score
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.overview import Failure
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.result_json import Aggregate, JudgeTotals, Retries, UserTotals
     from pinchbench.results.statistics import PassRate

@@ -12,8 +12,8 @@ from pinchbench.model.ending import Reason, Stop
 from pinchbench.model.facts import HIGH_LOAD, FindingKind
 from pinchbench.report.text import date_text, duration, many, plain, some, words
 from pinchbench.results.compare.verdict import PRIVATE, describe_difference
-from pinchbench.results.disturbances import disturbances_of
-from pinchbench.results.judge_agreement import FEWEST_TRIALS
+from pinchbench.results.disturbances import Disturbances, LoadedTrial, Renamed, disturbances_of
+from pinchbench.results.judge_agreement import FEWEST_TRIALS, JudgeAgreement
 from pinchbench.sandbox.levels import Level
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pinchbench.results.compare.memorisation import Memorisation
     from pinchbench.results.compare.samples import LeftOut as SideLeftOut
     from pinchbench.results.control_state import ControlEntry, NoteEntry, OverriddenGrade, RequeuedTrial, SkippedTrial
-    from pinchbench.results.disturbances import Disturbances, LoadedTrial, Renamed
-    from pinchbench.results.judge_agreement import JudgeAgreement
     from pinchbench.results.node_times import NodeTimes
     from pinchbench.results.result_json import Aggregate, CausedTrial, LeftOut, SuiteTotals
     from pinchbench.results.statistics import Estimate

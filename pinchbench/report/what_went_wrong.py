@@ -6,13 +6,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import FailureEvent
-from pinchbench.results.statistics import failure_sheet
+from pinchbench.results.statistics import EventTotal, failure_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pinchbench.results.compare.samples import Sample
-    from pinchbench.results.statistics import EventTotal
 
 PHRASES = MappingProxyType(
     {

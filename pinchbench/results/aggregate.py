@@ -8,7 +8,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from pinchbench.decoding import convert
 from pinchbench.defaults import SuiteFormat
@@ -16,7 +16,7 @@ from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason, Status, Stop
 from pinchbench.results import totals
 from pinchbench.results.agent_caused import possibly_caused_by_agent
-from pinchbench.results.control_state import control_entry
+from pinchbench.results.control_state import ControlEntry, control_entry
 from pinchbench.results.node_times import node_times
 from pinchbench.results.result_json import Aggregate, Counts, JournalEnd, Limits, Parts, Retries
 from pinchbench.results.statistics import estimate, failure_sheet
@@ -25,11 +25,8 @@ from pinchbench.results.task_trials import GradedTrial, TaskTrials, by_task, cos
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from msgspec import UnsetType
-
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.control_state import ControlEntry
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.records import RunFinished
     from pinchbench.results.run_state import RunState, TrialState

@@ -9,28 +9,23 @@ import msgspec
 from msgspec import UNSET
 
 from pinchbench.model.ending import Stop
-from pinchbench.model.grade import Ungraded
+from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.results.agent_caused import possibly_caused_by_agent
 from pinchbench.results.aggregate import aggregate, attempted, ending_of
 from pinchbench.results.evidence_files import file_digest
-from pinchbench.results.journal.journal import collector_paused, read_journal
-from pinchbench.results.manifest import read_facts
+from pinchbench.results.journal.journal import Journal, collector_paused, read_journal
+from pinchbench.results.manifest import RunFacts, read_facts
 from pinchbench.results.overview import trial_score
-from pinchbench.results.paths import write_json
-from pinchbench.results.result_json import JournalEnd
+from pinchbench.results.paths import RunFiles, write_json
+from pinchbench.results.result_json import Aggregate, JournalEnd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.journal import Journal
-    from pinchbench.results.manifest import RunFacts
-    from pinchbench.results.paths import RunFiles
     from pinchbench.results.records import RunFinished
-    from pinchbench.results.result_json import Aggregate
     from pinchbench.results.run_state import TrialState
 
 

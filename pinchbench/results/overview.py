@@ -8,14 +8,13 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from pinchbench.model.ending import Reason
-from pinchbench.model.grade import Ungraded
+from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.usage import Usage
 from pinchbench.results.statistics import ROUNDING, is_passed, mean_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.result_json import Aggregate, TaskEntry

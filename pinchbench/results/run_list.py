@@ -11,11 +11,11 @@ from msgspec import UNSET, structs
 
 from pinchbench.errors import ResultsError
 from pinchbench.model.ending import Reason
-from pinchbench.results.finished_run import read_run
+from pinchbench.results.finished_run import PastRun, read_run
 from pinchbench.results.journal.journal import is_written
 from pinchbench.results.manifest import RunFacts, read_facts
-from pinchbench.results.paths import runs_of
-from pinchbench.results.result_json import LeftOut
+from pinchbench.results.paths import RunFiles, runs_of
+from pinchbench.results.result_json import Aggregate, LeftOut
 from pinchbench.results.statistics import Estimate, is_passed
 from pinchbench.results.task_trials import NOT_GRADED
 from pinchbench.results.verification import changed_result
@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.paths import RunFiles
     from pinchbench.results.records import RunFinished
-    from pinchbench.results.result_json import Aggregate
 
 PAUSE_S = 600.0  # between two trials: a longer pause was a night's or a resumption's, not the run's own set-up
 

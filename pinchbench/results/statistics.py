@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb, fsum, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 
 from pinchbench.decoding import doc
 from pinchbench.defaults import FailureEvent
 from pinchbench.results.bootstrap import deviations_of_means, standard_deviation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Scores = Mapping[str, Sequence[float]] | Sequence[Sequence[float]]  # by task, the scores of its repetitions
 

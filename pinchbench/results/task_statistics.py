@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import DEMO_MODELS
 from pinchbench.errors import ResultsError
-from pinchbench.results.compare.samples import settings_of, side_of
+from pinchbench.results.compare.samples import Origin, settings_of, side_of
 from pinchbench.results.finished_run import read_run
 from pinchbench.results.manifest import read_facts
 from pinchbench.results.paths import runs_of
@@ -17,8 +17,6 @@ from pinchbench.results.statistics import ROUNDING, Z, estimate, mean_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-    from pinchbench.results.compare.samples import Origin
 
     ScoresByTask = Mapping[str, Sequence[float]]  # the scores of one subject's trials
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from pinchbench.model.ending import Ending, Reason, Status
 from pinchbench.model.grade import Grade, Ungraded
@@ -20,8 +20,6 @@ from pinchbench.results.statistics import failure_sheet, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from msgspec import UnsetType
 
     from pinchbench.defaults import FailureEvent
     from pinchbench.model.trial import TrialKey

@@ -9,24 +9,21 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import UNSET
 
-from pinchbench.model.grade import Ungraded
+from pinchbench.model.grade import Grade, JudgeGrade, Ungraded
 from pinchbench.results import result_json
 from pinchbench.results.judge_agreement import agreement_of
-from pinchbench.results.statistics import estimate, failure_sheet, pass_ks, pass_rates, summarise
-from pinchbench.results.task_trials import known_sum, sum_usage
+from pinchbench.results.statistics import Estimate, estimate, failure_sheet, pass_ks, pass_rates, summarise
+from pinchbench.results.task_trials import TaskTrials, known_sum, sum_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pinchbench.model.grade import Grade, JudgeGrade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.records import ProbeFacts
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.run_state import TrialState
-    from pinchbench.results.statistics import Estimate
-    from pinchbench.results.task_trials import TaskTrials
 
 NOBODY_WAS_ASKED = frozenset({Ungraded.NO_JUDGE, Ungraded.EVIDENCE_LOST})
 

@@ -12,7 +12,7 @@ from pinchbench.decoding import decode_json
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.results.evidence_files import Evidence, changed_files
 from pinchbench.results.finished_run import changed_run_json, read_run
-from pinchbench.results.journal.journal import read_journal
+from pinchbench.results.journal.journal import Journal, read_journal
 from pinchbench.results.records import GradeGiven, RegradeStarted, TrialFinished, TrialStarted
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.journal.journal import Journal
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.result_json import Aggregate
 

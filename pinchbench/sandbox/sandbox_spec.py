@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping  # noqa: TC003 - msgspec needs it
+from collections.abc import Iterable, Mapping, Sequence  # noqa: TC003 - msgspec needs it
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
 from pinchbench.defaults import Network
 from pinchbench.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
 
 # The same for all trials, so that nothing about the task or the runner can be read from them.
 STATE = "/state"

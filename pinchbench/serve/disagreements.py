@@ -9,14 +9,13 @@ from pinchbench.report.html.safe_text import safe_line
 from pinchbench.report.sentences import agreement_sentence
 from pinchbench.report.text import words
 from pinchbench.results.judge_agreement import agreement_of, alpha_interval
-from pinchbench.serve.live_run import trial_url
+from pinchbench.serve.live_run import LiveRun, trial_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pinchbench.model.grade import JudgeGrade
     from pinchbench.model.trial import TrialKey
-    from pinchbench.serve.live_run import LiveRun
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

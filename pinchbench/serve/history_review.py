@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anyio import Event
 
 from pinchbench.report.html.safe_text import safe_text
-from pinchbench.serve.pages import site_page
+from pinchbench.serve.pages import Page, site_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pinchbench.authoring.history.candidates import Candidate
     from pinchbench.authoring.history.privacy import Masker
     from pinchbench.authoring.history.proposals import Proposal
-    from pinchbench.serve.pages import Page
 
 KEEP = "keep"
 

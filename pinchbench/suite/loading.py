@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
@@ -20,7 +20,6 @@ from pinchbench.suite.remembered import remembered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import ModuleType
 
     from pinchbench.model.task import LoadedSuite, Suite, Task, TaskProblem
     from pinchbench.suite.solution import Solution

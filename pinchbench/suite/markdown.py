@@ -6,13 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import Tier
+from pinchbench.model.task import Suite, Task, Tier
 from pinchbench.suite.yaml_nodes import misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from pinchbench.model.task import Suite, Task
 
 
 # A fence may open after a list marker; otherwise its end would be read as an opening.

@@ -12,7 +12,7 @@ from pinchbench.decoding import decode_json
 from pinchbench.defaults import SuiteFormat  # noqa: TC001 - msgspec reads the annotations
 from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.user_data import FILES, PACK_NAME, RECORD, bundled_tasks_dir, pack_names, packs_dir
-from pinchbench.model.task import LoadedSuite
+from pinchbench.model.task import LoadedSuite, Suite, Task
 from pinchbench.suite.fixtures import FixtureError, fixture_hash
 from pinchbench.suite.loading import load_suite, read_suite
 from pinchbench.suite.select import KEYWORDS, select_tasks
@@ -20,8 +20,6 @@ from pinchbench.suite.select import KEYWORDS, select_tasks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
-
-    from pinchbench.model.task import Suite, Task
 
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024

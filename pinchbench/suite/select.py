@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import SelectionError
 from pinchbench.files.user_data import bundled_tasks_dir
-from pinchbench.model.task import GradingType, Tier
+from pinchbench.model.task import GradingType, Suite, Task, Tier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pinchbench.model.task import Suite, Task
 
 _TOKENS = re.compile(r"[()]|[^\s()]+")
 _OPERATORS = frozenset({"and", "or", "not", "(", ")"})

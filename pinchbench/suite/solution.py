@@ -7,14 +7,13 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import SuiteError
-from pinchbench.model.task import Turn
+from pinchbench.model.task import Task, Turn
 from pinchbench.suite.reading import BrokenTaskError, FieldReader, yaml_root
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.model.task import Task
     from pinchbench.suite.yaml_nodes import YamlNode
 
 SOLUTIONS = "solutions"

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pinchbench.suite.reading import BrokenTaskError, FieldReader, yaml_root
-from pinchbench.suite.yaml_nodes import misspelt
+from pinchbench.suite.yaml_nodes import YamlNode, misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from pinchbench.model.task import TaskProblem
-    from pinchbench.suite.yaml_nodes import YamlNode
 
 
 KEYS = ("tasks", "run_first", "core", "categories")

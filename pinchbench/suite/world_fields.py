@@ -13,14 +13,13 @@ from zoneinfo import ZoneInfo
 from pinchbench.model.task import Turn
 from pinchbench.model.task_programs import MAX_SERVICES, MODEL_PORT, SERVICE_LIMIT_S, Service
 from pinchbench.model.timeline import NEED_GATEWAY, Ability, Advance, ChatMessage, Interrupt, ServiceEvent
-from pinchbench.suite.yaml_nodes import misspelt
+from pinchbench.suite.yaml_nodes import YamlNode, misspelt
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pinchbench.model.timeline import TimelineEvent
     from pinchbench.suite.reading import FieldReader
-    from pinchbench.suite.yaml_nodes import YamlNode
 
 DEFAULT_OWNER = "sam"
 ASSISTANT = "assistant"  # the agent's own name in a chat

@@ -14,13 +14,12 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from pinchbench.json_values import MAX_DEPTH, is_deep, json_text, parse
-from pinchbench.transcript_lines import writable
+from pinchbench.transcript_lines import Event, writable
 from pinchbench.transcripts import INTERNAL_PROVIDER, parts_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from pinchbench.transcript_lines import Event
     from pinchbench.wire.agent_thread import Step
     from pinchbench.wire.protocols.call_facts import ToolCall
 

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pinchbench.wire.request_route import with_model
+from pinchbench.wire.request_route import Header, with_model
 from pinchbench.wire.wire_messages import CallFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-
-    from pinchbench.wire.request_route import Header
 
 
 class ExchangeEnd(StrEnum):

@@ -10,21 +10,17 @@ from typing import TYPE_CHECKING
 
 from pinchbench.defaults import ProtocolName
 from pinchbench.json_values import EMPTY, error_in, error_text, parse
-from pinchbench.wire.exchange import Chunk, ExchangeEnd
+from pinchbench.wire.exchange import Chunk, Exchange, ExchangeEnd
 from pinchbench.wire.protocols.anthropic import AnthropicMessages
 from pinchbench.wire.protocols.call_facts import ExchangeFacts, ReplyFacts, RequestFacts
-from pinchbench.wire.protocols.encoding import Unreadable, decoded, encoding_of, events, json_lines
+from pinchbench.wire.protocols.encoding import Headers, Unreadable, decoded, encoding_of, events, json_lines
 from pinchbench.wire.protocols.gemini import Gemini
 from pinchbench.wire.protocols.openai_chat import Ollama, OpenAIChat
 from pinchbench.wire.protocols.openai_responses import OpenAIResponses
-from pinchbench.wire.protocols.reply_builder import ReplyBuilder
+from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.encoding import Headers
-    from pinchbench.wire.protocols.reply_builder import Protocol
 
 
 ANTHROPIC = AnthropicMessages()

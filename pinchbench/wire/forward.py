@@ -17,10 +17,10 @@ from anyio.lowlevel import checkpoint_if_cancelled
 
 from pinchbench.http_client import retry_after_s
 from pinchbench.redaction import is_key
-from pinchbench.wire.exchange import ExchangeEnd
+from pinchbench.wire.exchange import Draft, ExchangeEnd
 from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, body_of
 from pinchbench.wire.redact import Masking, masked
-from pinchbench.wire.request_route import Origin, end_to_end, error_response, recorded_headers, response_head
+from pinchbench.wire.request_route import Header, Origin, end_to_end, error_response, recorded_headers, response_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     import h11
     from anyio.abc import TaskGroup
 
-    from pinchbench.wire.exchange import Draft
     from pinchbench.wire.lease import TrialLease
-    from pinchbench.wire.request_route import Header
     from pinchbench.wire.wire_messages import Provider
 
 # Of the window, per refusal. Simulated, .85 and .1 used 88% of a moving limit, .9 and .1 90%, .9 and .2 93%.

@@ -10,20 +10,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 
 from pinchbench.sandbox.socket_owner import Program, asked_inode, client_inode, find_owner, name_of
-from pinchbench.wire.exchange import Allowance
+from pinchbench.wire.exchange import Allowance, Draft
 from pinchbench.wire.exchange_facts import facts_of
 from pinchbench.wire.measure import estimated_usage
 from pinchbench.wire.protocols.call_facts import ReplyFacts
 
 if TYPE_CHECKING:
-    from anyio import CancelScope
     from anyio.streams.memory import MemoryObjectSendStream
 
     from pinchbench.model.usage import Usage
-    from pinchbench.wire.exchange import Draft
     from pinchbench.wire.playback import Playback
     from pinchbench.wire.recording import RecordingWriter
     from pinchbench.wire.transport import TransportStream

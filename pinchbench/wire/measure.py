@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 from pinchbench.model.facts import WireFacts
 from pinchbench.model.usage import Usage
 from pinchbench.wire.agent_thread import is_automation
-from pinchbench.wire.exchange import ExchangeEnd
-from pinchbench.wire.exchange_facts import facts_of
+from pinchbench.wire.exchange import Exchange, ExchangeEnd
+from pinchbench.wire.exchange_facts import ReadExchange, facts_of
 from pinchbench.wire.prompt_prefix import prompt_facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.exchange_facts import ReadExchange
     from pinchbench.wire.protocols.call_facts import ExchangeFacts, RequestFacts
 
 FULL_TOKEN_CHARACTERS = 6  # honest prompts have at most 5 a token, and fewer without the tools' descriptions

@@ -12,9 +12,9 @@ import msgspec
 from anyio import to_thread
 
 from pinchbench.defaults import DivergencePolicy
-from pinchbench.wire.exchange import Chunk, ExchangeEnd
+from pinchbench.wire.exchange import Chunk, Draft, Exchange, ExchangeEnd
 from pinchbench.wire.exchange_facts import request_facts
-from pinchbench.wire.http1 import LAST_CHUNK, WITHOUT_BODY, chunked
+from pinchbench.wire.http1 import LAST_CHUNK, WITHOUT_BODY, Inbound, chunked
 from pinchbench.wire.normalise import home_of, workspace_of
 from pinchbench.wire.recording import RecordingReader
 from pinchbench.wire.redact import substituted
@@ -24,8 +24,6 @@ from pinchbench.wire.request_route import response_head
 if TYPE_CHECKING:
     from typing import Self
 
-    from pinchbench.wire.exchange import Draft, Exchange
-    from pinchbench.wire.http1 import Inbound
     from pinchbench.wire.wire_messages import ReplaySource
 
 FRAMING = frozenset({"transfer-encoding", "content-length"})

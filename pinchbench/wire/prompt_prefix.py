@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.facts import PrefixBreak, PrefixCause, PromptFacts
 from pinchbench.wire.normalise import DAYS, MONTHS
-from pinchbench.wire.protocols.call_facts import RequestFacts, Role
+from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, Tool
 from pinchbench.wire.recording import EARLIER_REQUESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pinchbench.wire.exchange_facts import ReadExchange
-    from pinchbench.wire.protocols.call_facts import Message, Tool
 
 MOST_BREAKS = 20  # that are kept of a trial; all are counted
 # What a clock writes into a prompt.

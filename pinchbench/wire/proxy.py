@@ -16,9 +16,9 @@ from pinchbench.wire.exchange import Draft, ExchangeEnd
 from pinchbench.wire.forward import Call, Upstream, relay
 from pinchbench.wire.http1 import LOST, Inbound, served
 from pinchbench.wire.lease import TrialLease
-from pinchbench.wire.playback import play
+from pinchbench.wire.playback import Playback, play
 from pinchbench.wire.request_route import parse_route, recorded_headers, request_headers
-from pinchbench.wire.transport import NewConnections
+from pinchbench.wire.transport import NewConnections, TransportStream
 from pinchbench.wire.wire_messages import CallUsed, Held, LimitExceeded, PaceChanged, RequestRefused
 
 if TYPE_CHECKING:
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from anyio.streams.memory import MemoryObjectReceiveStream
 
-    from pinchbench.wire.playback import Playback
     from pinchbench.wire.recording import RecordingWriter
-    from pinchbench.wire.transport import TransportStream
     from pinchbench.wire.wire_messages import Configure, Provider, WireEvent
 
 MAX_TRIAL_CONNECTIONS = 128  # OpenClaw has a handful

@@ -18,7 +18,7 @@ from anyio import (
     move_on_after,
     to_thread,
 )
-from anyio.abc import SocketAttribute, UNIXSocketStream
+from anyio.abc import SocketAttribute, SocketListener, SocketStream, TaskGroup, UNIXSocketStream
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.errors import first_error
@@ -44,7 +44,6 @@ from pinchbench.wire.wire_messages import (
 if TYPE_CHECKING:
     import socket
 
-    from anyio.abc import SocketListener, SocketStream, TaskGroup
     from anyio.streams.stapled import MultiListener
 
     from pinchbench.wire.tunnel import Tunnel

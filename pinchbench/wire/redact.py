@@ -14,14 +14,11 @@ from msgspec.structs import replace
 from pinchbench.decoding import decode_json
 from pinchbench.redaction import MASK
 from pinchbench.transcript_lines import writable
-from pinchbench.wire.exchange import Chunk
-from pinchbench.wire.protocols.encoding import ENCODING, Unreadable, decoded, encoding_of
+from pinchbench.wire.exchange import Chunk, Exchange
+from pinchbench.wire.protocols.encoding import ENCODING, Headers, Unreadable, decoded, encoding_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.encoding import Headers
 
 
 # The keys under which events have the pieces of what a model writes, in all protocols.

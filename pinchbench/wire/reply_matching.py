@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping  # noqa: TC003 - the default of a field
+from collections.abc import Iterable, Mapping, Sequence  # noqa: TC003 - the default of a field
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher, unified_diff
 from itertools import zip_longest
@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING
 
 from pinchbench.json_values import canonical
 from pinchbench.wire.agreement import fold_id
-from pinchbench.wire.exchange import DivergenceNote
+from pinchbench.wire.exchange import DivergenceNote, Exchange
 from pinchbench.wire.exchange_facts import facts_of, is_success, protocol_of, request_body, request_facts
 from pinchbench.wire.normalise import Normaliser, day_of, workspace_of
 from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from datetime import date
-
-    from pinchbench.wire.exchange import Exchange
 
 
 MAX_DIFF_LINES = 40

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from anyio import BrokenResourceError, ClosedResourceError, EndOfStream, create_task_group
-from anyio.abc import ByteStream, SocketAttribute
+from anyio.abc import ByteStream, SocketAttribute, SocketListener, SocketStream
 from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
     from typing import Any
 
-    from anyio.abc import SocketListener, SocketStream
     from anyio.streams.stapled import MultiListener
 
 RECEIVE_BYTES = 64 * 1024

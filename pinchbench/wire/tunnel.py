@@ -23,7 +23,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from pinchbench.wire.http1 import LOST, Inbound, served
 from pinchbench.wire.request_route import response_head
-from pinchbench.wire.transport import NewConnections, connect
+from pinchbench.wire.transport import NewConnections, TransportStream, connect
 from pinchbench.wire.wire_messages import DestinationRefused
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import h11
 
     from pinchbench.wire.proxy import Proxy
-    from pinchbench.wire.transport import TransportStream
 
 
 VALID = timedelta(days=30)  # longer than any run

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from pinchbench.json_values import is_deep, text_at
 from pinchbench.model.facts import Finding, FindingKind
-from pinchbench.transcript_lines import writable
+from pinchbench.transcript_lines import Event, writable
 from pinchbench.transcripts import parts_of, text_of
-from pinchbench.wire.agent_thread import INTERNAL, RUN, Thread
+from pinchbench.wire.agent_thread import INTERNAL, RUN, Step, Thread
 from pinchbench.wire.agreement import (
     MAX_ARGUMENT_DEPTH,
     agrees_text,
@@ -35,14 +35,11 @@ from pinchbench.wire.agreement import (
     shallow,
     stored_key,
 )
-from pinchbench.wire.protocols.call_facts import ToolCall
+from pinchbench.wire.protocols.call_facts import Message, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pinchbench.transcript_lines import Event
-    from pinchbench.wire.agent_thread import Step
-    from pinchbench.wire.protocols.call_facts import Message
 
 MAX_SHOWN_CHARS = 400
 MAX_FINDINGS = 50

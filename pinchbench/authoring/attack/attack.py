@@ -21,7 +21,7 @@ from pinchbench.authoring.attack.attack_results import PAID, AttackedTask, Playe
 from pinchbench.authoring.attack.cheats import CLAIM, cheats_of
 from pinchbench.authoring.attack.data_mutants import MutantKind, TextMutant, prose_mutants
 from pinchbench.authoring.attack.mutants import UNUSABLE, Mutant, choose, file_mutants
-from pinchbench.authoring.attack.workspace_files import NoFile, read_files, write_changes
+from pinchbench.authoring.attack.workspace_files import Content, NoFile, read_files, write_changes
 from pinchbench.authoring.play import POLITE, StepFailedError, message, play_in_openclaw
 from pinchbench.authoring.stage import Stage, work_in_scratch
 from pinchbench.defaults import DEFAULT_RUN_ROOT
@@ -31,7 +31,7 @@ from pinchbench.files.folders import remove_folder
 from pinchbench.grading.grader import Grader
 from pinchbench.model.ending import Reason
 from pinchbench.model.grade import CheckGrade
-from pinchbench.model.task import GradingType
+from pinchbench.model.task import GradingType, Task, Turn
 from pinchbench.model.timeline import Ability
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.runner.plan.prerequisites import MissingPrerequisites, examine_tasks
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from pinchbench.authoring.attack.record_mutants import Line
-    from pinchbench.authoring.attack.workspace_files import Content
-    from pinchbench.model.task import Task, Turn
 
 MAX_PROBES = 24  # new files that the prompt does not name, tried for whether the check reads them
 LEAST_LOSS = 1e-6  # of a score, beyond rounding

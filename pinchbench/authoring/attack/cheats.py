@@ -16,12 +16,11 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pinchbench.authoring.attack.data_mutants import walk
-from pinchbench.authoring.attack.workspace_files import SymbolicLink
+from pinchbench.authoring.attack.workspace_files import Content, SymbolicLink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pinchbench.authoring.attack.workspace_files import Content
 
 CLAIM = (
     "Everything is done as you asked. I have written all the files, followed every rule, checked the results twice, "

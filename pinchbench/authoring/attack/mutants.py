@@ -20,12 +20,11 @@ from pinchbench.authoring.attack.data_mutants import (
     record_mutants,
     table_mutants,
 )
-from pinchbench.authoring.attack.workspace_files import NoFile
+from pinchbench.authoring.attack.workspace_files import Content, NoFile
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Mapping, Sequence
 
-    from pinchbench.authoring.attack.workspace_files import Content
 
 FOR_PEOPLE = frozenset({".md", ".txt"})
 UNUSABLE = frozenset({MutantKind.EMPTY, MutantKind.FOLDER})  # no better than a file that is missing

@@ -9,18 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.authoring.history.conversations import conversations_of
-from pinchbench.authoring.history.proposals import proposals_of
-from pinchbench.authoring.history.rebuild import restore
+from pinchbench.authoring.history.conversations import Conversation, conversations_of
+from pinchbench.authoring.history.proposals import Proposal, proposals_of
+from pinchbench.authoring.history.rebuild import Restored, restore
 from pinchbench.authoring.history.stored_sessions import stored_sessions
 from pinchbench.authoring.history.workspace_past import WorkspacePast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pinchbench.authoring.history.conversations import Conversation
-    from pinchbench.authoring.history.proposals import Proposal
-    from pinchbench.authoring.history.rebuild import Restored
 
 MOST_SUGGESTED = 12
 DAY_S = 86_400.0

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.model.usage import Usage
 from pinchbench.transcript_lines import writable
-from pinchbench.transcripts import Role, conversation, written_at
+from pinchbench.transcripts import Message, Role, ToolCall, conversation, written_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pinchbench.authoring.history.stored_sessions import StoredSession
-    from pinchbench.transcripts import Message, ToolCall
 
 PAUSE_S = 2 * 3600.0  # without a message, after which the next one begins something new
 ID_LENGTH = 8  # characters of a conversation's id

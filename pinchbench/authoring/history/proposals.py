@@ -10,13 +10,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinchbench.authoring.history.conversations import THANKS
+from pinchbench.authoring.history.conversations import THANKS, Conversation, UserTurn
 from pinchbench.transcripts import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from pinchbench.authoring.history.conversations import Conversation, UserTurn
     from pinchbench.authoring.history.rebuild import LeftFile, Restored
 
 MAX_SAME_BYTES = 20_000  # of a file that a check compares

@@ -8,14 +8,13 @@ from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from pinchbench.authoring.history.conversations import WEB_TOOLS
+from pinchbench.authoring.history.conversations import WEB_TOOLS, Conversation
 from pinchbench.report.text import many
 from pinchbench.suite.fixtures import relative_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pinchbench.authoring.history.conversations import Conversation
     from pinchbench.authoring.history.workspace_past import WorkspacePast
     from pinchbench.transcripts import Message, ToolCall
 

@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.errors import ConfigError
 from pinchbench.files.beneath import open_regular
-from pinchbench.openclaw.sessions import JsonlStore, SqliteStore
-from pinchbench.transcript_lines import parse_line
+from pinchbench.openclaw.sessions import JsonlStore, SessionStore, SqliteStore
+from pinchbench.transcript_lines import Event, parse_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinchbench.openclaw.sessions import SessionStore
-    from pinchbench.transcript_lines import Event
 
 DATABASE = "openclaw-agent.sqlite"
 MAX_DATABASE_BYTES = 4 * 1024**3  # a copy of it is made

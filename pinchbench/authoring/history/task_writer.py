@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pinchbench.authoring.history.conversations import MAX_TURNS
-from pinchbench.authoring.history.proposals import EDITED, is_only_thanks
+from pinchbench.authoring.history.conversations import MAX_TURNS, Conversation, UserTurn
+from pinchbench.authoring.history.proposals import EDITED, Proposal, is_only_thanks
 from pinchbench.authoring.history.rebuild import WEB_NOTE
 from pinchbench.model.task import GradingType
 from pinchbench.suite.formats.markdown_folder import FILES, TASK_FILE
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from pinchbench.authoring.history.candidates import Candidate
-    from pinchbench.authoring.history.conversations import Conversation, UserTurn
     from pinchbench.authoring.history.privacy import Masker
-    from pinchbench.authoring.history.proposals import Proposal
 
 SLOWER = 3.0  # than the old model may another one be
 LEAST_S, MOST_S = 300.0, 3600.0  # limits of a task

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from anyio import Semaphore, to_thread
 
 from pinchbench.defaults import OPENCLAW_JUDGE
-from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Reply, Role
+from pinchbench.llm.openai_api import ChatRefusedError, ChatUnreachableError, Message, Reply, Role
 from pinchbench.model.ending import Reason
 from pinchbench.openclaw.short_command import short_lived_folder
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.llm.openai_api import Message
     from pinchbench.openclaw.agent import OpenClawAgent
     from pinchbench.openclaw.task_result import TaskResult
 

@@ -20,17 +20,15 @@ from pinchbench.grading.judge.question_blocks import (
     view_files,
 )
 from pinchbench.grading.judge.shown_transcript import view_chat, view_transcript
-from pinchbench.model.task import Turn
+from pinchbench.model.task import Task, Turn, WorkspaceFile
 from pinchbench.openclaw.sessions import read_lines
-from pinchbench.transcript_lines import chat_messages, parse_line, writable
+from pinchbench.transcript_lines import Event, chat_messages, parse_line, writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from pinchbench.model.task import Task, WorkspaceFile
     from pinchbench.results.evidence_files import Evidence
-    from pinchbench.transcript_lines import Event
 
 
 PROMPT_VERSION = "6"  # increase whenever what a judge reads changes: grades of two versions are not comparable

@@ -12,20 +12,16 @@ import anyio
 from anyio import CapacityLimiter, amap, to_thread
 from msgspec import UNSET
 
-from pinchbench.grading.judge.judge_reply import UnreadableReplyError, median_verdict, read_reply
-from pinchbench.grading.judge.kept_replies import Judgement, Vote, cache_key
-from pinchbench.grading.judge.prompt import PROMPT_VERSION, ask_again, response_schema
-from pinchbench.llm.openai_api import MAX_REPLY, ChatError, ChatRefusedError, Message, Reply, Role
+from pinchbench.grading.judge.judge_reply import UnreadableReplyError, Verdict, median_verdict, read_reply
+from pinchbench.grading.judge.kept_replies import JudgeCache, Judgement, Vote, cache_key
+from pinchbench.grading.judge.prompt import PROMPT_VERSION, Question, ask_again, response_schema
+from pinchbench.llm.openai_api import MAX_REPLY, ChatError, ChatRefusedError, Endpoint, Message, Reply, Role
 from pinchbench.model.grade import JudgeGrade, Ungraded
 from pinchbench.model.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from pinchbench.grading.judge.judge_reply import Verdict
-    from pinchbench.grading.judge.kept_replies import JudgeCache
-    from pinchbench.grading.judge.prompt import Question
-    from pinchbench.llm.openai_api import Endpoint
 
 TRIES = 2  # a judge that fails again after the problem was explained is unlikely to succeed a third time
 NO_ANSWER = "(no answer)"  # stands for a reply without text: endpoints refuse an empty message

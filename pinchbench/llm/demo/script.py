@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from pinchbench.suite.solution import SolutionTurn, turns_of
+from pinchbench.suite.solution import Solution, SolutionTurn, ToolStep, turns_of
 
 if TYPE_CHECKING:
     from pinchbench.model.task import Task
-    from pinchbench.suite.solution import Solution, ToolStep
 
 
 # OpenClaw moves a command to the background after 10 s, and unlike a model a script can't return to it later.

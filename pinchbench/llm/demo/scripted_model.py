@@ -17,16 +17,14 @@ import h11
 from anyio import create_task_group
 from anyio.abc import SocketListener
 
-from pinchbench.llm.demo.script import Answer, ToolCall, next_reply
+from pinchbench.llm.demo.script import Answer, Reply, ScriptedTurn, ToolCall, next_reply
 from pinchbench.wire.http1 import LAST_CHUNK, LOST, Inbound, chunked
 from pinchbench.wire.request_route import response_head
-from pinchbench.wire.transport import serve_clients
+from pinchbench.wire.transport import TransportStream, serve_clients
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping, Sequence
 
-    from pinchbench.llm.demo.script import Reply, ScriptedTurn
-    from pinchbench.wire.transport import TransportStream
 
 # In USD for a million tokens: OpenClaw computes a trial's cost from the provider config.
 COST = {"input": 1.0, "output": 2.0, "cacheRead": 0.1, "cacheWrite": 0.0}

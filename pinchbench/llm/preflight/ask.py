@@ -16,15 +16,13 @@ from anyio import amap, create_task_group, current_effective_deadline, current_t
 from pinchbench.config.served import GUESSED_CONTEXT_TOKENS, INPUTS, ServedModel
 from pinchbench.defaults import ProtocolName
 from pinchbench.errors import ConfigError
-from pinchbench.http_client import Answer, TransientError, open_client
+from pinchbench.http_client import Answer, HttpClient, TransientError, open_client
 from pinchbench.json_values import texts_in
 from pinchbench.llm.preflight.question import Target, diagnose, not_reached, request_of, silent
 from pinchbench.model.finding import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from pinchbench.http_client import HttpClient
 
 
 LIMIT_S = 2.0  # for an answer; with the program's start before it, a diagnosis takes about 3 s

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pinchbench.errors import OpenClawError
-from pinchbench.json_values import is_deep, object_at
+from pinchbench.json_values import Object, is_deep, object_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    from pinchbench.json_values import Object
 
 
 Json = dict[str, object]

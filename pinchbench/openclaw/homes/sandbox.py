@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pinchbench.defaults import Network
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.task_programs import MODEL_PORT
-from pinchbench.openclaw.command import LONG_MESSAGE
+from pinchbench.openclaw.command import LONG_MESSAGE, OpenClaw
 from pinchbench.openclaw.homes.home_config import CONFIG, SETTINGS
 from pinchbench.sandbox.sandbox_spec import (
     HOME,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Self
 
-    from pinchbench.openclaw.command import OpenClaw
     from pinchbench.process.spec import ProcessSpec
 
 FILES = "/opt/files"

@@ -9,12 +9,12 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from anyio import to_thread
+from anyio import Lock, to_thread
 
 from pinchbench.errors import OpenClawError
+from pinchbench.openclaw.command import OpenClaw, release_key
 from pinchbench.openclaw.command import agent_id as make_agent_id
-from pinchbench.openclaw.command import release_key
-from pinchbench.openclaw.homes.credentials import user_state_dir
+from pinchbench.openclaw.homes.credentials import Json, user_state_dir
 from pinchbench.openclaw.homes.home_template import add_agent, failed, said
 from pinchbench.openclaw.homes.private import Home
 from pinchbench.openclaw.short_command import run_short
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from anyio import Lock
-
-    from pinchbench.openclaw.command import OpenClaw
-    from pinchbench.openclaw.homes.credentials import Json
 
 # Since this release, OpenClaw remembers the target of a linked workspace and refuses a changed one (measured).
 REMEMBERS_SINCE = (2026, 9)

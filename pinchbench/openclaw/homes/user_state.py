@@ -6,15 +6,13 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from pinchbench.json_values import object_at
-from pinchbench.openclaw.homes.credentials import UserState, kept_dotenv, merge, points_home
+from pinchbench.json_values import Object, object_at
+from pinchbench.openclaw.homes.credentials import Json, UserState, kept_dotenv, merge, points_home
 from pinchbench.redaction import known_secrets, secrets_in, secrets_in_dotenv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pinchbench.json_values import Object
-    from pinchbench.openclaw.homes.credentials import Json
     from pinchbench.openclaw.model_catalogue import Catalogue
 
 # Variables that programs need to run, to reach the network and to write files as this user. All others are excluded.

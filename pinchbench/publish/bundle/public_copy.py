@@ -17,7 +17,7 @@ from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.files.archive import ArchiveLostError
 from pinchbench.files.archive_write import rewrite_archive
 from pinchbench.results.evidence_files import Evidence, file_digest
-from pinchbench.results.finished_run import derive_result
+from pinchbench.results.finished_run import PastRun, derive_result
 from pinchbench.results.journal.journal import JournalWriter
 from pinchbench.results.paths import RunFiles, write_json
 from pinchbench.results.records import GradeGiven, Record, RunStarted, TrialFinished, decode, encode
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pinchbench.model.grade import JudgeGrade
-    from pinchbench.results.finished_run import PastRun
 
 NOT_NEEDED = "the run's journal has no digest of it"
 PUBLISHED = "published.json"

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 from pinchbench.config.asked_models import stored_models
 from pinchbench.defaults import THINKING_LEVELS, Isolation
 from pinchbench.json_values import object_at
-from pinchbench.publish.leaderboard.public_names import public_model
+from pinchbench.publish.leaderboard.public_names import PrivateNames, public_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pinchbench.model.task import Task
     from pinchbench.model.trial import TrialKey
-    from pinchbench.publish.leaderboard.public_names import PrivateNames
     from pinchbench.results.finished_run import PastRun
 
 

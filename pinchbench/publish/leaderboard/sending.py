@@ -17,7 +17,7 @@ import httpx2
 from anyio import to_thread
 
 from pinchbench.errors import ConfigError, LeaderboardError, NotForTheLeaderboardError, ResultsError
-from pinchbench.http_client import HEADERS, HttpClient, RetryPolicy, TransientError, open_client
+from pinchbench.http_client import HEADERS, Answer, HttpClient, RetryPolicy, TransientError, open_client
 from pinchbench.json_values import amount_at, count_at, object_at, text_at
 from pinchbench.publish.leaderboard.account import (
     OFFICIAL_VARIABLE,
@@ -31,16 +31,14 @@ from pinchbench.publish.leaderboard.account import (
 )
 from pinchbench.publish.leaderboard.payload import encode, make_payload, obstacles
 from pinchbench.publish.leaderboard.public_names import private_names
-from pinchbench.results.paths import write_json
+from pinchbench.results.paths import RunFiles, write_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
     from pathlib import Path
 
-    from pinchbench.http_client import Answer
     from pinchbench.model.task import Suite
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.paths import RunFiles
 
 MAX_ANSWER_BYTES = 64 * 1024
 MAX_MESSAGE = 300  # characters of an answer that are passed on

@@ -18,7 +18,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 
 from pinchbench.errors import ConfigError
-from pinchbench.events import RunBegan, TrialEnded, TrialGraded
+from pinchbench.events import Event, RunBegan, TrialEnded, TrialGraded
 from pinchbench.publish.otel.spans import TraceContext, attempt_span, call_span, grade_span, trace_of
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.wire.exchange_facts import facts_of
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from opentelemetry.sdk.trace import ReadableSpan
 
-    from pinchbench.events import Event
 
 HELD = 2_000  # ended and graded attempts on their way
 MOST_CALLS = 1_000  # of an attempt

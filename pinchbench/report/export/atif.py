@@ -11,7 +11,7 @@ import msgspec
 from pinchbench.model.usage import Usage
 from pinchbench.report.export.bounded_conversation import bounded, conversation_of, iso, left_out, trial_facts
 from pinchbench.results.paths import whole_folder
-from pinchbench.transcripts import Role
+from pinchbench.transcripts import Message, Role
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.transcripts import Message
 
 Document: TypeAlias = dict[str, object]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,8 +14,6 @@ from pinchbench.transcript_lines import writable
 from pinchbench.transcripts import Message, Role, ToolCall, read_conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from pinchbench.model.outcome import Outcome
     from pinchbench.results.finished_run import PastRun
 

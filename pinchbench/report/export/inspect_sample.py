@@ -27,7 +27,7 @@ from inspect_ai.tool import ToolCall, ToolCallError
 from pinchbench.model.ending import Reason
 from pinchbench.model.usage import Usage
 from pinchbench.report.export.bounded_conversation import bounded, iso, json_value, trial_facts
-from pinchbench.transcripts import Role
+from pinchbench.transcripts import Message, Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.transcripts import Message
 
     StopReason: TypeAlias = Literal["stop", "max_tokens", "tool_calls", "unknown"]
 

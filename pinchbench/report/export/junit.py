@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 from pinchbench.report.export.trial_rows import State, moment, state_of
 from pinchbench.report.remarks import failure_text, failures_of
 from pinchbench.report.text import exact_price, many, plain, plain_lines
-from pinchbench.results.gate.gate_record import GateVerdict, gate_lines, read_gate
+from pinchbench.results.gate.gate_record import GateRecord, GateVerdict, gate_lines, read_gate
 from pinchbench.results.statistics import is_passed
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.gate.gate_record import GateRecord
     from pinchbench.results.overview import Failure
 
 NO_CATEGORY = "none"

@@ -13,7 +13,7 @@ from pinchbench.model.usage import Usage
 from pinchbench.report.export.bounded_conversation import json_value, left_out
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.wire.exchange_facts import facts_of
-from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, RequestFacts, Role
+from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, RequestFacts, Role, Tool
 from pinchbench.wire.recording import RecordingReader
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pinchbench.model.outcome import Outcome
     from pinchbench.results.finished_run import PastRun
     from pinchbench.wire.exchange import Exchange
-    from pinchbench.wire.protocols.call_facts import Tool
 
 # OpenClaw 2026.9.6 ends each request with one message of its own on running commands, which it does not send again.
 MOST_TRANSIENT = 2

@@ -10,14 +10,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pinchbench.errors import ConfigError
-from pinchbench.report.export.trial_rows import COLUMNS, Kind, trial_rows, written
+from pinchbench.report.export.trial_rows import COLUMNS, Kind, Value, trial_rows, written
 from pinchbench.results.paths import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pinchbench.report.export.trial_rows import Value
     from pinchbench.results.finished_run import PastRun
 
 ROWS_A_GROUP = 10_000  # of Parquet, in memory at once

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import UNSET
 
-from pinchbench.model.grade import Ungraded
+from pinchbench.model.grade import Grade, Ungraded
 from pinchbench.model.usage import Usage
 from pinchbench.report.text import plain
 from pinchbench.results.manifest import read_facts
@@ -20,7 +20,6 @@ from pinchbench.results.task_trials import NOT_GRADED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
     from pinchbench.results.finished_run import PastRun

@@ -15,14 +15,13 @@ from pinchbench.model.trial import TrialKey
 from pinchbench.report.html.safe_text import safe_line, script_json
 from pinchbench.report.html.trial_page import arguments_text, conversation_json, evidence_of, size_of
 from pinchbench.report.text import amount, duration, exact_price, words
-from pinchbench.transcripts import Role, read_conversation
+from pinchbench.transcripts import Message, Role, read_conversation
 from pinchbench.wire.normalise import Normaliser, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.transcripts import Message
 
 TOTAL_BYTES = 6_000_000  # of conversations in one page
 TRIAL_BYTES = 60_000  # of one conversation: beyond that, its longest texts are truncated

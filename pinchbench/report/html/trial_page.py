@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -20,11 +20,10 @@ from pinchbench.report.text import amount, duration, exact_price, many, words
 from pinchbench.report.what_went_wrong import event_texts
 from pinchbench.results.evidence_files import Evidence
 from pinchbench.results.overview import trial_score
-from pinchbench.transcripts import Role, read_conversation
+from pinchbench.transcripts import Message, Role, ToolCall, read_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from pinchbench.model.facts import LoadFacts, SandboxFacts, WireFacts
     from pinchbench.model.grade import CheckGrade, Grade, JudgeGrade
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from pinchbench.results.manifest import RunFacts
     from pinchbench.results.paths import RunFiles
     from pinchbench.results.run_state import TrialState
-    from pinchbench.transcripts import Message, ToolCall
 
 TRIAL_BYTES = 1_000_000  # of a transcript; beyond that, its longest texts are truncated
 CALLS_BYTES = 200_000  # of what the wire recorded

@@ -7,18 +7,24 @@ from math import copysign
 from typing import TYPE_CHECKING
 
 from pinchbench.report.html.safe_text import safe_line
-from pinchbench.results.compare.comparison import Conclusion
-from pinchbench.results.compare.verdict import WORDS, SequentialVerdict, describe_e_value, notes, outlook, verdict
+from pinchbench.results.compare.comparison import Comparison, Conclusion
+from pinchbench.results.compare.verdict import (
+    WORDS,
+    SequentialComparison,
+    SequentialVerdict,
+    describe_e_value,
+    notes,
+    outlook,
+    verdict,
+)
 from pinchbench.results.compare.verdict import sentence as decided
 from pinchbench.results.statistics import ROUNDING, is_passed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pinchbench.results.compare.comparison import Comparison
     from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample, TaskTrials
-    from pinchbench.results.compare.verdict import SequentialComparison
 
 TESTED_BADGES = {Conclusion.A_BETTER: "bad", Conclusion.B_BETTER: "good"}
 DECIDED_BADGES = {SequentialVerdict.WORSE: "bad", SequentialVerdict.BETTER: "good", SequentialVerdict.EQUAL: "good"}

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from pinchbench.report.model_calls import why_dearer
 from pinchbench.report.sentences import left_out_text, memorisation_sentences, significance_sentences
-from pinchbench.report.terminal.line_format import Column, print_table
+from pinchbench.report.terminal.line_format import Cell, Column, print_table
 from pinchbench.report.text import amount, duration, exact_price, many, mean_text, plain, short_names, some
 from pinchbench.report.what_went_wrong import sheet_table
-from pinchbench.results.compare.comparison import Conclusion
-from pinchbench.results.compare.paired_difference import FEWEST_TASKS
+from pinchbench.results.compare.comparison import Comparison, Conclusion, PairedSample
+from pinchbench.results.compare.paired_difference import FEWEST_TASKS, Difference
 from pinchbench.results.compare.verdict import (
     UNPAIRED,
     describe_difference,
@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from pinchbench.report.terminal.line_format import Cell
-    from pinchbench.results.compare.comparison import Comparison, PairedSample
     from pinchbench.results.compare.memorisation import Memorisation
-    from pinchbench.results.compare.paired_difference import Difference
     from pinchbench.results.compare.samples import Sample
 
     Names = tuple[str, str]  # of the sides, the first the baseline

@@ -8,32 +8,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from pinchbench.events import Notice, RunBegan, TrialEnded, TrialGraded
+from pinchbench.events import Event, Notice, RunBegan, TrialEnded, TrialGraded
 from pinchbench.report.choice_text import answers, reading, tables
 from pinchbench.report.terminal.compare_table import print_choice
-from pinchbench.report.terminal.line_format import Column, aligned, grade_text, outcome_text
-from pinchbench.report.terminal.run_progress import RunProgress
+from pinchbench.report.terminal.line_format import Cell, Column, aligned, grade_text, outcome_text
+from pinchbench.report.terminal.run_progress import Counts, RunProgress
 from pinchbench.report.text import amount, many, plain, price
 from pinchbench.results.compare.paired_difference import Pair, untested_difference
-from pinchbench.results.compare.verdict import SequentialVerdict, sentence
-from pinchbench.results.statistics import estimate
+from pinchbench.results.compare.verdict import SequentialComparison, SequentialVerdict, sentence
+from pinchbench.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from anyio.streams.memory import MemoryObjectReceiveStream
-    from rich.console import Console
 
-    from pinchbench.events import Event
-    from pinchbench.report.terminal.line_format import Cell
-    from pinchbench.report.terminal.run_progress import Counts
     from pinchbench.results.compare.choice import Choice
-    from pinchbench.results.compare.verdict import SequentialComparison
-    from pinchbench.results.statistics import Estimate
 
 REFRESH_S = 0.5
 TABLE_S = 60.0  # between two tables where nothing is redrawn

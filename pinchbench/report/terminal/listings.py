@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from pinchbench.report.terminal.line_format import Column, aligned, print_table
+from pinchbench.report.terminal.line_format import Cell, Column, aligned, print_table
 from pinchbench.report.text import date_text, duration, many, mean_text, plain, price, shorten
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from pinchbench.model.task import Task
     from pinchbench.model.trial import Trial
-    from pinchbench.report.terminal.line_format import Cell
     from pinchbench.results.run_list import RunEntry
 
 PLAN_COLUMNS = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 from anyio import EndOfStream, WouldBlock, move_on_after
-from rich.console import Group
+from rich.console import Console, Group
 from rich.control import Control
 from rich.live import Live
 from rich.segment import ControlType
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from anyio.streams.memory import MemoryObjectReceiveStream
-    from rich.console import Console
 
     from pinchbench.model.trial import TrialKey
 

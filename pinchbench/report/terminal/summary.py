@@ -13,9 +13,9 @@ from pinchbench.defaults import DEMO_MODELS
 from pinchbench.model.ending import Reason
 from pinchbench.report.remarks import failure_text, remarks
 from pinchbench.report.sentences import score_sentences
-from pinchbench.report.terminal.line_format import Column, aligned
+from pinchbench.report.terminal.line_format import Cell, Column, aligned
 from pinchbench.report.text import amount, clock, fold, many, plain, price
-from pinchbench.results.overview import Kind, failures, overview
+from pinchbench.results.overview import Failure, Kind, Overview, Row, failures, overview
 from pinchbench.results.paths import RunFiles
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.report.terminal.line_format import Cell
-    from pinchbench.results.overview import Failure, Overview, Row
     from pinchbench.results.result_json import Aggregate
     from pinchbench.results.statistics import Estimate
 

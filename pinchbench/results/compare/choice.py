@@ -21,14 +21,13 @@ from pinchbench.results.compare.paired_difference import (
     difference_of,
     needed,
 )
-from pinchbench.results.compare.verdict import UNPAIRED, SequentialVerdict
+from pinchbench.results.compare.verdict import UNPAIRED, SequentialComparison, SequentialVerdict
 from pinchbench.results.statistics import ROUNDING, Estimate, PassRate, estimate, is_passed, pass_rates
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from pinchbench.results.compare.samples import LeftOut, Sample
-    from pinchbench.results.compare.verdict import SequentialComparison
 
 
 METHOD = (

@@ -15,13 +15,11 @@ from pinchbench.results.compare.paired_difference import (
     holm,
     needed,
 )
-from pinchbench.results.compare.samples import NONE_LEFT_OUT, LeftOut, Spent
+from pinchbench.results.compare.samples import NONE_LEFT_OUT, LeftOut, Sample, Spent, TaskTrials
 from pinchbench.results.statistics import ROUNDING, Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from pinchbench.results.compare.samples import Sample, TaskTrials
 
 
 class Unpaired(StrEnum):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from pinchbench.results.compare.paired_difference import ALPHA, POWER
-from pinchbench.results.compare.samples import Spent
+from pinchbench.results.compare.samples import Sample, Spent, TaskTrials
 from pinchbench.results.compare.verdict import notes, outlook, verdict, warnings
 from pinchbench.results.statistics import SEED, failure_sheet
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from pinchbench.results.compare.comparison import Comparison, PairedTask
     from pinchbench.results.compare.memorisation import Memorisation
-    from pinchbench.results.compare.samples import Sample, TaskTrials
 
 
 def record(comparisons: Sequence[Comparison], memorisation: Sequence[Memorisation] = ()) -> dict[str, object]:

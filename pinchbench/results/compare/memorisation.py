@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from pinchbench.results.compare.comparison import unlike_settings
 from pinchbench.results.compare.paired_difference import Difference, Pair, untested_difference
-from pinchbench.results.compare.samples import PUBLIC_FORM
+from pinchbench.results.compare.samples import PUBLIC_FORM, Sample, TaskTrials
 from pinchbench.results.statistics import Estimate, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from pinchbench.results.compare.samples import Sample, TaskTrials
 
 NO_DIFFERENCE = frozenset({"form", "suite"})  # settings in which the sides may differ: the tasks are paired anyhow
 

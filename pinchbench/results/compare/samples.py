@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, structs
 
-from pinchbench.defaults import DEFAULT_PASS_THRESHOLD
+from pinchbench.defaults import DEFAULT_PASS_THRESHOLD, FailureEvent
 from pinchbench.errors import AlteredRunError, ConfigError, ResultsError
 from pinchbench.model.ending import Ending
 from pinchbench.results import result_json
-from pinchbench.results.finished_run import read_run
-from pinchbench.results.manifest import read_facts
-from pinchbench.results.paths import find_run, runs_of
+from pinchbench.results.finished_run import PastRun, read_run
+from pinchbench.results.manifest import RunFacts, read_facts
+from pinchbench.results.paths import RunFiles, find_run, runs_of
 from pinchbench.results.statistics import mean_of
 from pinchbench.results.task_trials import GradedTrial, by_task
 
@@ -26,13 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from pinchbench.defaults import FailureEvent
     from pinchbench.model.grade import Grade
     from pinchbench.model.outcome import Outcome
     from pinchbench.model.trial import TrialKey
-    from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.manifest import RunFacts
-    from pinchbench.results.paths import RunFiles
 
 Origin = tuple[str, "TrialKey", int]  # the run that made a trial, and the attempt that counts
 UNKNOWN = "unknown"

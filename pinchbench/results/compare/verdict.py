@@ -9,14 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from pinchbench.defaults import MAX_RUNS
-from pinchbench.results.compare.comparison import Conclusion, Unpaired
-from pinchbench.results.compare.paired_difference import ALPHA, FEWEST_TASKS, Difference
+from pinchbench.results.compare.comparison import Comparison, Conclusion, Unpaired
+from pinchbench.results.compare.paired_difference import ALPHA, FEWEST_TASKS, Difference, RequiredSamples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pinchbench.results.compare.comparison import Comparison
-    from pinchbench.results.compare.paired_difference import RequiredSamples
     from pinchbench.results.compare.samples import Sample
 
 PRIVATE = "Private: its tasks are made of your own conversations, and its evidence holds what they hold."

@@ -9,14 +9,13 @@ import msgspec
 from msgspec import UNSET
 
 from pinchbench.decoding import decode_json
-from pinchbench.results.paths import write_json
+from pinchbench.results.paths import RunFiles, write_json
 from pinchbench.results.result_json import JournalEnd  # noqa: TC001 - msgspec reads the annotations at run time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pinchbench.results.finished_run import PastRun
-    from pinchbench.results.paths import RunFiles
 
 GATE_JSON = "gate.json"
 

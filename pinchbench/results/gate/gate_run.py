@@ -22,7 +22,7 @@ from pinchbench.results.compare.paired_difference import (
     most_unseen,
     pooled_variance,
 )
-from pinchbench.results.compare.samples import side_of
+from pinchbench.results.compare.samples import Sample, side_of
 from pinchbench.results.compare.verdict import UNPAIRED, describe_difference, describe_p
 from pinchbench.results.gate.gate_record import BaselineVerdict, GateRecord, GateVerdict, RuleVerdict, counted
 from pinchbench.results.result_json import JournalEnd
@@ -31,7 +31,6 @@ from pinchbench.results.statistics import ROUNDING, Z, mean_of, student_t, varia
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pinchbench.results.compare.samples import Sample
     from pinchbench.results.finished_run import PastRun
     from pinchbench.results.gate.baseline_file import Stability
 

@@ -16,8 +16,8 @@ from anyio import EndOfStream, WouldBlock, to_thread
 
 from pinchbench.errors import AlteredRunError, ResultsError
 from pinchbench.files.folders import sync_folder
-from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, Chain, link_before, read_lines, seal
-from pinchbench.results.records import encode
+from pinchbench.results.journal.recovery import MAX_RECORD_BYTES, Chain, Link, link_before, read_lines, seal
+from pinchbench.results.records import Record, encode
 from pinchbench.results.run_state import RunState
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from anyio.streams.memory import MemoryObjectReceiveStream
-
-    from pinchbench.results.journal.recovery import Link
-    from pinchbench.results.records import Record
 
 
 @contextmanager

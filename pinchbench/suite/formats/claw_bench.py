@@ -10,21 +10,18 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import SuiteFormat
-from pinchbench.model.task import WORKSPACE_MARK, GradingType, ScoreRule, Task, Turn, WorkspaceFile
+from pinchbench.model.task import WORKSPACE_MARK, GradingType, LoadedSuite, ScoreRule, Suite, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import PytestVerifier, SetupScript
 from pinchbench.suite.check_code import needed_modules
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, plain_value, read_toml
-from pinchbench.suite.solution import command_solution
-from pinchbench.suite.yaml_nodes import misspelt, other_limits, setup_keys
+from pinchbench.suite.solution import Solution, command_solution
+from pinchbench.suite.yaml_nodes import YamlNode, misspelt, other_limits, setup_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from pinchbench.model.task import LoadedSuite, Suite
-    from pinchbench.suite.solution import Solution
-    from pinchbench.suite.yaml_nodes import YamlNode
 
 RULE = ScoreRule(
     text="claw-bench: the weights of the tests that passed as a share of all, 2 for a test without a weight, as the "

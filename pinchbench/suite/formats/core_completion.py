@@ -10,7 +10,7 @@ import shlex
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pinchbench.model.task import WORKSPACE_MARK
@@ -20,7 +20,6 @@ from pinchbench.suite.fixtures import relative_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from pinchbench.suite.reading import FieldReader
     from pinchbench.suite.yaml_nodes import YamlNode

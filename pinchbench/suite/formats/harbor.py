@@ -5,30 +5,24 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pinchbench.config.run_config import check_variables
 from pinchbench.defaults import SuiteFormat
 from pinchbench.errors import ConfigError
-from pinchbench.model.task import GradingType, ScoreRule, Task, Turn, WorkspaceFile
+from pinchbench.model.task import GradingType, LoadedSuite, ScoreRule, Suite, Task, Turn, WorkspaceFile
 from pinchbench.model.task_programs import RewardVerifier
 from pinchbench.sandbox.sandbox_spec import stated_path_problem
 from pinchbench.suite.check_code import needed_modules
-from pinchbench.suite.formats.dockerfile import read_dockerfile
+from pinchbench.suite.formats.dockerfile import Image, read_dockerfile
 from pinchbench.suite.parse import MAX_TIMEOUT_S, id_problem
 from pinchbench.suite.reading import CHECK_ALONE, TASK_TOML, FieldReader, ReadTasks, plain_value, read_toml
-from pinchbench.suite.solution import command_solution
-from pinchbench.suite.yaml_nodes import setup_keys
+from pinchbench.suite.solution import Solution, command_solution
+from pinchbench.suite.yaml_nodes import YamlNode, setup_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pinchbench.model.task import LoadedSuite, Suite
-    from pinchbench.suite.formats.dockerfile import Image
-    from pinchbench.suite.solution import Solution
-    from pinchbench.suite.yaml_nodes import YamlNode
 
 
 VERIFIER_LIMIT_S = 600.0

@@ -7,20 +7,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, Suite, Task, WorkspaceFile
+from pinchbench.model.task import PINCHBENCH_RULE, LoadedSuite, Suite, Task, TaskProblem, WorkspaceFile
 from pinchbench.suite.check_code import module_text, needed_modules, own_modules
 from pinchbench.suite.fixtures import FixtureError, FixtureFolders, fixture_hash, refuse_unkept
 from pinchbench.suite.parse import ParsedTask, head_id, parse_task
-from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, FieldReader, decoded, read_bounded
+from pinchbench.suite.reading import PINCHBENCH, BrokenTaskError, FieldReader, TaskDialect, decoded, read_bounded
 from pinchbench.suite.suite_manifest import Manifest, parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from pinchbench.model.task import TaskProblem
     from pinchbench.model.task_programs import Service
-    from pinchbench.suite.reading import TaskDialect
 
 
 _TEMPLATE_ID = re.compile(r"(?:^|_)XX(?:_|$)")

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pinchbench.defaults import CheckTotal, SuiteFormat
-from pinchbench.model.task import ScoreRule
+from pinchbench.model.task import LoadedSuite, ScoreRule, Suite
 from pinchbench.suite.formats import markdown_folder
 from pinchbench.suite.reading import TaskDialect
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pinchbench.model.task import LoadedSuite, Suite
 
 RULE = ScoreRule(
     text="QwenClawBench: the check's mean and the judge's own total, by weight; the judge counts as 0 where the check "

@@ -10,12 +10,11 @@ from pinchbench.json_values import Object, amount_at, count_at, json_text, objec
 from pinchbench.model.usage import Usage
 from pinchbench.wire.protocols.call_facts import Message, RequestFacts, Role, Tool, ToolCall
 from pinchbench.wire.protocols.openai_chat import attachment_of, attachments_of, read_tool, text_of
-from pinchbench.wire.protocols.reply_builder import Protocol, usage_of_call
+from pinchbench.wire.protocols.reply_builder import Protocol, ReplyBuilder, usage_of_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pinchbench.wire.protocols.reply_builder import ReplyBuilder
 
 USAGE = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
 THINKING = frozenset({"thinking", "redacted_thinking"})

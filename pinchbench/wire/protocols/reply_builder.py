@@ -10,14 +10,13 @@ from msgspec import structs
 
 from pinchbench.model.usage import Usage
 from pinchbench.transcript_lines import writable
-from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, Role, TokenLogprob, ToolCall
+from pinchbench.wire.protocols.call_facts import Message, ReplyFacts, RequestFacts, Role, TokenLogprob, ToolCall
 
 if TYPE_CHECKING:
     import re
 
     from pinchbench.defaults import ProtocolName
     from pinchbench.json_values import Object
-    from pinchbench.wire.protocols.call_facts import RequestFacts
 
 
 BAD_CALL = "the form of a tool call is not that of the API"  # the server's doing: OpenClaw can't use such a reply
