@@ -560,7 +560,7 @@ def test_a_run_that_could_not_be_graded_gives_exit_code_5_and_can_be_graded_agai
     _give_check(tmp_path, "import os\ndef grade(transcript, workspace_path):\n    os._exit(3)\n")
     done = _pinchbench(*args, cwd=tmp_path)
     assert done.returncode == 5, done.stderr
-    assert "task_0: ungraded, check died: the check ended with exit code 3 and gave no answer" in done.stderr
+    assert "task_0: ungraded, check crashed: the check ended with exit code 3 and gave no answer" in done.stderr
     assert "No score: no trial has one." in done.stderr
 
     path = Path(done.stdout.strip())
