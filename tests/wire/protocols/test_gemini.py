@@ -97,3 +97,8 @@ def test_an_error_may_stand_in_a_list() -> None:
     reply = facts_of(exchange(GEMINI, REQUEST, json.dumps(body).encode(), status=429)).reply
 
     assert reply.error == "RESOURCE_EXHAUSTED 429: Quota"
+
+
+def test_the_mark_of_chat_completions_is_no_doing_of_the_model() -> None:
+    reply = facts_of(exchange(GEMINI, REQUEST, sse(*CHUNKS, end="[DONE]"))).reply
+    assert (reply.complete, bool(reply.error)) == (False, True)
