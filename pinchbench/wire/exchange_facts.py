@@ -176,7 +176,7 @@ def _read_stream(protocol: Protocol, chunks: Sequence[Chunk], reply: ReplyBuilde
             return data
         reply.at_s, data = event.at_s, event.data
         value = parse(data)
-        # some proxies end streams of other protocols, too, with the mark of chat completions; Google's reader fails then
+        # proxies end streams of other protocols with the mark of chat completions, too; Google's reader fails then
         is_mark = data == OpenAIChat.end_mark and protocol.name is not ProtocolName.GEMINI
         is_broken = value is None and not is_mark and data.strip() not in (b"", b"null")
         if isinstance(value, dict):
