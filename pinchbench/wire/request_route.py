@@ -97,6 +97,8 @@ def end_to_end(headers: Iterable[Header], *, also: frozenset[bytes] = frozenset(
         word.strip().lower() for name, value in pairs if name.lower() == b"connection" for word in value.split(b",")
     }
     excluded = HOP_BY_HOP | also | (named - {b"transfer-encoding", b"content-length", b"host"})
+    if any(name.lower() == b"transfer-encoding" for name, _ in pairs):
+        excluded |= {b"content-length"}  # RFC 9112, 6.3: it does not count, and Node.js refuses both
     return [(name, value) for name, value in pairs if name.lower() not in excluded]
 
 
