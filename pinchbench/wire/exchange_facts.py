@@ -131,8 +131,8 @@ def _read_reply(protocol: Protocol | None, exchange: Exchange) -> ReplyFacts:
         _read_whole(protocol, last, reply)
     if last and is_whole and reply.is_empty and not (reply.complete or reply.error):
         reply.error = error_text(last, exchange.status)  # a page of a proxy, or an error in a form of its own
-    if reply.complete and protocol.name in SDK_PROTOCOLS and STREAMED.search(exchange.request):
-        reply.error = reply.error or _unfit(exchange.reply_headers, b"" if is_stream else last)
+    if reply.complete:
+        reply.error = reply.error or _unfit(protocol, exchange, b"" if is_stream else last)
     return reply.facts()
 
 
@@ -149,11 +149,19 @@ STREAMED = re.compile(rb'"stream": ?true')
 SDK_PROTOCOLS = (ProtocolName.OPENAI_CHAT, ProtocolName.OPENAI_RESPONSES)
 
 
-def _unfit(headers: Headers, body: bytes) -> str:
-    """Return why OpenClaw 2026.9.6 can't use a reply that it asked to be streamed; empty if it can.
+MAX_HEADER_BYTES = 16 * 1024  # of a reply, for Node.js
+
+
+def _unfit(protocol: Protocol, exchange: Exchange, body: bytes) -> str:
+    """Return why OpenClaw 2026.9.6 can't use a whole reply; empty if it can.
 
     `body` is what came instead of a stream. OpenClaw makes an event of its first line alone.
     """
+    headers = exchange.reply_headers
+    if sum(len(name) + len(value) for name, value in headers) > MAX_HEADER_BYTES:
+        return "the headers are too large for Node.js"
+    if protocol.name not in SDK_PROTOCOLS or not STREAMED.search(exchange.request):
+        return ""
     kind = ",".join(value for name, value in headers if name.lower() == "content-type").lower()
     if kind and "event-stream" not in kind and "json" not in kind:
         return f"the type of the reply is {kind}, not text/event-stream"

@@ -294,3 +294,9 @@ def test_a_reply_of_a_type_that_openclaw_refuses_is_no_doing_of_the_model(
 def test_a_reply_that_was_not_to_be_streamed_may_have_several_lines() -> None:
     body = json.dumps(delta({"content": "a"}, "stop"), indent=1).encode()
     assert facts_of(exchange(CHAT, REQUEST, body, reply_headers=())).reply.complete
+
+
+def test_headers_that_node_refuses_are_no_doing_of_the_model() -> None:
+    reply = facts_of(exchange(CHAT, REQUEST, STREAM, reply_headers=(("x-long", "y" * 17_000),))).reply
+    assert not reply.complete
+    assert not situation_of(reply.error).is_models
