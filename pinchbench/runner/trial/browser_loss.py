@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pinchbench.decoding import decode_json
-from pinchbench.transcripts import Role, read_conversation
+from pinchbench.transcripts import Role, ToolCall, read_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,27 +21,31 @@ LOST = re.compile(
 )
 NOT_STARTED = re.compile(r"timed out\. Run `openclaw browser doctor`|Can't reach the OpenClaw browser")
 WRAPPED = re.compile(r"^---\n(.*)\n<<<END_", re.DOTALL | re.MULTILINE)  # within warnings for the model
-ENDS_PROCESSES = re.compile(r"kill|chrom", re.IGNORECASE)
+HARMLESS = frozenset({"apply_patch", "edit", "ls", "message", "read", "view_image", "write"})
+ENDS = re.compile(r"evaluate|close|stop|chrome:|crash", re.IGNORECASE)  # in a call of the browser
 
 
 def browser_loss(transcript: Path) -> str:
     """Return OpenClaw's error if the browser was lost in the agent's last call of it, or never started. Blocks.
 
-    OpenClaw starts a browser that has ended at the next call, so that an agent which goes on has lost nothing. One
-    whose commands may have ended the browser, or whose first call runs a script, gets no excuse. The text is empty if
-    there is none. Raises ResultsError if the transcript can't be read.
+    OpenClaw starts a browser that has ended at the next call, so that an agent which goes on has lost nothing. One that
+    could have ended it, by a command or by a script in a page, gets no excuse, and so no further attempt. The text is
+    empty if there is none. Raises ResultsError if the transcript can't be read.
     """
     messages = read_conversation(transcript)
-    calls = [call for message in messages for call in message.calls]
     errors = [_error(one.text) for one in messages if one.role is Role.TOOL and one.tool == BROWSER]
-    if not errors or not errors[-1]:
+    calls = [call for message in messages for call in message.calls]
+    if never_worked := bool(errors) and all(errors):  # and what the agent did afterwards is not why
+        first = next((number for number, call in enumerate(calls, 1) if call.name == BROWSER), len(calls))
+        calls = calls[:first]
+    if not errors or not all(map(_is_harmless, calls)):
         return ""
-    first = next((str(call.arguments) for call in calls if call.name == BROWSER), "")
-    never_started = all(errors) and NOT_STARTED.match(errors[-1]) and "evaluate" not in first
-    if not never_started and not LOST.match(errors[-1]):
-        return ""
-    commands = (str(value) for call in calls if call.name != BROWSER for value in call.arguments.values())
-    return "" if any(map(ENDS_PROCESSES.search, commands)) else errors[-1]
+    is_lost = LOST.match(errors[-1]) or (never_worked and NOT_STARTED.match(errors[-1]))
+    return errors[-1] if is_lost else ""
+
+
+def _is_harmless(call: ToolCall) -> bool:
+    return not ENDS.search(str(call.arguments)) if call.name == BROWSER else call.name in HARMLESS
 
 
 def _error(text: str) -> str:

@@ -9,7 +9,7 @@ from pinchbench.runner.trial.browser_loss import browser_loss
 
 CRASHED = "Error: Guarded CDP endpoint did not expose a usable WebSocket URL."
 TIMED_OUT = "timed out. Run `openclaw browser doctor` and check the Gateway logs."
-CLOSED = "page.evaluate: Target page, context or browser has been closed"
+CLOSED = "page.goto: Target page, context or browser has been closed"
 
 
 def _failed(error: str) -> str:
@@ -18,15 +18,16 @@ def _failed(error: str) -> str:
     return json.dumps({"status": "error", "tool": "browser", "error": said}, indent=2)
 
 
-def _transcript(folder: Path, *results: str, command: str = "ls", action: str = "open") -> Path:
-    """Write a transcript of one command and of browser calls with these results."""
-    calls = [("exec", {"command": command}, "done"), *(("browser", {"action": action}, one) for one in results)]
+def _transcript(folder: Path, *results: str, tool: str = "read", action: str = "open", last: str = "ls") -> Path:
+    """Write a transcript of browser calls with these results, after and before one of another tool."""
+    calls = [(tool, {"path": "notes.md"}, "done"), *(("browser", {"action": action}, one) for one in results)]
+    calls.append((last, {"path": "."}, "done"))
     messages: list[dict[str, object]] = []
-    for number, (tool, arguments, result) in enumerate(calls):
-        call = {"type": "toolCall", "id": f"{number}", "name": tool, "arguments": arguments}
+    for number, (name, arguments, result) in enumerate(calls):
+        call = {"type": "toolCall", "id": f"{number}", "name": name, "arguments": arguments}
         messages.append({"role": "assistant", "content": [call]})
         content = [{"type": "text", "text": result}]
-        messages.append({"role": "toolResult", "toolCallId": f"{number}", "toolName": tool, "content": content})
+        messages.append({"role": "toolResult", "toolCallId": f"{number}", "toolName": name, "content": content})
     path = folder / "transcript.jsonl"
     path.write_text("".join(json.dumps({"type": "message", "message": one}) + "\n" for one in messages))
     return path
@@ -37,13 +38,12 @@ def test_a_browser_that_fails_in_the_last_call_is_lost(tmp_path: Path, error: st
     assert browser_loss(_transcript(tmp_path, "a page", _failed(error))) == error
 
 
-def test_a_browser_that_never_starts_is_lost(tmp_path: Path) -> None:
-    assert browser_loss(_transcript(tmp_path, _failed(TIMED_OUT), _failed(TIMED_OUT))) == TIMED_OUT
+def test_a_browser_that_never_starts_is_lost_whatever_the_agent_tries_then(tmp_path: Path) -> None:
+    assert browser_loss(_transcript(tmp_path, _failed(TIMED_OUT), _failed(TIMED_OUT), last="exec")) == TIMED_OUT
 
 
-def test_a_script_of_the_agent_that_takes_too_long_is_no_loss(tmp_path: Path) -> None:
+def test_a_call_that_takes_too_long_in_a_browser_that_has_worked_is_no_loss(tmp_path: Path) -> None:
     assert browser_loss(_transcript(tmp_path, "a page", _failed(TIMED_OUT))) == ""
-    assert browser_loss(_transcript(tmp_path, _failed(TIMED_OUT), action="evaluate")) == ""
 
 
 def test_a_browser_that_works_again_is_not_lost(tmp_path: Path) -> None:
@@ -68,6 +68,12 @@ def test_what_pages_say_and_other_errors_are_no_loss(tmp_path: Path, result: str
     assert browser_loss(_transcript(tmp_path, result)) == ""
 
 
-@pytest.mark.parametrize("command", ["pkill -9 chromium", "kill 76"])
-def test_an_agent_that_may_have_ended_the_browser_has_no_excuse(tmp_path: Path, command: str) -> None:
-    assert browser_loss(_transcript(tmp_path, _failed(CRASHED), command=command)) == ""
+@pytest.mark.parametrize("tool", ["exec", "process", "Exec", "functions.exec"])
+def test_an_agent_with_a_command_may_have_ended_the_browser_and_has_no_excuse(tmp_path: Path, tool: str) -> None:
+    assert browser_loss(_transcript(tmp_path, _failed(CRASHED), tool=tool)) == ""
+    assert browser_loss(_transcript(tmp_path, "a page", _failed(CRASHED), last=tool)) == ""
+
+
+@pytest.mark.parametrize("action", ["evaluate", "close", "stop", "open chrome://crash"])
+def test_an_agent_that_may_have_ended_the_page_has_no_excuse(tmp_path: Path, action: str) -> None:
+    assert browser_loss(_transcript(tmp_path, _failed(CLOSED), action=action)) == ""
