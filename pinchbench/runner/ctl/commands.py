@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, get_args
 
 import anyio
 import msgspec
-from anyio.abc import SocketListener, SocketStream
-from anyio.streams.buffered import BufferedByteReceiveStream
 
 from pinchbench.decoding import decode_json, json_decoder
 from pinchbench.errors import CommandRefusedError, ResultsError
@@ -19,6 +17,8 @@ from pinchbench.errors import CommandRefusedError, ResultsError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
     from pathlib import Path
+
+    from anyio.abc import SocketListener, SocketStream
 
 
 MAX_LINE_BYTES = 64 * 1024  # of a command and of a reply: a note of the longest kind in bytes, and 64 running trials
@@ -153,7 +153,7 @@ async def serve_commands(
     """
     try:
         with anyio.CancelScope(shield=True):  # a cancellation in between would leave an open socket behind
-            listener = await SocketListener.from_socket(await anyio.to_thread.run_sync(_listen, path))
+            listener = await anyio.abc.SocketListener.from_socket(await anyio.to_thread.run_sync(_listen, path))
     except OSError as error:
         tell(f"This run takes no commands of `ctl`: {path} can't be made ({error.strerror or error}).")
         return
@@ -223,6 +223,8 @@ async def _accept(
 
 
 async def _serve(stream: SocketStream, carry_out: Callable[[Command], Awaitable[Reply]]) -> None:
+    from anyio.streams.buffered import BufferedByteReceiveStream  # noqa: PLC0415 - `ctl --help` does without it
+
     reply = Reply(ok=False, text=f"No command came within {READ_LIMIT_S:.0f} s.")
     try:
         with anyio.move_on_after(READ_LIMIT_S) as reading:
