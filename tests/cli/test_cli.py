@@ -183,6 +183,9 @@ def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
     assert done.stderr.splitlines()[-1] == sentence
 
 
+TOO_LONG = "File name too long" if sys.version_info < (3, 14) else "does not exist"  # as pathlib says it
+
+
 @pytest.mark.parametrize(
     ("args", "code", "sentence"),
     [
@@ -200,8 +203,8 @@ def test_a_result_that_cannot_be_printed_is_an_error_that_says_where_it_stands(
         (("--model", "a/b", "--nope"), 2, "No such option"),
         (("--model", "a/b", "--run-root", "~nosuch/x"), 2, "--run-root '~nosuch/x' names a home folder"),
         (("tasks", "list", "--tasks-dir", "~nosuch/x"), 2, "--tasks-dir '~nosuch/x' names a home folder"),
-        (("--model", "a/b", "--tasks-dir", "x" * 300), 3, "File name too long"),
-        (("tasks", "check", "--tasks-dir", "x" * 300), 3, "File name too long"),
+        (("--model", "a/b", "--tasks-dir", "x" * 300), 3, TOO_LONG),
+        (("tasks", "check", "--tasks-dir", "x" * 300), 3, TOO_LONG),
         (("--model", b"a/\xff"), 2, "--model is not valid UTF-8"),
         (("--model", "foo"), 2, "--model foo: it names no provider; write PROVIDER/MODEL, such as anthropic/claude"),
         (("--model", "foo", "--suite", "nope"), 2, "or ENDPOINT/MODEL with an endpoint of pinchbench.yaml."),
