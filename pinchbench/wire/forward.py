@@ -18,8 +18,9 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from pinchbench.http_client import retry_after_s
 from pinchbench.redaction import is_key
 from pinchbench.wire.exchange import Draft, ExchangeEnd
-from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound, body_of
+from pinchbench.wire.http1 import LOST, ConnectionPool, CutError, Inbound, NotReachedError, Outbound
 from pinchbench.wire.redact import Masking, masked
+from pinchbench.wire.reply_body import body_of
 from pinchbench.wire.request_route import Header, Origin, end_to_end, error_response, recorded_headers, response_head
 
 if TYPE_CHECKING:

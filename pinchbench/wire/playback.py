@@ -14,16 +14,17 @@ from anyio import to_thread
 from pinchbench.defaults import DivergencePolicy
 from pinchbench.wire.exchange import Chunk, Draft, Exchange, ExchangeEnd
 from pinchbench.wire.exchange_facts import request_facts
-from pinchbench.wire.http1 import LAST_CHUNK, WITHOUT_BODY, Inbound, chunked
 from pinchbench.wire.normalise import home_of, workspace_of
 from pinchbench.wire.recording import RecordingReader
 from pinchbench.wire.redact import substituted
+from pinchbench.wire.reply_body import LAST_CHUNK, WITHOUT_BODY, chunked
 from pinchbench.wire.reply_matching import Choice, Replay
 from pinchbench.wire.request_route import response_head
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from pinchbench.wire.http1 import Inbound
     from pinchbench.wire.wire_messages import ReplaySource
 
 FRAMING = frozenset({"transfer-encoding", "content-length"})

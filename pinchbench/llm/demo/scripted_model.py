@@ -18,7 +18,8 @@ from anyio import create_task_group
 from anyio.abc import SocketListener
 
 from pinchbench.llm.demo.script import Answer, Reply, ScriptedTurn, ToolCall, next_reply
-from pinchbench.wire.http1 import LAST_CHUNK, LOST, Inbound, chunked
+from pinchbench.wire.http1 import LOST, Inbound
+from pinchbench.wire.reply_body import LAST_CHUNK, chunked
 from pinchbench.wire.request_route import response_head
 from pinchbench.wire.transport import TransportStream, serve_clients
 
