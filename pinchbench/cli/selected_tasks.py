@@ -11,7 +11,7 @@ from pinchbench.errors import SelectionError, SuiteError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.suite.loading import RefusedSuiteError, load_suite, problem_list, solution_of
 from pinchbench.suite.named import SEPARATOR, find_suites, load_named, read_pack
-from pinchbench.suite.select import fits, select_tasks
+from pinchbench.suite.select import fits, likely_word, select_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -67,13 +67,17 @@ def narrowed(options: Mapping[str, Any], *, keyword: str | None, limit: int | No
     if SEPARATOR in suite:
         raise SelectionError("-k, --last-failed and --limit choose among the tasks of one --suite.")
     _, chosen = select(options["tasks_dir"], suite, options["suite_format"], only_shown=True)
+    meant = ""
     if keyword:
-        chosen = tuple(task for task in chosen if fits(keyword, f"{task.task_id} {task.name} {task.category}"))
+        texts = [f"{task.task_id} {task.name} {task.category}" for task in chosen]
+        chosen = tuple(task for task, text in zip(chosen, texts, strict=True) if fits(keyword, text))
+        meant = "" if chosen else likely_word(keyword, texts)
     if failed_by:
         failed = _failed_tasks(absolute_path(options["output_dir"], option="--output-dir"), failed_by)
         chosen = tuple(task for task in chosen if task.task_id in failed)
     if not chosen:
-        raise SelectionError(f"No task of --suite {suite} is left by {'-k' if keyword else '--last-failed'}.")
+        hint = f"; did you mean {meant}?" if meant else "."
+        raise SelectionError(f"No task of --suite {suite} is left by {'-k' if keyword else '--last-failed'}{hint}")
     added = f"{suite.partition(':')[0]}:" if read_pack(suite.strip().partition(":")[0]) else ""
     return added + ",".join(task.task_id for task in chosen[:limit])
 

@@ -94,7 +94,7 @@ class Catalogue:
         known = self.providers.get(provider)
         if known is None:
             what = f"this OpenClaw has no provider {provider}"
-            if close := difflib.get_close_matches(provider, self.providers, MOST_SUGGESTIONS, 0.7):
+            if close := difflib.get_close_matches(provider, [*endpoints, *self.providers], MOST_SUGGESTIONS, 0.7):
                 return f"{what}; did you mean {' or '.join(close)}?"
             return (
                 f"{what}; if {provider} is a server of yours, say where it is with --base-url http://HOST:PORT/v1, or"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 _TOKENS = re.compile(r"[()]|[^\s()]+")
+_WORDS = re.compile(r"[^\W_]+")
 _OPERATORS = frozenset({"and", "or", "not", "(", ")"})
 KEYWORDS = ("all", "core", "hard", "automated-only")
 
@@ -62,14 +63,21 @@ def fits(expression: str, text: str) -> bool:
 
     Raises SelectionError for an expression that can't be read.
     """
-    told = text.casefold()
+    text = text.casefold()
     tokens = _TOKENS.findall(expression.casefold())
-    logic = " ".join(one if one in _OPERATORS else str(one in told) for one in tokens)
+    logic = " ".join(one if one in _OPERATORS else str(one in text) for one in tokens)
     try:
         return _holds(ast.parse(logic, mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         message = f"-k {expression!r}: write words, joined by and, or, not and parentheses."
         raise SelectionError(message) from error
+
+
+def likely_word(expression: str, texts: Iterable[str]) -> str:
+    """Return a word of the texts that may be meant by one of the expression that is in none; empty if there is none."""
+    known = {word for text in texts for word in _WORDS.findall(text.casefold())}
+    unknown = [word for word in _WORDS.findall(expression.casefold()) if not any(word in one for one in known)]
+    return next((near[0] for word in unknown if (near := get_close_matches(word, sorted(known), 1, 0.75))), "")
 
 
 def _holds(node: ast.expr) -> bool:

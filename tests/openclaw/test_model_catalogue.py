@@ -99,6 +99,11 @@ def test_a_name_without_a_provider_may_be_one_of_a_declared_endpoint(catalogue: 
     assert "such as any/foo, or ENDPOINT/MODEL" in catalogue.complaint("foo", endpoints=endpoints)
 
 
+def test_a_misspelt_endpoint_is_reported_with_the_one_that_may_be_meant(catalogue: Catalogue) -> None:
+    endpoints = {"local": Endpoint(base_url="http://127.0.0.1:9/v1", place="pinchbench.yaml")}
+    assert "no provider locl; did you mean local?" in catalogue.complaint("locl/qwen3", endpoints=endpoints)
+
+
 def test_whether_a_model_takes_images_is_known_of_those_whose_manifest_says_it(tmp_path: Path) -> None:
     models = [{"id": "sees", "input": ["text", "image"]}, {"id": "reads", "input": ["text"]}, {"id": "unknown"}]
     manifest = {"providers": ["p"], "modelCatalog": {"providers": {"p": {"models": models}}}}

@@ -8,7 +8,7 @@ from made_tasks import made_task
 from pinchbench.errors import SelectionError
 from pinchbench.files.user_data import bundled_tasks_dir
 from pinchbench.model.task import GradingType, Suite, Task, Tier
-from pinchbench.suite.select import fits, select_tasks
+from pinchbench.suite.select import fits, likely_word, select_tasks
 
 
 def task(
@@ -100,3 +100,10 @@ def test_words_and_their_combinations_fit_a_text(expression: str, found: bool) -
 def test_an_expression_that_can_not_be_read_is_refused(expression: str) -> None:
     with pytest.raises(SelectionError, match="write words, joined by and, or, not"):
         fits(expression, "git")
+
+
+@pytest.mark.parametrize(
+    ("expression", "meant"), [("calender", "calendar"), ("task and nightt", "night"), ("task", ""), ("zzz", "")]
+)
+def test_the_word_that_a_keyword_may_stand_for_is_one_of_the_tasks(expression: str, meant: str) -> None:
+    assert likely_word(expression, ["task_01_calendar Put it into the calendar", "task_53_night_charges"]) == meant
