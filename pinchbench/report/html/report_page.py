@@ -136,7 +136,8 @@ def _all_pass(data: Aggregate) -> str:
     """Say how often all of the most trials that a task has pass; empty for one trial a task."""
     rates = [(int(k), rate.pass_hat_k) for k, rate in data.passing.k.items() if rate.pass_hat_k is not None]
     k, rate = max(rates, default=(1, 0.0))
-    return f", and {({2: 'both'}).get(k, f'all {k}')} trials of {rate * 100:.0f}% of the tasks" if k > 1 else ""
+    share = f"{rate * 100:.0f}% of the tasks" if rate else "no task"
+    return f", and {({2: 'both'}).get(k, f'all {k}')} trials of {share}" if k > 1 else ""
 
 
 def _what_went_wrong(run: PastRun, prefix: str) -> PageSection | None:

@@ -119,6 +119,8 @@ def test_what_went_wrong_and_why_it_costs_what_it_costs_have_sections_and_pass_k
     assert "<td>tools 75%, system prompt 25%" in page
     assert "claimed success falsely: 1 of 4" in page  # on the page of a trial
     assert ", and both trials of 50% of the tasks." in page
+    never = PlannedRun(trials={"task_a": (Made(), Made(score=0.0))})
+    assert ", and both trials of no task." in _write(tmp_path / "never", never)
 
 
 def test_a_run_in_which_nothing_went_wrong_says_so_without_a_table(tmp_path: Path) -> None:
