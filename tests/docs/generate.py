@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -228,10 +229,10 @@ def result_json() -> str:
 
 def _object(info: inspect.StructType | inspect.DataclassType) -> str:
     # Python's `None` is JSON's `null`
-    doc = re.sub(r"(?<=\. )None\b", "Null", info.cls.__doc__ or "").replace("None", "null")
+    doc = re.sub(r"(?<=\. )None\b", "Null", cleandoc(info.cls.__doc__ or "")).replace("None", "null")
     text, _, attributes = doc.partition("Attributes:\n")
     attributes, _, rest = attributes.partition("\n\n")
-    found = re.finditer(r"^ {8}(\w+): (.*(?:\n {12}.*)*)", attributes, re.MULTILINE)
+    found = re.finditer(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", attributes, re.MULTILINE)
     meanings = {one[1]: " ".join(one[2].split()).removesuffix(".") for one in found}
     rows = [
         f"| `{field.encode_name}` | {_json_type(field.type)} | "
