@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from functools import partial
 from http import HTTPStatus
 from ipaddress import ip_address
+from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote
 
@@ -58,6 +59,7 @@ LIST_WAIT_S = 0.7  # for runs to be read, before the list is shown without them
 PAGE_WAIT_S = 0.8  # for a page to be made, before another one says that it takes longer
 POLL_S = 0.02  # between looks whether a page is ready
 MOST_MAKING = 20  # pages that were asked for and took longer
+_BEGINNING = Lock()  # held while a thread takes on a page
 READERS = 2  # threads that read at once: a run on the same machine needs its cores
 MOST_STREAMS = 100  # clients that get what is live
 MOST_LOGIN_BYTES = 4_096
@@ -202,9 +204,10 @@ class Site:
 
 def _fill(page: Future[Page], make: Callable[[Request], Page], request: Request) -> None:
     """Make a page, unless another thread does. Blocks."""
-    if page.running() or page.done():
-        return
-    page.set_running_or_notify_cancel()
+    with _BEGINNING:
+        if page.running() or page.done():
+            return
+        page.set_running_or_notify_cancel()
     try:
         page.set_result(make(request))
     except Exception as error:  # noqa: BLE001 - the answer to the request says it
