@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -31,9 +32,12 @@ def test_it_prints_its_address_answers_writes_nothing_and_ends_with_ctrl_c(tmp_p
         assert serving.stdout is not None
         url = urlsplit(serving.stdout.readline().strip())
         connection = HTTPConnection("127.0.0.1", url.port or 0, timeout=60)
-        connection.request("GET", f"/run/{run.name}", headers={"Authorization": f"Bearer {TOKEN}"})
-        answer = connection.getresponse()
-        text = answer.read().decode()
+        for _ in range(60):  # on a busy machine, the page may be announced before it is ready
+            connection.request("GET", f"/run/{run.name}", headers={"Authorization": f"Bearer {TOKEN}"})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            if answer.status != HTTPStatus.ACCEPTED:
+                break
         connection.close()
         os.kill(serving.pid, signal.SIGINT)
         out, err = serving.communicate(timeout=60)
