@@ -162,7 +162,7 @@ def regrade(*, no_report: bool, as_json: bool, quiet: bool, **options: Any) -> N
     pinchbench-async regrade 20260102-030405-9f3a --judge openai/gpt-5.5 --judge-votes 3
     pinchbench-async regrade results/demo-oracle_20260102-030405-9f3a.json --only-ungraded
     pinchbench-async regrade run.tar
-    """  # noqa: D301 - as above
+    """  # noqa: D301 - \b is click's mark for lines that stay as they are
     from pinchbench.cli.gate import take_gate
     from pinchbench.cli.running import carry_out
     from pinchbench.config.rerun_configs import RegradeConfig
